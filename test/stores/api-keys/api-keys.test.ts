@@ -11,9 +11,8 @@ import {
   type NewApiKey,
 } from "scopegate/api-keys";
 import { inMemoryRevocation } from "scopegate/revocation";
-import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
+import { createServer, issuer, thrownBy, verdictOf } from "../../support/resource-servers.ts";
 import { BASE62, crcOf, GIVEN, PREFIX } from "./support.ts";
-import { ConfigurationError } from "../../../src/core/errors.ts";
 
 const PEPPER = "a pepper of enough characters";
 /** The time of the servers: later than any key is made here. */
@@ -52,6 +51,10 @@ function createKeyed({
   const change = (other: Partial<ApiKeyRecord>) => void (store.records[record.id] = { ...record, ...other });
   return { server, key, record, asked, store, pass, setNow, change, verdict: () => verdictOf(server, key) };
 }
+
+const throwing = () => {
+  throw new Error("the database is down");
+};
 
 /** A key with the id of another one, another secret, and a correct checksum. */
 function forgeryOf(record: ApiKeyRecord): string {
@@ -284,17 +287,10 @@ describe("apiKeys, for an unknown key", () => {
   });
 
   it("rejects a key that was made with another pepper, or with none", async () => {
-    const isAccepted = async (made: string | undefined, checked: string | undefined) => {
-      const { verdict } = createKeyed({
-        ...(made !== undefined && { key: { pepper: made } }),
-        ...(checked !== undefined && { kind: { pepper: checked } }),
-      });
-      return verdict();
-    };
-    expect(await isAccepted(PEPPER, PEPPER)).toBe("accepted");
-    expect(await isAccepted(PEPPER, `${PEPPER}2`)).toBe("key");
-    expect(await isAccepted(PEPPER, undefined)).toBe("key");
-    expect(await isAccepted(undefined, PEPPER)).toBe("key");
+    const [key, kind] = [{ pepper: PEPPER }, { pepper: PEPPER }];
+    expect(await createKeyed({ key, kind }).verdict()).toBe("accepted");
+    for (const other of [{ key }, { kind }, { key, kind: { pepper: `${PEPPER}2` } }])
+      expect(await createKeyed(other).verdict()).toBe("key");
   });
 
   it("rejects a key whose id is the name of a property that every object has", async () => {
@@ -312,17 +308,12 @@ describe("apiKeys, for an unknown key", () => {
 });
 
 describe("apiKeys, for a store that fails", () => {
-  const throwing = () => {
-    throw new Error("the database is down");
-  };
-
   it.each<readonly [string, () => unknown]>([
     ["throws", throwing],
     ["rejects", () => Promise.reject(new Error("the database is down"))],
     ["returns true", () => true],
     ["returns an empty object", () => ({})],
     ["returns a string", () => "record"],
-    ["returns an array", () => []],
     ["returns false", () => false],
   ])(
     "reports the key as unavailable, and asks again with the next request, if the store %s",
@@ -429,12 +420,7 @@ describe("onUse", () => {
   });
 
   it.each<readonly [string, () => unknown]>([
-    [
-      "throws",
-      () => {
-        throw new Error("full");
-      },
-    ],
+    ["throws", throwing],
     ["rejects", () => Promise.reject(new Error("full"))],
     ["hangs", () => new Promise(() => undefined)],
   ])("changes no answer if the hook %s", async (_, onUse) => {
@@ -458,7 +444,6 @@ describe("apiKeys, for wrong options", () => {
     ["cacheSecond: received unknown option `cacheSecond`. Did you mean `cacheSeconds`?", { cacheSecond: 5 }],
   ])("throws %j for %j", (message, options) => {
     const given = { prefix: PREFIX, find: () => undefined, ...options } as ApiKeysOptions;
-    expect(() => apiKeys(given)).toThrow(ConfigurationError);
-    expect(() => apiKeys(given)).toThrow(`apiKeys.${message}`);
+    expect(thrownBy(() => apiKeys(given)).message).toContain(`apiKeys.${message}`);
   });
 });

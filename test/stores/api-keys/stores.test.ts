@@ -1,16 +1,6 @@
 /** Stores of API keys in memory, in a file and in Redis. */
 import { randomUUID } from "node:crypto";
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from "node:fs";
-import { lstatSync, writeFileSync } from "node:fs";
+import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
@@ -28,12 +18,19 @@ import { REDIS_URL, useRedisClients } from "../../support/redis.ts";
 import { createServer, verdictOf } from "../../support/resource-servers.ts";
 import { until } from "../../support/until.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "scopegate-api-keys-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = fs.mkdtempSync(join(tmpdir(), "scopegate-api-keys-"));
+afterAll(() => fs.rmSync(folder, { recursive: true }));
 const newPath = () => join(folder, `${randomUUID()}.json`);
 
 const make = (name = "ci") =>
   createApiKey({ prefix: "acme_pat_", name, scopes: ["agents:read"], ownerId: "u1" });
+
+/** Adds a key to a store. */
+async function withKey(store: ApiKeyStore) {
+  const { key, record } = make();
+  await store.add(record);
+  return { store, key, record };
+}
 
 function describeStore(name: string, create: () => ApiKeyStore) {
   describe(name, () => {
@@ -49,9 +46,7 @@ function describeStore(name: string, create: () => ApiKeyStore) {
     });
 
     it("refuses a second key with the same id, and keeps the first", async () => {
-      const store = create();
-      const { record } = make();
-      await store.add(record);
+      const { store, record } = await withKey(create());
       await expect(store.add({ ...make().record, id: record.id })).rejects.toThrow(record.id);
       expect(await store.find(record.id)).toEqual(record);
     });
@@ -76,9 +71,7 @@ function describeStore(name: string, create: () => ApiKeyStore) {
     });
 
     it("revokes a key once, with the first reason and time", async () => {
-      const store = create();
-      const { record } = make();
-      await store.add(record);
+      const { store, record } = await withKey(create());
       expect(await store.revoke(record.id, "leaked")).toBe(true);
       const revoked = await store.find(record.id);
       expect(revoked).toEqual({
@@ -92,9 +85,7 @@ function describeStore(name: string, create: () => ApiKeyStore) {
     });
 
     it("keeps a revocation without a reason, and adds no reason of a later one", async () => {
-      const store = create();
-      const { record } = make();
-      await store.add(record);
+      const { store, record } = await withKey(create());
       await store.revoke(record.id);
       await store.revoke(record.id, "later");
       expect(await store.find(record.id)).not.toHaveProperty("revokedReason");
@@ -129,9 +120,7 @@ function describeStore(name: string, create: () => ApiKeyStore) {
     });
 
     it("finds keys for a server, and saves when the server used them", async () => {
-      const store = create();
-      const { key, record } = make();
-      await store.add(record);
+      const { store, key, record } = await withKey(create());
       const { find, markUsed } = store;
       let noted: Promise<void> | undefined;
       const onUse = (id: string, at: number) => (noted = markUsed(id, at));
@@ -163,16 +152,16 @@ describe("inMemoryApiKeys", () => {
 
 describe("apiKeyFile", () => {
   it("creates a file that only its owner can read, which contains no key, and leaves no other file", async () => {
-    const place = mkdtempSync(join(folder, "alone-"));
+    const place = fs.mkdtempSync(join(folder, "alone-"));
     const path = join(place, "keys.json");
     const store = apiKeyFile(path);
     const { key, record } = make();
     await store.add(record);
     await store.markUsed(record.id, 5);
     await expect(store.add(record)).rejects.toThrow();
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(readdirSync(place)).toEqual(["keys.json"]);
-    const text = readFileSync(path, "utf8");
+    expect(fs.statSync(path).mode & 0o777).toBe(0o600);
+    expect(fs.readdirSync(place)).toEqual(["keys.json"]);
+    const text = fs.readFileSync(path, "utf8");
     expect(JSON.parse(text)).toEqual({ keys: [{ ...record, lastUsedAt: 5 }] });
     expect(text).not.toContain(key.slice(-20));
   });
@@ -200,33 +189,31 @@ describe("apiKeyFile", () => {
     const store = apiKeyFile(path);
     const records = Array.from({ length: 30 }, () => make().record);
     for (const record of records) await store.add(record);
-    const before = statSync(path, { bigint: true });
+    const before = fs.statSync(path, { bigint: true });
     const marking = records.map(({ id }) => store.markUsed(id, 7));
     await marking[0];
-    const first = statSync(path, { bigint: true });
+    const first = fs.statSync(path, { bigint: true });
     await Promise.all(marking);
     expect(first.ino === before.ino && first.mtimeNs === before.mtimeNs).toBe(false);
-    expect(statSync(path, { bigint: true })).toMatchObject({ ino: first.ino, mtimeNs: first.mtimeNs });
+    expect(fs.statSync(path, { bigint: true })).toMatchObject({ ino: first.ino, mtimeNs: first.mtimeNs });
     expect((await store.list()).every(({ lastUsedAt }) => lastUsedAt === 7)).toBe(true);
   });
 
   it("waits for another writer, and after two seconds throws which file to delete", async () => {
     const path = newPath();
-    const store = apiKeyFile(path);
-    const { record } = make();
-    await store.add(record);
-    writeFileSync(`${path}.lock`, "");
+    const { store, record } = await withKey(apiKeyFile(path));
+    fs.writeFileSync(`${path}.lock`, "");
     const waiting = store.revoke(record.id);
     let isDone = false;
     void waiting.then(() => (isDone = true));
     const since = performance.now();
     await until(() => performance.now() - since > 60);
     expect(isDone).toBe(false);
-    rmSync(`${path}.lock`);
+    fs.rmSync(`${path}.lock`);
     expect(await waiting).toBe(true);
-    writeFileSync(`${path}.lock`, "");
+    fs.writeFileSync(`${path}.lock`, "");
     await expect(store.revoke(record.id)).rejects.toThrow(`${path}.lock exists`);
-    expect(existsSync(`${path}.lock`)).toBe(true);
+    expect(fs.existsSync(`${path}.lock`)).toBe(true);
     // It can always be read.
     expect((await store.find(record.id))?.id).toBe(record.id);
   });
@@ -235,20 +222,19 @@ describe("apiKeyFile", () => {
     const path = newPath();
     const link = newPath();
     await apiKeyFile(path).add(make().record);
-    symlinkSync(path, link);
+    fs.symlinkSync(path, link);
     await apiKeyFile(link).add(make().record);
-    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(fs.lstatSync(link).isSymbolicLink()).toBe(true);
     expect(await apiKeyFile(path).list()).toHaveLength(2);
   });
 
   it.each([0o620, 0o602, 0o666])("refuses a file of mode %o, which others can write", async (mode) => {
     const path = newPath();
-    const { record } = make();
-    await apiKeyFile(path).add(record);
-    chmodSync(path, mode);
+    const { record } = await withKey(apiKeyFile(path));
+    fs.chmodSync(path, mode);
     await expect(apiKeyFile(path).find(record.id)).rejects.toThrow("run chmod 600");
     await expect(apiKeyFile(path).add(make().record)).rejects.toThrow("run chmod 600");
-    chmodSync(path, 0o644);
+    fs.chmodSync(path, 0o644);
     expect(await apiKeyFile(path).find(record.id)).toEqual(record);
   });
 
@@ -268,38 +254,36 @@ describe("apiKeyFile", () => {
   ])("throws for a file with %s, and changes nothing in it", async (_, content) => {
     const path = newPath();
     const text = typeof content === "string" ? content : JSON.stringify(content);
-    writeFileSync(path, text, { mode: 0o600 });
+    fs.writeFileSync(path, text, { mode: 0o600 });
     const store = apiKeyFile(path);
     await expect(store.find("000000000001")).rejects.toThrow();
     await expect(store.list()).rejects.toThrow();
     await expect(store.add(make().record)).rejects.toThrow();
-    expect(readFileSync(path, "utf8")).toBe(text);
-    expect(existsSync(`${path}.lock`)).toBe(false);
+    expect(fs.readFileSync(path, "utf8")).toBe(text);
+    expect(fs.existsSync(`${path}.lock`)).toBe(false);
   });
 
   it("throws for a file that is absent or a folder, and creates a file only to add a key", async () => {
     const path = newPath();
     await expect(apiKeyFile(path).find("000000000001")).rejects.toThrow("ENOENT");
     expect(await apiKeyFile(path).revoke("000000000001")).toBe(false);
-    expect(existsSync(path)).toBe(false);
+    expect(fs.existsSync(path)).toBe(false);
     await expect(apiKeyFile(join(folder, "no/keys.json")).add(make().record)).rejects.toThrow("ENOENT");
     await expect(apiKeyFile(folder).list()).rejects.toThrow("must be a file");
   });
 
   it("makes every key unavailable while the file is broken or absent", async () => {
     const path = newPath();
-    const { key, record } = make();
-    const store = apiKeyFile(path);
-    await store.add(record);
+    const { store, key } = await withKey(apiKeyFile(path));
     const kind = apiKeys({ prefix: "acme_pat_", find: store.find, cacheSeconds: 0 });
     const server = createServer({ now: Date.now, opaqueTokens: [kind] });
     expect(await verdictOf(server, key)).toBe("accepted");
-    const text = readFileSync(path, "utf8");
-    writeFileSync(path, "{}");
+    const text = fs.readFileSync(path, "utf8");
+    fs.writeFileSync(path, "{}");
     expect(await verdictOf(server, key)).toBe("unavailable");
-    rmSync(path);
+    fs.rmSync(path);
     expect(await verdictOf(server, key)).toBe("unavailable");
-    writeFileSync(path, text, { mode: 0o600 });
+    fs.writeFileSync(path, text, { mode: 0o600 });
     expect(await verdictOf(server, key)).toBe("accepted");
   });
 });

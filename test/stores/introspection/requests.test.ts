@@ -74,12 +74,8 @@ describe("introspection, in its requests", () => {
   });
 
   it("sends a new assertion each time, for the configured audience, and without `kid` by default", async () => {
-    const client = {
-      id: "agents",
-      privateKey,
-      algorithm: "ES256",
-      audience: "https://login.example",
-    } as const;
+    const audience = "https://login.example";
+    const client = { id: "agents", privateKey, algorithm: "ES256", audience } as const;
     const { endpoint, verdict } = await startAsking({ client });
     expect([await verdict("one"), await verdict("two")]).toEqual(["200", "200"]);
     const parts = endpoint.received.map(({ fields }) => fields.get("client_assertion")?.split(".") ?? []);
@@ -120,10 +116,8 @@ describe("introspection, for a token", () => {
       expect(await asked(token, { prefix }), token).toBe(true);
     for (const token of ["other", "xtok_1", "TOK_1"])
       expect(await asked(token, { prefix }), token).toBe(false);
-    expect([await asked("tok_1", { prefix: "tok_" }), await asked("at_1", { prefix: "tok_" })]).toEqual([
-      true,
-      false,
-    ]);
+    expect(await asked("tok_1", { prefix: "tok_" })).toBe(true);
+    expect(await asked("at_1", { prefix: "tok_" })).toBe(false);
   });
 
   it("sends a token if `matches` returns exactly true", async () => {

@@ -74,8 +74,12 @@ export interface Asking {
   readonly check: (token?: string) => Promise<Decision>;
   /** The status, and for a rejected token the rejection. */
   readonly verdict: (token?: string) => Promise<string>;
+  /** The answer to a token that is refused, and the cause, which it does not show. */
+  readonly refusal: (token?: string) => Promise<Refusal & { readonly cause: unknown }>;
   readonly pass: (seconds: number) => void;
 }
+
+type Refusal = ReturnType<ReturnType<typeof createServer>["refuse"]>;
 
 /** A resource server that introspects its tokens, with a clock that the test moves. */
 export async function startAsking(
@@ -100,6 +104,11 @@ export async function startAsking(
       const decision = await check(token);
       if (decision.allowed) return "200";
       return [server.refuse(decision).status, decision.rejection].filter(Boolean).join(" ");
+    },
+    refusal: async (token) => {
+      const decision = await check(token);
+      if (decision.allowed) throw new Error("It was allowed.");
+      return { ...server.refuse(decision), cause: decision.cause };
     },
     pass: (seconds) => void (now += seconds * 1000),
   };

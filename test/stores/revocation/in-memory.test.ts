@@ -68,8 +68,7 @@ describe("server.revoke", () => {
 
   it("revokes a token without jti by its claims, also with another signature", async () => {
     const { server, verdict } = createRevoking();
-    const { jti, ...claims } = CLAIMS;
-    expect(jti).toBe("t1");
+    const claims = { ...CLAIMS, jti: undefined };
     await server.revoke({ token: await issuer.token(claims) });
     expect(await verdict(await issuer.token(claims))).toBe("revoked");
     expect(await verdict(await issuer.token({ ...claims, exp: NOW + 999 }))).toBe("accepted");
@@ -78,9 +77,7 @@ describe("server.revoke", () => {
   it("revokes the tokens of a user that have no iat", async () => {
     const { server, verdict } = createRevoking();
     await server.revoke({ userId: "u1", before: new Date(0) });
-    const { iat, ...claims } = CLAIMS;
-    expect(iat).toBeLessThan(NOW);
-    expect(await verdict(await issuer.token({ ...claims, iat: undefined }))).toBe("revoked");
+    expect(await verdict(await issuer.token({ ...CLAIMS, iat: undefined }))).toBe("revoked");
   });
 
   it("rejects a token that the user gets in the same second, and accepts one of the next second", async () => {
@@ -128,9 +125,7 @@ describe("server.revoke", () => {
     const { server } = createRevoking();
     const late = { until: new Date((NOW + 3601) * 1000) };
     await expect(server.revoke({ tokenId: "t1" }, late)).rejects.toThrow(RangeError);
-    const { exp, ...endless } = CLAIMS;
-    expect(exp).toBe(NOW + 1000);
-    const token = await issuer.token({ ...endless, exp: undefined });
+    const token = await issuer.token({ ...CLAIMS, exp: undefined });
     await expect(server.revoke({ token })).rejects.toThrow("has no `exp`");
     const long = await issuer.token({ ...CLAIMS, exp: NOW + 3601 });
     await expect(server.revoke({ token: long })).rejects.toThrow("keepSeconds");

@@ -92,11 +92,7 @@ describe("the audit", () => {
     app.get("/agents/me", () => "me");
     await app.ready();
     expect(hiddenIn(routes)).toEqual([]);
-    expect(
-      hiddenIn([
-        { method: "GET", pattern: "/agents/:id" },
-        { method: "GET", pattern: "/agents/me" },
-      ]),
-    ).toEqual([]);
+    const byHand = ["/agents/:id", "/agents/me"].map((pattern) => ({ method: "GET", pattern }));
+    expect(hiddenIn(byHand)).toEqual([]);
   });
 });

@@ -233,21 +233,14 @@ describe("scopegate explain", () => {
 
   it("decides by the route that the framework matched, with and without a token", async () => {
     const config = fileOf({ ...keyed, scope_mappings: { "GET /agents/me": ["self:read"] } });
-    const of = (path: string, ...more: readonly string[]) => [
-      "explain",
-      "GET",
-      path,
-      "--config",
-      config,
-      ...more,
-    ];
+    const args = ["explain", "--config", config, "GET"];
     const input = await issuer.token({ scopes: ["self:read"], aud: "agents-prod" });
     for (const caller of [
       ["--scope", "self:read"],
       ["--token", "-"],
     ]) {
       const ask = (path: string, ...more: readonly string[]) =>
-        scopegate(of(path, ...caller, ...more), { input });
+        scopegate([...args, path, ...caller, ...more], { input });
       expect((await ask("/AGENTS/me")).out).toContain("request_ambiguous");
       expect(await ask("/AGENTS/me", "--route", "/agents/me")).toMatchObject({ code: 0 });
       const parameter = await ask("/agents/me", "--route", "/agents/:agent_id", "--json");
@@ -257,33 +250,21 @@ describe("scopegate explain", () => {
         missing: ["agents:me:read"],
       });
     }
-    for (const wrong of ["GET /agents/:id", "agents/:id", "/agents/:id("])
-      expect(await scopegate(of("/agents/me", "--route", wrong))).toMatchObject({
-        code: 2,
-        notes: expect.stringContaining(
-          "--route takes the pattern of a route: write --route '/agents/:id'.",
-        ) as string,
-      });
+    for (const wrong of ["GET /agents/:id", "agents/:id", "/agents/:id("]) {
+      const { code, notes } = await scopegate([...args, "/agents/me", "--route", wrong]);
+      expect(code).toBe(2);
+      expect(notes).toContain("--route takes the pattern of a route: write --route '/agents/:id'.");
+    }
     const operation = ["explain", "MCP", "tools/call search", "--route", "/mcp"];
     expect((await scopegate(operation)).notes).toContain("--route cannot be combined with MCP");
   });
 
   it("needs keys for a token only", async () => {
     const config = fileOf({ service_id: "a", keys: { jwks_file: "/nowhere/keys.json" } });
-    expect(
-      (await scopegate(["explain", "GET", "/agents", "--config", config, "--scope", "agents:read"])).code,
-    ).toBe(0);
-    const { code, notes } = await scopegate([
-      "explain",
-      "GET",
-      "/agents",
-      "--config",
-      config,
-      "--token",
-      "-",
-    ]);
-    expect(code).toBe(2);
-    expect(notes).toContain("cannot be read");
+    const args = ["explain", "GET", "/agents", "--config", config];
+    expect((await scopegate([...args, "--scope", "agents:read"])).code).toBe(0);
+    const { code, notes } = await scopegate([...args, "--token", "-"]);
+    expect([code, notes]).toEqual([2, expect.stringContaining("cannot be read")]);
   });
 
   it.each([
@@ -323,13 +304,10 @@ describe("scopegate explain", () => {
   it("shows the kid of a token that no key verifies, and the known ones", async () => {
     const other = createIssuer({ kid: "2025" });
     const input = await other.token({ scopes: ["agents:read"], aud: "agents-prod" });
-    const config = fileOf({
-      service_id: "agents-prod",
-      keys: { jwks: setOf(createIssuer({ kid: "2026" })) },
-    });
-    const { code, out } = await scopegate(["explain", "GET", "/agents", "--config", config, "--token", "-"], {
-      input,
-    });
+    const keys = { jwks: setOf(createIssuer({ kid: "2026" })) };
+    const config = fileOf({ service_id: "agents-prod", keys });
+    const args = ["explain", "GET", "/agents", "--config", config, "--token", "-"];
+    const { code, out } = await scopegate(args, { input });
     expect(code).toBe(1);
     expect(out).toContain("token_rejected (key)");
     expect(out).toContain("because    expected kid: 2026\n");
@@ -502,17 +480,13 @@ describe("scopegate matrix", () => {
   it("shows who may call what", async () => {
     const { out, code } = await scopegate(args);
     expect(code).toBe(0);
-    expect(out).toBe(
-      [
-        "| route  | role   | result             |",
-        "| ------ | ------ | ------------------ |",
-        "| GET /a | nobody | credential_missing |",
-        "| GET /a | reader | allowed            |",
-        "| GET /b | nobody | credential_missing |",
-        "| GET /b | reader | allowed            |",
-        "",
-      ].join("\n"),
-    );
+    expect(out).toBe(`| route  | role   | result             |
+| ------ | ------ | ------------------ |
+| GET /a | nobody | credential_missing |
+| GET /a | reader | allowed            |
+| GET /b | nobody | credential_missing |
+| GET /b | reader | allowed            |
+`);
   });
 
   it("writes a snapshot, accepts it in any padding, and shows what has changed", async () => {
@@ -525,10 +499,8 @@ describe("scopegate matrix", () => {
     expect((await scopegate([...args, "--check", snapshot])).code).toBe(0);
     writeFileSync(snapshot, `# Access\n\n${readFileSync(snapshot, "utf8").replaceAll("  ", " ")}`);
     expect((await scopegate([...args, "--check", snapshot])).code).toBe(0);
-    writeFileSync(
-      config,
-      JSON.stringify({ default_scope_mappings: {}, scope_mappings: { "GET /a": "public" } }),
-    );
+    const opened = { default_scope_mappings: {}, scope_mappings: { "GET /a": "public" } };
+    writeFileSync(config, JSON.stringify(opened));
     const changed = await scopegate([...args, "--check", snapshot], { isTerminal: true });
     expect(changed.code).toBe(1);
     expect(changed.out).toContain("+ GET /a | nobody | allowed");
@@ -602,22 +574,11 @@ describe("scopegate lint", () => {
     };
     const { code, out } = await scopegate(["lint", fileOf(weak)]);
     expect(code).toBe(0);
-    for (const part of [
-      "`exp`",
-      "verify_audience",
-      "HS*",
-      "authorization is",
-      "unmapped_routes",
-      "clock_",
-      "GET /{*path}",
-    ])
-      expect(out).toContain(part);
+    const named = ["`exp`", "verify_audience", "HS*", "authorization is", "unmapped_routes", "clock_"];
+    for (const part of [...named, "GET /{*path}"]) expect(out).toContain(part);
     expect((await scopegate(["lint", fileOf(weak), "--warnings"])).code).toBe(1);
-    const entry = {
-      issuer: "https://a.example",
-      keys: { jwks_uri: "https://a.example/k" },
-      algorithms: ["RS256"],
-    };
+    const keys = { jwks_uri: "https://a.example/k" };
+    const entry = { issuer: "https://a.example", keys, algorithms: ["RS256"] };
     const several = await scopegate(["lint", fileOf({ service_id: "a", issuers: [entry] })]);
     expect(several.out).toContain("https://a.example: a token without `exp`");
   });
@@ -667,11 +628,8 @@ describe("scopegate replay", () => {
     const file = fileOf(lines.map((line) => line.trimEnd()).join("\n"), "log.ndjson");
     const args = ["replay", file, "--table"];
     expect(await scopegate([...args, agents])).toMatchObject({ code: 0 });
-    const changed = await scopegate([
-      ...args,
-      fileOf({ scope_mappings: { "GET /agents/:id": ["agents:<id>:admin"] } }),
-      "--json",
-    ]);
+    const stricter = fileOf({ scope_mappings: { "GET /agents/:id": ["agents:<id>:admin"] } });
+    const changed = await scopegate([...args, stricter, "--json"]);
     expect(changed.code).toBe(1);
     expect(JSON.parse(changed.out)).toMatchObject({
       total: 2,

@@ -1,6 +1,5 @@
 /** What a decision log writes, and what it never writes. */
 import { createHmac } from "node:crypto";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Decision, ResourceServerOptions } from "scopegate";
 import { decisionLog, type DecisionLogOptions } from "scopegate/decision-log";
@@ -146,16 +145,10 @@ describe("a record", () => {
 
   it("hides the filled-in scopes of requireScopes, which have no rule", async () => {
     const { server, read } = start();
-    const decision = await server.check({
-      method: "GET",
-      target: "/agents/web",
-      authorization: await bearer({ scopes: ["agents:read"] }),
-    });
-    server.checkScopes(decision, ["runs:<agent_id>:write"], {
-      method: "GET",
-      target: "/agents/web",
-      params: { agent_id: "web" },
-    });
+    const request = { method: "GET", target: "/agents/web" };
+    const authorization = await bearer({ scopes: ["agents:read"] });
+    const decision = await server.check({ ...request, authorization });
+    server.checkScopes(decision, ["runs:<agent_id>:write"], { ...request, params: { agent_id: "web" } });
     expect((await read())[1]).toMatchObject({ missing: ["(requireScopes)"], routeScopes: true });
   });
 
@@ -257,45 +250,24 @@ describe("privacy", () => {
       include: ["path", "parameters", { claim: "tenant" }],
       subject: "plain",
     });
-    const place = fc.constantFrom(
-      "authorization",
-      "scheme",
-      "cookie",
-      "query",
-      "path",
-      "method",
-      "absolute",
-      "params",
-      "source",
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        place,
-        fc.constantFrom("/agents/web", "/news", "/other", "/health"),
-        async (where, path) => {
-          const request = {
-            authorization: { method: "GET", target: path, authorization: `Bearer ${canary}` },
-            scheme: { method: "GET", target: path, authorization: `Basic ${canary}` },
-            cookie: { method: "GET", target: path, cookie: `access_token=${canary}` },
-            query: { method: "GET", target: `${path}?access_token=${canary}` },
-            path: { method: "GET", target: `/agents/Bearer%20${canary}` },
-            method: { method: canary, target: path },
-            absolute: { method: "GET", target: `http://${canary}@a.example${path}` },
-            params: { method: "GET", target: path, params: { agent_id: canary } },
-            source: {
-              method: "GET",
-              target: path,
-              source: { headers: { traceparent: canary, authorization: canary } },
-            },
-          }[where];
-          await server.check(request);
-          await log.flush();
-          for (const line of lines.splice(0))
-            for (const part of [...parts, "CANARYCANARY"]) expect(line).not.toContain(part);
-        },
-      ),
-      { numRuns: 100 },
-    );
+    for (const target of ["/agents/web", "/news", "/other", "/health"])
+      for (const place of [
+        { authorization: `Bearer ${canary}` },
+        { authorization: `Basic ${canary}` },
+        { cookie: `access_token=${canary}` },
+        { target: `${target}?access_token=${canary}` },
+        { target: `/agents/Bearer%20${canary}` },
+        { method: canary },
+        { target: `http://${canary}@a.example${target}` },
+        { params: { agent_id: canary } },
+        { source: { headers: { traceparent: canary, authorization: canary } } },
+      ]) {
+        await server.check({ method: "GET", target, ...place });
+        await log.flush();
+        expect(lines).toHaveLength(1);
+        for (const part of [...parts, "CANARYCANARY"]) expect(lines[0]).not.toContain(part);
+        lines.length = 0;
+      }
   });
 
   it.each<[string, (token: string) => string]>([
@@ -307,22 +279,16 @@ describe("privacy", () => {
     ["behind a scheme", (token) => `Bearer%20${token}`],
     ["whose parts do not begin as JSON usually does", (token) => token.replaceAll("eyJ", "IHs")],
   ])("writes no token in a path, %s", async (_, spell) => {
-    const { log, lines, server } = start({ include: ["path"] });
-    await server.check({ method: "GET", target: `/agents/${spell(await issuer.token({ scopes: [] }))}` });
-    await log.flush();
-    expect((JSON.parse(lines[0] ?? "") as { path: string }).path).toBe("/agents/[token]");
+    const target = `/agents/${spell(await issuer.token({ scopes: [] }))}`;
+    expect(await start({ include: ["path"] }).ask(target)).toMatchObject({ path: "/agents/[token]" });
   });
 
   it("writes no token that is a key of a claim", async () => {
-    const { log, lines, server } = start({ include: [{ claim: "tenant" }] });
-    const token = await issuer.token({ scopes: [] });
-    await server.check({
-      method: "GET",
-      target: "/news",
-      authorization: await bearer({ scopes: [], tenant: { [token]: 1 } }),
-    });
-    await log.flush();
-    expect(lines[0]).toContain('"tenant":{"[token]":1}');
+    const tenant = { [await issuer.token({ scopes: [] })]: 1 };
+    const { ask } = start({ include: [{ claim: "tenant" }] });
+    const record = await ask("/news", await bearer({ scopes: [], tenant }));
+    expect(record).toMatchObject({ claims: { tenant: { "[token]": 1 } } });
+    expect(JSON.stringify(record)).not.toContain("eyJ");
   });
 
   it("writes one line, without characters that end lines or steer terminals", async () => {
@@ -366,15 +332,8 @@ describe("samples", () => {
 
   it("builds nothing for a decision outside the sample", () => {
     const { log } = start({ sample: { allowed: 0 } });
-    const untouchable = new Proxy(
-      {},
-      {
-        get: () => {
-          throw new Error("read");
-        },
-      },
-    );
-    expect(log({ allowed: true } as Decision, untouchable as never, untouchable as never)).toBeUndefined();
+    // Each property of `undefined` throws.
+    expect(log({ allowed: true } as Decision, undefined as never, undefined as never)).toBeUndefined();
   });
 });
 
@@ -390,15 +349,7 @@ describe("the options", () => {
       salt: "x",
     };
     const { issues, message } = thrownBy(() => decisionLog(() => undefined, options as never));
-    expect(issues.map(({ path }) => path[1])).toEqual([
-      "sample",
-      "random",
-      "maxQueued",
-      "subject",
-      "hashSecret",
-      "include",
-      "salt",
-    ]);
+    expect(issues.map(({ path }) => path[1]).sort()).toEqual(Object.keys(options).sort());
     expect(message).toContain("Write { allowed: 0.01, refused: 1 }, each from 0 to 1.");
   });
 

@@ -50,10 +50,7 @@ describe("fromDocument", () => {
     oauth: { type: "openIdConnect", openIdConnectUrl: "https://a.example/" },
   };
   const read = (operation: object, openapi = "3.1.0") =>
-    fromDocument({
-      ...documentOf({ "GET /x": operation }, { openapi }),
-      components: { securitySchemes: bearer },
-    });
+    fromDocument(documentOf({ "GET /x": operation }, { openapi, components: { securitySchemes: bearer } }));
 
   it("rejects an extension that requires less than `security`", () => {
     const extension = { "x-scopegate-requirement": { anyOf: ["a:admin", "a:read"] } };
@@ -70,11 +67,8 @@ describe("fromDocument", () => {
   it("rejects a path item with a reference and an operation, because it is unclear which counts", () => {
     const { paths } = documentOf({ "GET /y": { security: [{ oauth: ["a:admin"] }] } });
     const item = { $ref: "#/paths/~1y", get: { security: [], responses: RESPONSES } };
-    const document = {
-      ...documentOf([]),
-      paths: { ...paths, "/x": item },
-      components: { securitySchemes: bearer },
-    };
+    const components = { securitySchemes: bearer };
+    const document = documentOf([], { paths: { ...paths, "/x": item }, components });
     expect(() => fromDocument(document)).toThrow("/x");
   });
 

@@ -237,21 +237,17 @@ describe("an exporter", () => {
     return found;
   };
 
+  const fail = () => {
+    throw new Error("It failed.");
+  };
+
   it.each([
-    [
-      "throws",
-      () => {
-        throw new Error("The exporter failed.");
-      },
-    ],
+    ["throws", fail],
     ["hangs", () => undefined],
   ])("changes no answer if it %s", async (_, run) => {
     const exported = vi.fn(run);
-    const exporter = {
-      export: exported,
-      forceFlush: () => Promise.resolve(),
-      shutdown: () => Promise.resolve(),
-    };
+    const resolve = () => Promise.resolve();
+    const exporter = { export: exported, forceFlush: resolve, shutdown: resolve };
     const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 600_000 });
     const meterProvider = new MeterProvider({ readers: [reader] });
     const server = create();
@@ -268,9 +264,6 @@ describe("an exporter", () => {
   it("changes no answer if the instruments throw, and warns once", async () => {
     const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     onTestFinished(() => void vi.restoreAllMocks());
-    const fail = () => {
-      throw new Error("The instrument failed.");
-    };
     const instrument = { add: fail, record: fail };
     const gauge = { addCallback: fail, removeCallback: fail };
     const meter = {
@@ -305,13 +298,8 @@ describe("startTelemetry", () => {
   it("rejects wrong arguments, with the fix in the message", () => {
     const start = startTelemetry as (...given: readonly unknown[]) => unknown;
     const { meterProvider } = measure(create());
-    for (const given of [
-      undefined,
-      "server",
-      { ...create() },
-      { meterProvider },
-      { api: create(), admin: {} },
-    ])
+    const wrong = [undefined, "server", { ...create() }, { meterProvider }, { api: create(), admin: {} }];
+    for (const given of wrong)
       expect(() => start(given)).toThrow("write startTelemetry(createResourceServer({ ... }))");
     expect(() => start(create(), { meter: 1 })).toThrow(
       "startTelemetry.meter: received unknown option `meter`. The options are meterProvider.",

@@ -14,15 +14,9 @@ import { thrownBy, verdictOf } from "../../support/resource-servers.ts";
 
 const NOW = 1_700_000_000;
 
-const partsOf = (token: string): readonly [header: object, claims: object] => {
-  const [header, claims] = token
-    .split(".")
-    .slice(0, 2)
-    .map((part): object => {
-      return JSON.parse(Buffer.from(part, "base64url").toString()) as object;
-    });
-  return [header ?? {}, claims ?? {}];
-};
+const readPart = (part: string): object => JSON.parse(Buffer.from(part, "base64url").toString()) as object;
+/** The header and the claims of a token. */
+const partsOf = (token: string) => token.split(".").slice(0, 2).map(readPart);
 
 const serverOf = (issuer: TestIssuer, others: ResourceServerOptions = {}) =>
   createResourceServer({ ...others, ...issuer.resourceServerOptions });
@@ -90,10 +84,8 @@ describe("a test issuer", () => {
   });
 
   it("provides an entry for the option issuers", async () => {
-    const [one, another] = [
-      createTestIssuer(),
-      createTestIssuer({ issuer: "https://two.test", algorithm: "EdDSA" }),
-    ];
+    const one = createTestIssuer();
+    const another = createTestIssuer({ issuer: "https://two.test", algorithm: "EdDSA" });
     const server = createResourceServer({ issuers: [one.trustedIssuer, another.trustedIssuer] });
     expect(await verdictOf(server, await one.token())).toBe("accepted");
     expect(await verdictOf(server, await another.token())).toBe("accepted");
@@ -164,10 +156,10 @@ describe("a token", () => {
   });
 
   it("contains the type of its issuer", async () => {
-    expect(partsOf(await createTestIssuer({ tokenType: "at+jwt" }).token())[0]).toMatchObject({
-      typ: "at+jwt",
-    });
-    expect(partsOf(await createTestIssuer({ tokenType: null }).token())[0]).not.toHaveProperty("typ");
+    const headerOf = async (tokenType: string | null) =>
+      partsOf(await createTestIssuer({ tokenType }).token())[0];
+    expect(await headerOf("at+jwt")).toMatchObject({ typ: "at+jwt" });
+    expect(await headerOf(null)).not.toHaveProperty("typ");
   });
 
   it.each(["ES256", "RS256", "HS256"] as const)(
@@ -205,8 +197,7 @@ describe("a token", () => {
   it("contains the options of its caller", async () => {
     const reader = issuer.caller({ userId: "user-7", scopes: ["a:b"] });
     expect(partsOf(await reader.token())[1]).toEqual({ ...plain, sub: "user-7", scopes: ["a:b"] });
-    expect(partsOf(await reader.token({ userId: "user-8" }))[1]).toEqual({
-      ...plain,
+    expect(partsOf(await reader.token({ userId: "user-8" }))[1]).toMatchObject({
       sub: "user-8",
       scopes: ["a:b"],
     });
