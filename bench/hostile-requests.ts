@@ -1,11 +1,6 @@
 /** Requests that try to make the guard slow: very long credentials and paths, in unusual forms. */
 import { createHmac, randomBytes } from "node:crypto";
-import type {
-  AccessRequest,
-  ResourceServer,
-  ResourceServerOptions,
-  ScopeMappings,
-} from "scopegate";
+import type { AccessRequest, ResourceServer, ResourceServerOptions, ScopeMappings } from "scopegate";
 import { agentScopeMappings, createResourceServer } from "./built.ts";
 
 const secret = randomBytes(32).toString("hex");

@@ -3,12 +3,7 @@ import { compact } from "../runtime/compact.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import type { LoadedJwks } from "./jwks.ts";
 import { KeyAge, type RemoteTiming } from "./key-age.ts";
-import type {
-  KeyEvent,
-  KeyLoadReason,
-  KeySourceContext,
-  KeySourceStatus,
-} from "./key-event.ts";
+import type { KeyEvent, KeyLoadReason, KeySourceContext, KeySourceStatus } from "./key-event.ts";
 import {
   importMaterial,
   keyIdsOf,
