@@ -1,4 +1,5 @@
 /** Reports decisions to `onDecision`, to a channel, and to the log for development. */
+import { compact } from "./runtime/compact.ts";
 import type { DecisionEvent } from "./options/options.ts";
 import type { ResolvedOptions } from "./options/resolve.ts";
 import type { Decision } from "./policy/decision.ts";
@@ -83,6 +84,7 @@ function withoutSentTokens<Made extends Decision>(decision: Made): Made {
   const cause = "cause" in decision && typeof decision.cause === "string" ? decision.cause : "";
   const texts = [cause, ...decision.required];
   if (texts.every((text) => withoutTokens(text) === text)) return decision;
+  const reported = "reported" in decision ? withoutSentTokens(decision.reported) : undefined;
   return Object.freeze({
     ...decision,
     required: Object.freeze(decision.required.map(withoutTokens)),
@@ -93,7 +95,6 @@ function withoutSentTokens<Made extends Decision>(decision: Made): Made {
         required: withoutTokens(satisfaction.required),
       })),
     ),
-    ...(cause !== "" && { cause: withoutTokens(cause) }),
-    ...("reported" in decision && { reported: withoutSentTokens(decision.reported) }),
+    ...compact({ cause: cause === "" ? undefined : withoutTokens(cause), reported }),
   });
 }

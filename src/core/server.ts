@@ -14,6 +14,7 @@ import type { RouteTable } from "./policy/rule.ts";
 import type { AccessRequest } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import type { Resource } from "./response/resource-metadata.ts";
+import { compact } from "./runtime/compact.ts";
 import { createFirstWarning, createWarning } from "./runtime/warn-once.ts";
 import { createIdentifier } from "./token/authenticate.ts";
 import { createIssuers, rememberIssuers } from "./token/issuers.ts";
@@ -157,12 +158,12 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       if (!revocation) throw new TypeError(NO_REVOCATION);
       const principal = "token" in target ? await authenticate(target.token, identifyAny) : undefined;
       const tolerances = issuers.configurations.map(({ token }) => token.clockToleranceSeconds);
-      const context = {
+      const context = compact({
         keepSeconds: revocation.keepSeconds,
         nowMs: now(),
         toleranceSeconds: Math.max(...tolerances),
-        ...(principal && { principal }),
-      };
+        principal,
+      });
       await revocation.add([toRevokedEntry(target, options, context)]);
     },
     authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),

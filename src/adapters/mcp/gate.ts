@@ -88,12 +88,15 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     const start = (_: number, id?: string) => id !== undefined && sessions.start(id, principal);
     const end = (status: number) => status < 300 && sessions.end(header(SESSION_FIELD) ?? "");
     const filter = (text: string) => filterLists(text, (called) => isCallable(server, principal, called));
+    let respond: Passed["respond"];
+    if (has("initialize")) respond = start;
+    else if (method === "DELETE") respond = end;
     return {
       verdict,
       body,
       bytes,
       authInfo: principal && (new CallerInfo(server, principal, request) as AuthInfo),
-      respond: has("initialize") ? start : method === "DELETE" ? end : undefined,
+      respond,
       filter: listFilter && LISTS.some((list) => has(list.method)) ? filter : undefined,
     };
   };

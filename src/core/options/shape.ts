@@ -154,12 +154,12 @@ const OPAQUE = "Write introspection(...) of scopegate/introspection, or apiKeys(
 
 const shape = {
   ...jsonOptions,
-  revocation: values.having(
+  revocation: values.objectWith(
     ["isRevoked", "add", "ready", "status"],
     "Write inMemoryRevocation() or redisRevocation(client), both of scopegate/revocation.",
   ),
   opaqueTokens: values.nonEmptyArray(
-    values.having(["matches", "verify"], OPAQUE),
+    values.objectWith(["matches", "verify"], OPAQUE),
     `Write an array of at least one entry. ${OPAQUE}`,
   ),
   grantsFor: values.callback(

@@ -21,7 +21,7 @@ export const flag = z.boolean({ error: "Write true or false." });
 export const callback = (expected: string) =>
   z.custom<(...values: never[]) => unknown>((value) => typeof value === "function", { error: expected });
 /** An object of this package that has these methods. */
-export const having = (methods: readonly string[], expected: string) =>
+export const objectWith = (methods: readonly string[], expected: string) =>
   z.custom(
     (value) =>
       typeof value === "object" &&
