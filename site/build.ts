@@ -19,10 +19,12 @@ const { values } = parseArgs({
 });
 const site = fileURLToPath(new URL(".", import.meta.url));
 
-execFileSync(process.execPath, ["--import", "tsx", "node_modules/typedoc/bin/typedoc"], {
-  cwd: ROOT,
-  stdio: "inherit",
-});
+// Without its options, typedoc writes to `docs` and deletes the pages that are there.
+execFileSync(
+  process.execPath,
+  ["--import", "tsx", "node_modules/typedoc/bin/typedoc", "--options", "config/typedoc.js"],
+  { cwd: ROOT, stdio: "inherit" },
+);
 mkdirSync(join(site, "public"), { recursive: true });
 writeFileSync(join(site, "public/policy.html"), await renderPolicy());
 for (const file of FILES) copyFileSync(join(ROOT, file), join(site, "public", basename(file)));
