@@ -13,7 +13,7 @@ import type { OpaqueTokens } from "../token/opaque-tokens.ts";
 import type { RevocationStore } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
 import type { RefusalBodyFunction } from "../response/refusal-body.ts";
-import { TOKEN_DEFAULTS, type TrustedIssuer } from "./trusted-issuer.ts";
+import type { TrustedIssuer } from "./trusted-issuer.ts";
 
 /** When a decision was made, how long it took, and for which request of the framework. */
 export interface DecisionEvent {
@@ -161,18 +161,3 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;
 }
-
-/** The values of omitted options. */
-export const DEFAULTS = {
-  ...TOKEN_DEFAULTS,
-  algorithms: ["RS256"],
-  authorization: true,
-  unmappedRoutes: "deny",
-  enforcement: "enforce",
-  adminScope: "platform:admin",
-  maxTokenBytes: 16_384,
-  tokenSources: [{ header: "authorization" }],
-  multipleCredentials: "refuse",
-  grantsMaxAgeSeconds: 30,
-  tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60, maxBytes: 64 * 1024 * 1024 },
-} as const satisfies ResourceServerOptions;

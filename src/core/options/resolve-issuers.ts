@@ -11,7 +11,8 @@ import type { IssuerConfiguration } from "../token/issuers.ts";
 import { isSpaceDelimited, type ScopeSource } from "../token/scope-sources.ts";
 import { KEY_SOURCE_HINT, KEY_SOURCES } from "./key-source-shape.ts";
 import type { Mistakes, OptionName, Path } from "./mistakes.ts";
-import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
+import { DEFAULTS } from "./defaults.ts";
+import type { ResourceServerOptions } from "./options.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
 
 /** The configured issuers, and whether the `iss` of a token selects one of them. */

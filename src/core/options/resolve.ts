@@ -13,7 +13,8 @@ import type { OpaqueContext, OpaqueRequirements, OpaqueTokens } from "../token/o
 import type { RevocationStore } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
 import { Mistakes } from "./mistakes.ts";
-import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
+import { DEFAULTS } from "./defaults.ts";
+import type { ResourceServerOptions } from "./options.ts";
 import { audienceOf, type ResolvedIssuers, resolveIssuers } from "./resolve-issuers.ts";
 import { resolveOpaqueRequirements } from "./resolve-opaque.ts";
 import { resolveResource } from "./resolve-resource.ts";

@@ -59,13 +59,3 @@ export interface TrustedIssuer {
    */
   readonly maxTokenAgeSeconds?: number;
 }
-
-/** The defaults of the options that issuers have too. */
-export const TOKEN_DEFAULTS = {
-  verifyAudience: true,
-  scopesClaim: "scopes",
-  userIdClaim: "sub",
-  sessionIdClaim: "session_id",
-  tokenTypes: ["JWT", "at+jwt", "application/at+jwt", null],
-  clockToleranceSeconds: 0,
-} as const satisfies Partial<TrustedIssuer>;

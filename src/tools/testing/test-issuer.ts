@@ -11,7 +11,8 @@ import {
 import { type Algorithm, ALGORITHMS, isSymmetric } from "../../core/keys/algorithm.ts";
 import type { KeySource } from "../../core/keys/key-source.ts";
 import type { JsonWebKeySet } from "../../core/keys/verification-key.ts";
-import { TOKEN_DEFAULTS, type TrustedIssuer } from "../../core/options/trusted-issuer.ts";
+import { TOKEN_DEFAULTS } from "../../core/options/defaults.ts";
+import type { TrustedIssuer } from "../../core/options/trusted-issuer.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { IssuedCaller } from "./caller.ts";
 import { KeyRing } from "./key-ring.ts";

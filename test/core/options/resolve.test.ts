@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createResourceServer } from "scopegate";
-import { DEFAULTS } from "../../../src/core/options/options.ts";
+import { DEFAULTS } from "../../../src/core/options/defaults.ts";
 import { OPTION_NAMES } from "../../../src/core/options/shape.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import {
