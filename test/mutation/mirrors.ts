@@ -3,16 +3,21 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The test files for a source file, if they are not the one with its name. The most direct tests run first. */
 const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
+  implication: ["rule-order"],
+  "mixed-edges": ["rule-tree", "find-rules"],
   operation: ["operation", "route-key"],
   parameters: ["table", "rule-tree"],
   "parse-pattern": ["pattern"],
   "pattern-dialects": ["pattern", "route-comparison"],
+  policy: ["pipeline", "explain", "server"],
+  "route-coverage": ["audit"],
   "route-scopes": ["server"],
   "route-key": ["route-key", "operation"],
   rule: ["find-rules", "table"],
   "rule-tree": ["rule-tree", "find-rules", "table"],
   table: ["table", "pipeline", "batch", "operation", "find-rules"],
   satisfaction: ["decision", "pipeline"],
+  "walk-tree": ["rule-order"],
   "find-rules": ["find-rules", "table"],
   "required-scope": ["requirement", "decision"],
   "scope-rules": ["scope", "has-scopes"],
@@ -25,6 +30,10 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   rejected: ["opaque-tokens", "server"],
   principal: ["principal", "claims", "tokens"],
   owned: ["grants"],
+  problem: ["problem", "refusal-body"],
+  refusal: ["refusal", "refusal-body"],
+  scope: ["scope", "grants"],
+  "scope-sets": ["scope-sets", "grants"],
   "revocation-check": ["in-memory", "server", "until-expiry"],
   revocation: ["revocation", "in-memory"],
   issuers: ["audience", "claimed-issuer", "isolation", "lifecycle", "settings"],
@@ -45,7 +54,7 @@ export class Mirrors extends BaseSequencer {
     const [mutated, ...others] = [this.ctx.config.related ?? []].flat();
     if (mutated === undefined || others.length > 0) return sorted;
     const name = basename(mutated, ".ts");
-    const names = (SPECIFIED_BY[name] ?? [name]).map((one) => `${one}.test.ts`);
-    return names.flatMap((one) => sorted.filter(({ moduleId }) => basename(moduleId) === one));
+    const testFiles = (SPECIFIED_BY[name] ?? [name]).map((test) => `${test}.test.ts`);
+    return testFiles.flatMap((test) => sorted.filter(({ moduleId }) => basename(moduleId) === test));
   }
 }
