@@ -698,6 +698,7 @@ describe("scopegate openapi", () => {
         "/b": get({ security: [{ key: [] }] }),
         "/c?d": get({ security: [] }),
         "/e": get({ security: [{ bearer: ["e:read"] }] }),
+        "/f": get({ security: [{ bearer: ["f read", "f:"] }] }),
       },
     };
     const file = fileOf(JSON.stringify(document), "unclear.json");
@@ -705,9 +706,13 @@ describe("scopegate openapi", () => {
     expect(imported.code).toBe(0);
     expect(JSON.parse(imported.out)).toEqual({
       default_scope_mappings: {},
-      scope_mappings: { "GET /a": [], "GET /b": [], "GET /e": ["e:read"] },
+      scope_mappings: { "GET /a": [], "GET /b": [], "GET /e": ["e:read"], "GET /f": [] },
     });
-    expect(imported.notes).toContain("Check the rules of 3 operations");
+    expect(imported.notes).toContain("Check the rules of 4 operations");
+    for (const scope of ["f read", "f:"])
+      expect(imported.notes).toContain(
+        `  GET /f "${scope}" is a scope that no token can be granted. Its rule is []: any valid token.\n`,
+      );
     expect(imported.notes).toContain("  GET /a has no `security`. Its rule is []: any valid token.\n");
     expect(imported.notes).toMatch(/^ {2}GET \/c\?d .* It has no rule\.$/m);
     const opened = await scopegate(["openapi", "import", file, "--missing-security", "public"]);
