@@ -11,7 +11,7 @@ import { pictures } from "../../docs/pictures/pictures.ts";
 import { OPTION_NAMES } from "../../src/core/options/shape.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuesOf } from "../support/resource-servers.ts";
-import { pageOf, pages, ROOT, sectionOf } from "./markdown.ts";
+import { pageOf, pages, ROOT, rowsOf, sectionOf } from "./markdown.ts";
 
 /** The string literals of a union type, as its file declares it. */
 function unionOf(file: string, name: string): readonly string[] {
@@ -30,12 +30,6 @@ function unionOf(file: string, name: string): readonly string[] {
 const REASONS = unionOf("src/core/policy/decision.ts", "RefusalReason") as readonly RefusalReason[];
 const REJECTIONS = unionOf("src/core/errors.ts", "Rejection") as readonly Rejection[];
 const ISSUE_CODES = unionOf("src/core/errors.ts", "ConfigurationIssueCode");
-
-/** The rows of all tables of a text, as arrays of cells. */
-const rowsOf = (text: string): readonly (readonly string[])[] =>
-  [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = ""]) =>
-    row.split(/(?<!\\)\|/).map((cell) => cell.trim()),
-  );
 
 const unquoted = (cell: string): string => cell.replaceAll("`", "");
 
