@@ -510,6 +510,30 @@ describe("scopegate matrix", () => {
     expect(changed.notes).toContain("--write");
   });
 
+  it("writes with --check and --write, shows what has changed, and does not fail for it", async () => {
+    const [before, after] = [{ "GET /a": ["agents:read"] }, { "GET /a": "public", "GET /b": [] }];
+    const write = ["matrix", "--roles", roles, "--check", join(folder, "update.md"), "--write", "--config"];
+    const shown = { isTerminal: true };
+    const created = await scopegate([...write, fileOf(before)], shown);
+    const table = readFileSync(join(folder, "update.md"), "utf8");
+    expect(created).toMatchObject({ code: 0, out: table });
+    expect(created.notes).toMatch(/^The new snapshot is in `.*update\.md`\.\n$/);
+    const updated = await scopegate([...write, fileOf(after)], shown);
+    expect(updated).toMatchObject({ code: 0, notes: created.notes });
+    expect(updated.out).toBe(
+      [
+        "+ GET /a | nobody | allowed",
+        "- GET /a | nobody | credential_missing",
+        "+ GET /b | nobody | credential_missing",
+        "+ GET /b | reader | allowed\n",
+      ].join("\n"),
+    );
+    expect(readFileSync(join(folder, "update.md"), "utf8")).toContain("| GET /a | nobody | allowed");
+    const same = await scopegate([...write, fileOf(after), "--json"]);
+    expect(same.code).toBe(0);
+    expect(JSON.parse(same.out)).toMatchObject({ changes: [] });
+  });
+
   it("does not overwrite a file that contains anything but one table", async () => {
     const snapshot = fileOf("", "access.md");
     expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
