@@ -422,18 +422,45 @@ describe("scopegate audit", () => {
     expect(await notesOf("export const routes = [];")).toContain("exports no resource server");
     expect(await notesOf("nonsense(")).toContain("cannot be loaded");
     expect(await notesOf("throw null")).toContain("cannot be loaded");
-    const failing = `throw new Error("no database", { cause: new TypeError("bad port") });`;
-    const notes = await notesOf(failing, "failing.mjs");
-    expect(notes).toContain("cannot be loaded: no database");
-    expect(notes).toMatch(/^Error: no database\n +at .*failing\.mjs/m);
-    expect(notes).toMatch(/^Caused by: TypeError: bad port\n +at .*failing\.mjs/m);
-    const circle = `const error = new Error("round"); error.stack = undefined; error.cause = error; throw error;`;
-    expect(await notesOf(circle)).toContain("Caused by: Error: round");
     const inUse = `throw Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });`;
     expect(await notesOf(inUse)).toContain("listen EADDRINUSE. Set PORT=0");
     expect((await scopegate("audit")).notes).toContain("write --app ./app.js");
     expect((await scopegate(["audit", "--app", appOf("server.ts")])).notes).toContain("needs the routes");
     expect((await scopegate("audit --app absent.ts")).notes).toContain("node --import tsx");
+  });
+
+  it("shows where a module and its causes failed, without their stacks", async () => {
+    const failing = fileOf(
+      `function connect() {
+  const cause = new TypeError("bad port");
+  throw new Error("no database", { cause });
+}
+connect();`,
+      "failing.mjs",
+    );
+    const { code, out, notes } = await scopegate(["audit", "--app", failing]);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    const place = (column: string) => `  at ${failing}:${column}`;
+    expect(notes.replaceAll("file://", "").split("\n")).toEqual([
+      expect.stringMatching(/^scopegate: .* cannot be loaded: no database$/),
+      expect.stringContaining(place("3:")),
+      "Caused by: TypeError: bad port",
+      expect.stringContaining(place("2:")),
+      "",
+    ]);
+  });
+
+  it("shows the place in the application for an error in a package or in Node.js, and no place of the program", async () => {
+    const noteOf = async (code: string) =>
+      (await scopegate(["audit", "--app", fileOf(code, "app.mjs")])).notes;
+    const inPackage = await noteOf(`import express from "express";\n\nexpress().use();`);
+    expect(inPackage).toMatch(/^ {2}at \S+app\.mjs:3:\d+$/m);
+    expect(inPackage).not.toContain("node_modules");
+    expect(await noteOf(`import "node:fs";\nnew URL("wrong");`)).toMatch(/^ {2}at \S+app\.mjs:2:/m);
+    const silent = `const error = new Error("", { cause: null }); error.stack = undefined; throw error;`;
+    expect(await noteOf(silent)).toMatch(/^scopegate: .* cannot be loaded: Error\n$/);
+    const circle = `const error = new Error("round"); error.stack = undefined; error.cause = error; throw error;`;
+    expect(await noteOf(circle)).toMatch(/round\n(?:Caused by: Error: round\n){4}$/);
   });
 
   it("accepts an array of routes that a module exports", async () => {
