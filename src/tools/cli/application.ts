@@ -58,7 +58,7 @@ export function describeError(error: unknown): string {
   return error.message === "" ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message;
 }
 
-/** Renders where an error was thrown, and its causes: the message alone does not say where a module failed. */
+/** Renders where an error was thrown, and its causes: the message alone does not say where. */
 export function renderPlaces(error: unknown, depth = 0): string {
   if (!(error instanceof Error) || depth === 5) return "";
   const cause = depth > 0 ? `\nCaused by: ${String(error)}` : "";
