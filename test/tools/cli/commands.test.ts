@@ -459,6 +459,8 @@ connect();`,
     expect(await noteOf(`import "node:fs";\nnew URL("wrong");`)).toMatch(/^ {2}at \S+app\.mjs:2:/m);
     const silent = `const error = new Error("", { cause: null }); error.stack = undefined; throw error;`;
     expect(await noteOf(silent)).toMatch(/^scopegate: .* cannot be loaded: Error\n$/);
+    const refused = `throw Object.assign(new Error(""), { code: "ECONNREFUSED" });`;
+    expect(await noteOf(refused)).toContain("cannot be loaded: ECONNREFUSED\n");
     const circle = `const error = new Error("round"); error.stack = undefined; error.cause = error; throw error;`;
     expect(await noteOf(circle)).toMatch(/round\n(?:Caused by: Error: round\n){4}$/);
   });
