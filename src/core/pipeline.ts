@@ -33,6 +33,8 @@ export class Pipeline {
   readonly policy: Policy;
   readonly table: Table;
   readonly observer: Observer;
+  /** Whether `refusalBody` creates the bodies of refusals, so that tools cannot know them. */
+  readonly hasRefusalBody: boolean;
 
   constructor(rules: ResolvedOptions, identify: Identifier, observer: Observer) {
     this.#rules = rules;
@@ -40,6 +42,7 @@ export class Pipeline {
     this.policy = new Policy(rules);
     this.table = this.policy.table;
     this.observer = observer;
+    this.hasRefusalBody = rules.challenge.refusalBody !== undefined;
   }
 
   /**

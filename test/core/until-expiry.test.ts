@@ -6,13 +6,15 @@ import type { AccessEnd } from "../../src/core/until-expiry.ts";
 import { principalOf, protect } from "scopegate/node";
 import { listen } from "../support/http.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import { type OwnTimers, useOwnTimers } from "../support/timers.ts";
 import { until } from "../support/until.ts";
 
 let now = NOW * 1000;
 const closing: (() => unknown)[] = [];
+let timers: OwnTimers;
 beforeEach(() => {
   now = NOW * 1000;
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout"] });
 });
 afterEach(async () => {
   vi.useRealTimers();
@@ -113,11 +115,10 @@ describe("untilExpiry", () => {
     settings: { checkEverySeconds?: number; signal?: AbortSignal } = {},
   ) => {
     const ends: AccessEnd[] = [];
-    const stop = untilExpiry(await principalWith(claims), {
-      onEnd: (end) => ends.push(end),
-      server: options && serverWith(options),
-      ...settings,
-    });
+    const principal = await principalWith(claims);
+    const server = options && serverWith(options);
+    const onEnd = (end: AccessEnd) => ends.push(end);
+    const stop = timers.run(() => untilExpiry(principal, { onEnd, server, ...settings }));
     await vi.advanceTimersByTimeAsync(0);
     return { ends, stop };
   };
@@ -136,7 +137,7 @@ describe("untilExpiry", () => {
     ]);
     await pass(1_000);
     expect(ends.length).toBe(1);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.count()).toBe(0);
   });
 
   it("ends on time while isRevoked hangs", async () => {
@@ -184,9 +185,9 @@ describe("untilExpiry", () => {
   });
 
   it("uses only exp and the clock of the system without a server", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now: NOW * 1000 });
+    timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now: NOW * 1000 });
     const { ends } = await start({ exp: NOW + 45 }, undefined, { checkEverySeconds: 5 });
-    expect(vi.getTimerCount()).toBe(1);
+    expect(timers.count()).toBe(1);
     await pass(44);
     expect(ends).toEqual([]);
     await pass(1);
@@ -194,7 +195,7 @@ describe("untilExpiry", () => {
   });
 
   it("waits longer than a timer can, and forever for a token without exp", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now: NOW * 1000 });
+    timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now: NOW * 1000 });
     const days = 24 * 3600;
     const { ends } = await start({ exp: NOW + 60 * days }, undefined);
     const endless = await start({}, undefined);
@@ -205,7 +206,7 @@ describe("untilExpiry", () => {
     await pass(1_000 * days);
     expect(endless.ends).toEqual([]);
     endless.stop();
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.count()).toBe(0);
   });
 
   it("stops when its function is called, also during a check", async () => {
@@ -218,7 +219,7 @@ describe("untilExpiry", () => {
     waiting.stop();
     await pass(60);
     expect([...asked.ends, ...waiting.ends]).toEqual([]);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.count()).toBe(0);
   });
 
   it("stops when its signal aborts, and leaves no listener on it", async () => {
@@ -232,7 +233,7 @@ describe("untilExpiry", () => {
     expect(removed).toHaveBeenCalledTimes(1);
     controller.abort();
     const late = await start({ exp: NOW + 60 }, {}, { signal });
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.count()).toBe(0);
     await pass(60);
     expect([...watched.ends, ...late.ends]).toEqual([]);
   });

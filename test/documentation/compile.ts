@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import ts from "typescript";
 import tsup from "../../tsup.config.ts";
-import { ROOT } from "./markdown.ts";
+import { pageOf, ROOT, rowsOf, sectionOf } from "./markdown.ts";
 import { examples, FOLDER, type Snippet, snippets } from "./snippets.ts";
 
 const ENTRIES = Object.values(tsup.entry).map((file) => join(ROOT, file));
@@ -25,6 +25,28 @@ export type Peers = {
 };
 `;
 
+/** The rows of names that the newest version with such a table has removed: the name, its entry point, and what to write. */
+export const removedNames = rowsOf(sectionOf(pageOf("CHANGELOG.md"), "Removed names")).slice(2);
+
+/** What to write instead of removed names: an import, or a type made of exported names. */
+const RENAMES = join(FOLDER, "renames.ts");
+
+function renamesCode(): string {
+  const codes = removedNames.map(([, , write = ""]) => /`([^`]*)`/.exec(write)?.[1] ?? "");
+  const imports = codes.filter((code) => code.startsWith("import "));
+  const types = removedNames.flatMap(([, was, write = ""], index) =>
+    was === "`scopegate`" && !write.startsWith("`import ")
+      ? [`export type Type${index} = ${codes[index]};`]
+      : [],
+  );
+  const names = [...types.join("\n").matchAll(/(?<![."\w])(?!Type\d)[A-Z]\w+|(?<=typeof )\w+/g)].map(String);
+  const exported = [...new Set(names)].filter((name) => !UTILITIES.has(name));
+  return [...imports, `import type { ${exported.join(", ")} } from "scopegate";`, ...types].join("\n");
+}
+
+/** Types of TypeScript itself. */
+const UTILITIES = new Set(["Awaited", "Extract", "NonNullable", "Parameters", "ReturnType"]);
+
 let compiled: ts.Program | undefined;
 
 const files = [...snippets, ...examples];
@@ -34,11 +56,15 @@ const usesMcp = ({ code }: Snippet): boolean => code.includes("@modelcontextprot
 
 /** Compiles all snippets except those of `compileMcp`, once. `writeSnippets` must have been called. */
 export function compileAll(): ts.Program {
-  if (!compiled) writeFileSync(PEERS, PEERS_CODE);
+  if (!compiled) {
+    writeFileSync(PEERS, PEERS_CODE);
+    writeFileSync(RENAMES, renamesCode());
+  }
   return (compiled ??= createProgram([
     ...files.filter((snippet) => !usesMcp(snippet)).map(({ file }) => file),
     ...ENTRIES,
     PEERS,
+    RENAMES,
   ]));
 }
 

@@ -7,7 +7,16 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createResourceServer, parseConfiguration, type ResourceServer } from "scopegate";
 import { WebSocket } from "ws";
-import { compileAll, compileMcp, exportedNames, forgetProgram, mistakesOf, peerOptions } from "./compile.ts";
+import tsup from "../../tsup.config.ts";
+import {
+  compileAll,
+  compileMcp,
+  exportedNames,
+  forgetProgram,
+  mistakesOf,
+  peerOptions,
+  removedNames,
+} from "./compile.ts";
 import { type Block, pageOf, pages, ROOT } from "./markdown.ts";
 import { type Cookies, run, send, serve, serveFetch, watchSubscriptions } from "./serve.ts";
 import { type Mint, isCommand, type Request, requestsOf } from "./shell.ts";
@@ -184,6 +193,25 @@ describe("the code of the documentation", () => {
     const names = exportedNames(compileAll());
     expect([...names].filter(([, comment]) => comment === "").map(([name]) => name)).toEqual([]);
     expect(names.size).toBeGreaterThan(200);
+  });
+
+  it("lists removed names that the package no longer has", () => {
+    const names = exportedNames(compileAll());
+    expect(names.has("src/index.ts ResourceServer.revoke")).toBe(true);
+    expect(removedNames.length).toBeGreaterThan(50);
+    for (const [cell = "", was = ""] of removedNames) {
+      const name = cell.replaceAll(/`|server\./g, "");
+      const keys = [...was.matchAll(/`scopegate(?:\/([\w-]+))?`/g)].map(([, entry = "index"]) => {
+        const file = Object.entries(tsup.entry).find(([key]) => key === entry)?.[1];
+        return `${file} ${name}`;
+      });
+      if (cell.startsWith("`server.")) keys.push(`src/index.ts ResourceServer.${name}`);
+      expect(keys).not.toEqual([]);
+      expect(
+        keys.filter((key) => names.has(key)),
+        cell,
+      ).toEqual([]);
+    }
   });
 
   it("names every option of the libraries that the migration pages cover", () => {

@@ -50,6 +50,12 @@ export function sectionOf({ path, text }: Page, heading: string): string {
   return body.split(new RegExp(`^#{1,${level.length}} `, "m"))[0] ?? "";
 }
 
+/** The rows of all tables of a text, as arrays of cells. */
+export const rowsOf = (text: string): readonly (readonly string[])[] =>
+  [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = ""]) =>
+    row.split(/(?<!\\)\|/).map((cell) => cell.trim()),
+  );
+
 function readPage(path: string): Page {
   const text = readFileSync(join(ROOT, path), "utf8");
   const blocks = [...text.matchAll(FENCED)].map(({ index, 2: language = "", 3: code = "" }): Block => {

@@ -1,4 +1,5 @@
 /** Compares the pages with the source: links, names, tables and pictures. */
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { runInNewContext } from "node:vm";
@@ -9,9 +10,10 @@ import * as auditTool from "scopegate/audit";
 import type { RefusalReason, Refused, Rejection } from "scopegate";
 import { pictures } from "../../docs/pictures/pictures.ts";
 import { OPTION_NAMES } from "../../src/core/options/shape.ts";
+import { CHILD_LIMIT } from "../support/child-limit.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuesOf } from "../support/resource-servers.ts";
-import { pageOf, pages, ROOT, sectionOf } from "./markdown.ts";
+import { pageOf, pages, ROOT, rowsOf, sectionOf } from "./markdown.ts";
 
 /** The string literals of a union type, as its file declares it. */
 function unionOf(file: string, name: string): readonly string[] {
@@ -31,12 +33,6 @@ const REASONS = unionOf("src/core/policy/decision.ts", "RefusalReason") as reado
 const REJECTIONS = unionOf("src/core/errors.ts", "Rejection") as readonly Rejection[];
 const ISSUE_CODES = unionOf("src/core/errors.ts", "ConfigurationIssueCode");
 
-/** The rows of all tables of a text, as arrays of cells. */
-const rowsOf = (text: string): readonly (readonly string[])[] =>
-  [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = ""]) =>
-    row.split(/(?<!\\)\|/).map((cell) => cell.trim()),
-  );
-
 const unquoted = (cell: string): string => cell.replaceAll("`", "");
 
 describe("links", () => {
@@ -49,6 +45,29 @@ describe("links", () => {
       const known = file === "" ? anchors : pageOf(target).anchors;
       expect([...known], `${path}: ${link}`).toContain(anchor);
     }
+  });
+
+  it("lead only to files of the package, from every page that is in it", () => {
+    const pack = ["pack", "--dry-run", "--json", "--ignore-scripts"];
+    const packed = execFileSync("npm", pack, {
+      ...CHILD_LIMIT,
+      cwd: ROOT,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const [{ files }] = JSON.parse(packed) as [{ readonly files: readonly { readonly path: string }[] }];
+    const paths = files.map(({ path }) => path);
+    const isPacked = (target: string) =>
+      paths.some((path) => path === target || path.startsWith(`${target}/`));
+    const packedPages = pages.filter(({ path }) => paths.includes(path));
+    expect(packedPages.length).toBeGreaterThan(50);
+    const dead = packedPages.flatMap(({ path, links }) =>
+      links
+        .filter((link) => !/^[a-z]+:|^#/.test(link))
+        .filter((link) => !isPacked(join(dirname(path), link.split("#")[0] ?? "").replace(/\/$/, "")))
+        .map((link) => `${path}: ${link}`),
+    );
+    expect(dead).toEqual([]);
   });
 
   it("lead from README.md, and from the map that it links to, to every page", () => {

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ResourceServer, ResourceServerOptions } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import { type OwnTimers, useOwnTimers } from "../support/timers.ts";
 
 const never: unknown = new Promise(() => undefined);
 const thrower = () => {
@@ -53,7 +54,10 @@ const failures: readonly (readonly [string, () => unknown])[] = [
 const request = { method: "GET", target: "/agents" };
 const authorization = `Bearer ${await issuer.token({ scopes: ["platform:admin"], exp: NOW + 60 })}`;
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+let timers: OwnTimers;
+beforeEach(() => {
+  timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
@@ -62,17 +66,19 @@ afterEach(() => {
 /** The outcome of a check, with all the time in the world. `fault` where it rejects: adapters answer that with an error. */
 async function outcomeOf(server: ResourceServer): Promise<string> {
   let outcome: string | undefined;
-  const checking = server.check({ ...request, authorization }).then(
-    (decision) => (outcome = decision.allowed ? "allowed" : decision.reason),
-    () => (outcome = "fault"),
-  );
+  const checking = timers
+    .run(() => server.check({ ...request, authorization }))
+    .then(
+      (decision) => (outcome = decision.allowed ? "allowed" : decision.reason),
+      () => (outcome = "fault"),
+    );
   // The signature is verified in another thread, however long that takes on a busy machine.
   for (let turn = 0; turn < 20_000 && outcome === undefined; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));
     await vi.advanceTimersByTimeAsync(1_000);
   }
   await checking;
-  expect(vi.getTimerCount()).toBe(0);
+  expect(timers.count()).toBe(0);
   return outcome ?? "hangs";
 }
 

@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { type Behaviour, status } from "./behaviours.ts";
-import { listen } from "./http.ts";
+import { listen, listenForRestarts } from "./http.ts";
 
 export * as behave from "./behaviours.ts";
 export type { Behaviour } from "./behaviours.ts";
@@ -57,7 +57,7 @@ export async function createFaultServer(): Promise<FaultServer> {
     changes.emit("change");
   });
 
-  let listening = await listen(server);
+  let listening = await listenForRestarts(server);
   const { port } = listening;
   return {
     url: `http://127.0.0.1:${port}`,

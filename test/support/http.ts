@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { type Agent, type IncomingMessage, request as httpRequest, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -69,4 +70,19 @@ export async function listen(
       await once(server, "close");
     },
   };
+}
+
+/**
+ * Listens on a port that stays free while the server is stopped, so that it can listen there again. The system gives a
+ * port of its own range, which begins at 32768 or higher, to any other server or connection.
+ */
+export async function listenForRestarts(server: Server): ReturnType<typeof listen> {
+  for (;;) {
+    try {
+      return await listen(server, randomInt(20_000, 32_768));
+    } catch (error) {
+      // Windows reserves some ports.
+      if (!["EADDRINUSE", "EACCES"].includes(String((error as NodeJS.ErrnoException).code))) throw error;
+    }
+  }
 }

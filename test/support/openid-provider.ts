@@ -7,7 +7,7 @@ import type * as oidc from "oidc-provider";
 // @ts-expect-error Only the main module has types.
 import { Provider as untyped } from "oidc-provider/lib/provider.js";
 import { generateKey } from "../../src/tools/testing/test-key.ts";
-import { listen } from "./http.ts";
+import { listenForRestarts } from "./http.ts";
 
 const Provider = untyped as typeof oidc.Provider;
 
@@ -59,7 +59,7 @@ export async function openOpenIdProvider({
   });
   // A connection that a client keeps alive would break at a restart.
   server.maxRequestsPerSocket = 1;
-  const { port, close } = await listen(server);
+  const { port, close } = await listenForRestarts(server);
   const issuer = `http://127.0.0.1:${port}`;
 
   // A provider reads its keys only at construction.

@@ -125,21 +125,22 @@ const hintFor = ({ kind }: Weakness, coverage: RouteCoverage): string =>
 /** Creates the finding for an unreached rule. `candidates` are routes that it may have been meant for. */
 export function unreached(rule: Rule, candidates: readonly ListedRoute[]): AuditFinding {
   const isDefault = rule.source === "default";
+  const noun = rule.method === OPERATION_METHOD ? "operation" : "route";
   return {
     kind: "rule_unreached",
     severity: isDefault ? "note" : "error",
     rule,
-    message: `no ${rule.method === OPERATION_METHOD ? "operation" : "route"} reaches the rule \`${rule.key}\` (${rule.source}).`,
+    message: `no ${noun} reaches the rule \`${rule.key}\` (${rule.source}).`,
     hint: isDefault
       ? "A base table may be broader than an application. If the rule is unused everywhere, remove it from defaultScopeMappings."
-      : suggest(
-          rule.key,
-          candidates.map(renderRoute),
-          rule.method === OPERATION_METHOD
-            ? "The rule is misspelled or unused."
-            : `If static files, a mounted application or an upgrade answer these requests, add the route: audit(server, [...routesOf(app), ${literalOf(rule)}]). Otherwise the rule is misspelled or unused.`,
-        ),
+      : suggest(rule.key, candidates.map(renderRoute), hintForUnreached(rule, noun)),
   };
+}
+
+function hintForUnreached(rule: Rule, noun: "operation" | "route"): string {
+  const unlisted = `If static files, a mounted application or an upgrade answer these requests, add the route: audit(server, [...routesOf(app), ${literalOf(rule)}]). `;
+  const shared = `If another service with this policy has the ${noun}, move the rule to defaultScopeMappings.`;
+  return `${noun === "route" ? unlisted : ""}${shared} Otherwise the rule is misspelled or unused.`;
 }
 
 const literalOf = ({ method, pattern }: Rule): string =>

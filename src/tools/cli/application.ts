@@ -1,7 +1,7 @@
 /** Loads a module that exports a server or an application, and lists the routes of the application. */
 import { subscribe } from "node:diagnostics_channel";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { hasPipeline } from "../../core/port.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { compact } from "../../core/runtime/compact.ts";
@@ -47,16 +47,36 @@ export async function loadApplication(
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
-      `${quote(file)} cannot be loaded: ${error instanceof Error ? error.message : "it failed."}${hintFor(error, file)}${renderStacks(error)}`,
+      `${quote(file)} cannot be loaded: ${describeError(error)}${hintFor(error, file)}${renderPlaces(error)}`,
     );
   }
 }
 
-/** Renders the stack of an error, and of its causes: the message alone does not say where a module failed. */
-export function renderStacks(error: unknown, depth = 0): string {
+/** Describes an error in one line. Errors of Node.js, such as a refused connection, may have no message. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return "it failed.";
+  return error.message === "" ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message;
+}
+
+/** Renders where an error was thrown, and its causes: the message alone does not say where. */
+export function renderPlaces(error: unknown, depth = 0): string {
   if (!(error instanceof Error) || depth === 5) return "";
-  const stack = `\n${depth > 0 ? "Caused by: " : ""}${error.stack ?? String(error)}`;
-  return stack + renderStacks(error.cause, depth + 1);
+  const cause = depth > 0 ? `\nCaused by: ${String(error)}` : "";
+  const place = placeOf(error);
+  const at = place === undefined ? "" : `\n  at ${place}`;
+  return cause + at + renderPlaces(error.cause, depth + 1);
+}
+
+/** The folder of this program. Its own code also calls the application. */
+const PROGRAM = fileURLToPath(new URL(".", import.meta.url));
+
+/** The file, line and column of a line of a stack. Its first line may be the place of a syntax error. */
+const PLACE = /^(?: +at (?:.*\(|async )?)?(?:file:\/\/)?((?:\/|[A-Z]:\\).*:\d+)\)?$/;
+
+/** Finds the first place of a stack that is in a file of the application. */
+function placeOf({ stack = "" }: Error): string | undefined {
+  const places = stack.split("\n").flatMap((line) => PLACE.exec(line)?.[1] ?? []);
+  return places.find((place) => !place.startsWith(PROGRAM) && !/[\\/]node_modules[\\/]/.test(place));
 }
 
 function hintFor(error: unknown, file: string): string {

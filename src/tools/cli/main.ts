@@ -1,11 +1,14 @@
 #!/usr/bin/env node
 /** The program `scopegate`. It ends with its command, even if an application is listening. */
 import { printable } from "../../core/runtime/printable.ts";
-import { renderStacks } from "./application.ts";
+import { describeError, renderPlaces } from "./application.ts";
 import { run } from "./run.ts";
 
 const { stdout, stderr, stdin } = process;
 const write = stdout.write.bind(stdout);
+// In frameworks, the line of the application may be behind more calls than the default of 10.
+Error.stackTraceLimit = 100;
+
 // What an application prints while it is loaded must not get into a result.
 Reflect.set(stdout, "write", stderr.write.bind(stderr));
 
@@ -36,10 +39,9 @@ process.on("exit", () => {
 });
 const fail = (error: unknown): void => {
   isFinished = true;
-  const message = error instanceof Error ? error.message : "unknown";
-  const stacks = renderStacks(error).split("\n").map(printable).join("\n");
+  const places = renderPlaces(error).split("\n").map(printable).join("\n");
   stderr.write(
-    `scopegate: The application failed: ${printable(message)}. Export it without starting it.${stacks}\n`,
+    `scopegate: The application failed: ${printable(describeError(error))}. Export it without starting it.${places}\n`,
     end,
   );
 };

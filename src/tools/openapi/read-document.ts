@@ -5,7 +5,7 @@ import { ConfigurationError, type ConfigurationIssue, type Report } from "../../
 import { callback, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { compileRules } from "../../core/policy/compile-rules.ts";
 import { describeRequirement } from "../../core/policy/explain.ts";
-import type { ScopeMappings } from "../../core/policy/requirement.ts";
+import { compileRequirement, isReportOnly, type ScopeMappings } from "../../core/policy/requirement.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { alternativesOf, createRouteCoverage } from "../../core/policy/route-coverage.ts";
 import { type CompiledRule, renderRules, type Rule } from "../../core/policy/rule.ts";
@@ -128,9 +128,9 @@ const describe = (entry: Entry): string =>
 export interface FromDocumentOptions extends DocumentOptions {
   /**
    * Receives each operation whose requirement is unclear: without `security` (unless `missingSecurity` is
-   * `"public"`), with a `security` that no rule can express, or with a path that cannot be read. The first
-   * two then need a valid token, the last has no rule. Default: none, and those that have no clear rule are
-   * errors.
+   * `"public"`), with a `security` that no rule can express, with a scope that no token can be granted (one
+   * call for each), or with a path that cannot be read. The last has no rule then, the others need a valid
+   * token. Default: none, and those that have no clear rule are errors.
    */
   readonly onUnclear?: (issue: ConfigurationIssue) => void;
 }
@@ -145,9 +145,10 @@ const FROM_DOCUMENT_OPTIONS: OptionChecks<FromDocumentOptions> = {
  * `toSecurity` wrote: `{ scopeMappings: fromDocument(document) }`. An operation
  * without `security` needs a valid token, unless `missingSecurity` says otherwise.
  *
- * @throws ConfigurationError that lists every operation with a `security` that no rule can express, and
- *   every path that cannot be read, both unless there is `onUnclear`; with `missingSecurity: "error"`, every
- *   operation without `security`; every mistake in the table; and, before all of them, wrong options
+ * @throws ConfigurationError that lists every operation with a `security` that no rule can express, every
+ *   scope that no token can be granted, and every path that cannot be read, unless there is `onUnclear`; with
+ *   `missingSecurity: "error"`, every operation without `security`; every mistake in the table; and, before
+ *   all of them, wrong options
  */
 export function fromDocument(document: object, options: FromDocumentOptions = {}): ScopeMappings {
   const source = requireDocument(document);
@@ -169,11 +170,24 @@ export function fromDocument(document: object, options: FromDocumentOptions = {}
       continue;
     }
     const said = readSecurity(operation, schemes);
-    if (said === undefined) onUnclear(issueAt(place, "has a `security` that no rule can express.", FORM));
-    table.set(key, said ?? []);
+    const unclear = said === undefined ? [issueAt(place, INEXPRESSIBLE, FORM)] : scopeIssues(said, operation);
+    for (const issue of unclear) onUnclear(issue);
+    table.set(key, said === undefined || unclear.length > 0 ? [] : said);
   }
   const mappings = Object.freeze(Object.fromEntries(table)) as ScopeMappings;
   compileRules({}, mappings, (issue) => issues.push(issue));
   if (issues.length > 0) throw new ConfigurationError(issues);
   return mappings;
+}
+
+const INEXPRESSIBLE = "has a `security` that no rule can express.";
+
+/** Returns every mistake in the scopes of an operation, with its place in the document. */
+function scopeIssues(entry: Entry, { place, pattern }: Operation): readonly ConfigurationIssue[] {
+  const issues: ConfigurationIssue[] = [];
+  const requirement = isReportOnly(entry) ? entry.report : entry;
+  // Several schemes may list one scope, so the index of a scope in the requirement says nothing about it.
+  const report: Report = (issue) => issues.push({ ...issue, path: place });
+  compileRequirement(requirement, pattern.parameters, place, report);
+  return issues;
 }

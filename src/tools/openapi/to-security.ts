@@ -1,5 +1,7 @@
 import { ConfigurationError, type ConfigurationIssue } from "../../core/errors.ts";
 import { checkOptions } from "../../core/options/check-options.ts";
+import { pipelineOf } from "../../core/port.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import {
   DOCUMENT_OPTIONS,
@@ -16,7 +18,8 @@ import { type Entry, identityOf, matchOf, policyOf, readSchemes, typeOf, writeSe
  * Returns a copy of an OpenAPI document that says what the table of a server requires: `securitySchemes`,
  * `security` of every operation, and its responses 401 and 403, unless the author has written them. What
  * `security` cannot express is in `x-scopegate-requirement`. It adds no operations, and does not know the
- * scopes of `requireScopes`.
+ * scopes of `requireScopes`. With the option `refusalBody`, the responses have no body: only your function
+ * knows it.
  *
  * @param document OpenAPI 3.0 or 3.1; parts without changes are shared with the copy
  * @throws ConfigurationError that lists every operation without a rule, and every path that cannot be read.
@@ -56,19 +59,17 @@ const PROBLEM = {
   required: Object.keys(ALWAYS),
   properties: { ...ALWAYS, required_scopes: texts, missing_scopes: texts },
 };
-const CONTENT = {
-  headers: { "WWW-Authenticate": { schema: text } },
-  content: { "application/problem+json": { schema: { $ref: "#/components/schemas/ScopegateProblem" } } },
+const DESCRIPTIONS = {
+  ScopegateUnauthorized: "The token is missing, or is not accepted.",
+  ScopegateForbidden: "The token does not grant the scopes of this operation.",
 };
-const RESPONSES = {
-  ScopegateUnauthorized: { description: "The token is missing, or is not accepted.", ...CONTENT },
-  ScopegateForbidden: { description: "The token does not grant the scopes of this operation.", ...CONTENT },
-};
-const REFERENCES = Object.keys(RESPONSES).map((name) => `#/components/responses/${name}`);
+const REFERENCES = Object.keys(DESCRIPTIONS).map((name) => `#/components/responses/${name}`);
 const BEARER = { type: "http", scheme: "bearer", bearerFormat: "JWT" };
 
 /** Returns the document's components, with a bearer scheme. Names with Scopegate are overwritten. */
-function componentsOf(document: object, { keys }: ResourceServer) {
+function componentsOf(document: object, server: ResourceServer) {
+  const { keys } = server;
+  const hasStandardBody = !pipelineOf(server).hasRefusalBody;
   const part = (name: string) => membersOf(readOwn(document, "components", name)) ?? {};
   const written = part("securitySchemes");
   const isKnown = (url: string) =>
@@ -92,9 +93,21 @@ function componentsOf(document: object, { keys }: ResourceServer) {
       ...(hasBearer ? {} : { [bearer]: BEARER }),
       ...Object.fromEntries(issuers),
     },
-    responses: { ...part("responses"), ...RESPONSES },
-    schemas: { ...part("schemas"), ScopegateProblem: PROBLEM },
+    responses: { ...part("responses"), ...refusalsOf(hasStandardBody) },
+    // A document that was written before `refusalBody` was set has the schema.
+    schemas: compact({ ...part("schemas"), ScopegateProblem: hasStandardBody ? PROBLEM : undefined }),
   };
+}
+
+/** Returns the responses of refusals. A body that `refusalBody` creates is not described. */
+function refusalsOf(hasStandardBody: boolean) {
+  const schema = { $ref: "#/components/schemas/ScopegateProblem" };
+  const content = hasStandardBody ? { "application/problem+json": { schema } } : undefined;
+  const headers = { "WWW-Authenticate": { schema: text } };
+  const responses = Object.entries(DESCRIPTIONS).map(
+    ([name, description]) => [name, compact({ description, headers, content })] as const,
+  );
+  return Object.fromEntries(responses);
 }
 
 /** Returns the author's responses, and the refusals that the entry can lead to. */

@@ -306,6 +306,20 @@ describe("a rule that no route reaches", () => {
     ]);
   });
 
+  it("causes only a note in services that share their rules as defaultScopeMappings", () => {
+    const shared = { "GET /orders": ["orders:read"], "GET /invoices": ["invoices:read"] };
+    for (const [route = "", other = ""] of [Object.keys(shared), Object.keys(shared).reverse()]) {
+      const asCustom = audit({ "GET /health": "public", ...shared }, ["GET /health", route]);
+      expect(asCustom.findings.map(aboutOf)).toEqual([`error rule_unreached ${other}`]);
+      expect(onlyFinding(asCustom, "rule_unreached").hint).toContain(
+        "If another service with this policy has the route, move the rule to defaultScopeMappings.",
+      );
+      const asBase = audit({ "GET /health": "public" }, ["GET /health", route], { defaults: shared });
+      expect(asBase.findings.map(aboutOf)).toEqual([`note rule_unreached ${other}`]);
+      expect(asBase.orThrow({ warnings: true })).toBe(asBase);
+    }
+  });
+
   it.each([
     ["GET /reports/:id", "GET /report/:id"],
     ["GET /custom/endpoint", "POST /custom/endpoint"],
@@ -462,7 +476,7 @@ error route_unreadable: the route \`GET x\` cannot be compared with the table: \
   Register it with a path, or list the paths that it serves instead: audit(server, [...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).
 
 error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
-  If static files, a mounted application or an upgrade answer these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]). Otherwise the rule is misspelled or unused.
+  If static files, a mounted application or an upgrade answer these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]). If another service with this policy has the route, move the rule to defaultScopeMappings. Otherwise the rule is misspelled or unused.
 
 warning route_weaker: \`DELETE /a/:id\` is decided by \`* /a/*path\`, which requires a valid token; \`GET /a/:id\` requires a:b.
   The rule is not written for this route. Add to scopeMappings: "DELETE /a/:id": ["resource:<id>:action"]`);

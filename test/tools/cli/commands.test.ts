@@ -422,18 +422,47 @@ describe("scopegate audit", () => {
     expect(await notesOf("export const routes = [];")).toContain("exports no resource server");
     expect(await notesOf("nonsense(")).toContain("cannot be loaded");
     expect(await notesOf("throw null")).toContain("cannot be loaded");
-    const failing = `throw new Error("no database", { cause: new TypeError("bad port") });`;
-    const notes = await notesOf(failing, "failing.mjs");
-    expect(notes).toContain("cannot be loaded: no database");
-    expect(notes).toMatch(/^Error: no database\n +at .*failing\.mjs/m);
-    expect(notes).toMatch(/^Caused by: TypeError: bad port\n +at .*failing\.mjs/m);
-    const circle = `const error = new Error("round"); error.stack = undefined; error.cause = error; throw error;`;
-    expect(await notesOf(circle)).toContain("Caused by: Error: round");
     const inUse = `throw Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });`;
     expect(await notesOf(inUse)).toContain("listen EADDRINUSE. Set PORT=0");
     expect((await scopegate("audit")).notes).toContain("write --app ./app.js");
     expect((await scopegate(["audit", "--app", appOf("server.ts")])).notes).toContain("needs the routes");
     expect((await scopegate("audit --app absent.ts")).notes).toContain("node --import tsx");
+  });
+
+  it("shows where a module and its causes failed, without their stacks", async () => {
+    const failing = fileOf(
+      `function connect() {
+  const cause = new TypeError("bad port");
+  throw new Error("no database", { cause });
+}
+connect();`,
+      "failing.mjs",
+    );
+    const { code, out, notes } = await scopegate(["audit", "--app", failing]);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    const place = (column: string) => `  at ${failing}:${column}`;
+    expect(notes.replaceAll("file://", "").split("\n")).toEqual([
+      expect.stringMatching(/^scopegate: .* cannot be loaded: no database$/),
+      expect.stringContaining(place("3:")),
+      "Caused by: TypeError: bad port",
+      expect.stringContaining(place("2:")),
+      "",
+    ]);
+  });
+
+  it("shows the place in the application for an error in a package or in Node.js, and no place of the program", async () => {
+    const noteOf = async (code: string) =>
+      (await scopegate(["audit", "--app", fileOf(code, "app.mjs")])).notes;
+    const inPackage = await noteOf(`import express from "express";\n\nexpress().use();`);
+    expect(inPackage).toMatch(/^ {2}at \S+app\.mjs:3:\d+$/m);
+    expect(inPackage).not.toContain("node_modules");
+    expect(await noteOf(`import "node:fs";\nnew URL("wrong");`)).toMatch(/^ {2}at \S+app\.mjs:2:/m);
+    const silent = `const error = new Error("", { cause: null }); error.stack = undefined; throw error;`;
+    expect(await noteOf(silent)).toMatch(/^scopegate: .* cannot be loaded: Error\n$/);
+    const refused = `throw Object.assign(new Error(""), { code: "ECONNREFUSED" });`;
+    expect(await noteOf(refused)).toContain("cannot be loaded: ECONNREFUSED\n");
+    const circle = `const error = new Error("round"); error.stack = undefined; error.cause = error; throw error;`;
+    expect(await noteOf(circle)).toMatch(/round\n(?:Caused by: Error: round\n){4}$/);
   });
 
   it("accepts an array of routes that a module exports", async () => {
@@ -508,6 +537,30 @@ describe("scopegate matrix", () => {
     expect(changed.out).toContain("- GET /b | reader | allowed");
     expect(changed.out).not.toContain("GET /a | reader");
     expect(changed.notes).toContain("--write");
+  });
+
+  it("writes with --check and --write, shows what has changed, and does not fail for it", async () => {
+    const [before, after] = [{ "GET /a": ["agents:read"] }, { "GET /a": "public", "GET /b": [] }];
+    const write = ["matrix", "--roles", roles, "--check", join(folder, "update.md"), "--write", "--config"];
+    const shown = { isTerminal: true };
+    const created = await scopegate([...write, fileOf(before)], shown);
+    const table = readFileSync(join(folder, "update.md"), "utf8");
+    expect(created).toMatchObject({ code: 0, out: table });
+    expect(created.notes).toMatch(/^The new snapshot is in `.*update\.md`\.\n$/);
+    const updated = await scopegate([...write, fileOf(after)], shown);
+    expect(updated).toMatchObject({ code: 0, notes: created.notes });
+    expect(updated.out).toBe(
+      [
+        "+ GET /a | nobody | allowed",
+        "- GET /a | nobody | credential_missing",
+        "+ GET /b | nobody | credential_missing",
+        "+ GET /b | reader | allowed\n",
+      ].join("\n"),
+    );
+    expect(readFileSync(join(folder, "update.md"), "utf8")).toContain("| GET /a | nobody | allowed");
+    const same = await scopegate([...write, fileOf(after), "--json"]);
+    expect(same.code).toBe(0);
+    expect(JSON.parse(same.out)).toMatchObject({ changes: [] });
   });
 
   it("does not overwrite a file that contains anything but one table", async () => {
@@ -698,6 +751,7 @@ describe("scopegate openapi", () => {
         "/b": get({ security: [{ key: [] }] }),
         "/c?d": get({ security: [] }),
         "/e": get({ security: [{ bearer: ["e:read"] }] }),
+        "/f": get({ security: [{ bearer: ["f read", "f:"] }] }),
       },
     };
     const file = fileOf(JSON.stringify(document), "unclear.json");
@@ -705,9 +759,13 @@ describe("scopegate openapi", () => {
     expect(imported.code).toBe(0);
     expect(JSON.parse(imported.out)).toEqual({
       default_scope_mappings: {},
-      scope_mappings: { "GET /a": [], "GET /b": [], "GET /e": ["e:read"] },
+      scope_mappings: { "GET /a": [], "GET /b": [], "GET /e": ["e:read"], "GET /f": [] },
     });
-    expect(imported.notes).toContain("Check the rules of 3 operations");
+    expect(imported.notes).toContain("Check the rules of 4 operations");
+    for (const scope of ["f read", "f:"])
+      expect(imported.notes).toContain(
+        `  GET /f "${scope}" is a scope that no token can be granted. Its rule is []: any valid token.\n`,
+      );
     expect(imported.notes).toContain("  GET /a has no `security`. Its rule is []: any valid token.\n");
     expect(imported.notes).toMatch(/^ {2}GET \/c\?d .* It has no rule\.$/m);
     const opened = await scopegate(["openapi", "import", file, "--missing-security", "public"]);

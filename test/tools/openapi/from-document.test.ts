@@ -146,8 +146,8 @@ describe("fromDocument", () => {
     expect(issuesOf(() => fromDocument(document, { missingSecurity: "error" }))).toEqual([
       ["document/paths//h?i/get", "route_unreachable"],
       ...["a", "b", "c", "d", "e"].map((name) => [`document/paths//${name}/get`, "option_invalid"]),
-      ["scopeMappings/GET /f/0", "template_unknown"],
-      ["scopeMappings/GET /g/0", "scope_invalid"],
+      ["document/paths//f/get", "template_unknown"],
+      ["document/paths//g/get", "scope_invalid"],
       ["scopeMappings/GET /j/:y", "route_duplicate"],
     ]);
     expect(() => fromDocument(document, { missingSecurity: "error" })).toThrow(
@@ -181,6 +181,34 @@ describe("fromDocument", () => {
     const isPublic = fromDocument(document, { onUnclear, missingSecurity: "public" });
     expect(isPublic).toEqual({ "GET /a": "public", ...clear });
     expect(unclear.sort()).toEqual(others);
+  });
+
+  it("reports every scope that no token can be granted with its operation, and requires a valid token there", () => {
+    const report = { "x-scopegate-enforcement": "report" };
+    const document = documentOf(
+      {
+        "GET /a": { security: [{ bearer: ["a:read", "a read", "a:"] }] },
+        "GET /b/{id}": { security: [{ bearer: ["b:<name>:read"] }], ...report },
+        "GET /c": { security: [{ bearer: ["c:read"] }] },
+      },
+      { components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } } },
+    );
+    const unclear: string[] = [];
+    const onUnclear = ({ path, message }: ConfigurationIssue) =>
+      void unclear.push(`${path.join(" ")} ${message}`);
+    expect(fromDocument(document, { onUnclear })).toEqual({
+      "GET /a": [],
+      "GET /b/:id": [],
+      "GET /c": ["c:read"],
+    });
+    expect(unclear).toEqual([
+      'document paths /a get "a read" is a scope that no token can be granted.',
+      'document paths /a get "a:" is a scope that no token can be granted.',
+      "document paths /b/{id} get `b:<name>:read` names no parameter of its route.",
+    ]);
+    expect(() => fromDocument(document)).toThrow(
+      /\ba"\]\.get: "a read" is a scope .*\n.*"a:" .*\n.*`b:<name>/,
+    );
   });
 
   it("rejects two operations with one whole path", () => {

@@ -173,6 +173,26 @@ describe("toSecurity", () => {
     );
   });
 
+  it("describes no body of refusals that refusalBody creates, also in a document that described one", async () => {
+    const refusalBody = () => ({ contentType: "application/json", body: { error: "refused" } });
+    const server = serverOf(TABLE, { refusalBody });
+    const described = toSecurity(documentOf(OPERATIONS), serverOf(TABLE));
+    for (const source of [documentOf(OPERATIONS), described]) {
+      const document = toSecurity(source, server);
+      expect(operationOf(document, "POST /agents")["responses"]).toMatchObject({
+        401: { $ref: "#/components/responses/ScopegateUnauthorized" },
+        403: { $ref: "#/components/responses/ScopegateForbidden" },
+      });
+      const headers = { "WWW-Authenticate": { schema: { type: "string" } } };
+      expect(document["components"]).toMatchObject({
+        responses: { ScopegateUnauthorized: { headers }, ScopegateForbidden: { headers } },
+      });
+      expect(JSON.stringify(document)).not.toMatch(/problem/i);
+      expect(await schemaErrorsOf(document)).toEqual([]);
+    }
+    expect(toSecurity(toSecurity(described, server), serverOf(TABLE))).toEqual(described);
+  });
+
   it("keeps the author's own responses, components, order and everything else", () => {
     const own = { description: "Mine" };
     const given = documentOf(

@@ -1,5 +1,6 @@
 import { orUndefined } from "../../../core/errors.ts";
 import { refusalIn } from "../../../core/policy/decision.ts";
+import { compact } from "../../../core/runtime/compact.ts";
 import { renderMarkdown } from "../../shared/table.ts";
 import type { TestCaller } from "../../testing/caller.ts";
 import { type Command, readPairs, UsageError } from "../command.ts";
@@ -24,11 +25,14 @@ export const matrix: Command = {
       text: "the value of a route parameter. Default: its name",
     },
     check: { value: "FILE", text: "a snapshot: every difference is a finding" },
-    write: { text: "overwrite the --check file with a new snapshot" },
+    write: { text: "with --check: write a new snapshot to FILE. The changes are shown, but no finding" },
   },
   examples: [
     ["--roles roles.json --config scopegate.json", "The table as Markdown."],
-    ["--roles roles.json --config scopegate.json --check access.md --write", "Write the snapshot."],
+    [
+      "--roles roles.json --config scopegate.json --check access.md --write",
+      "Write the snapshot, and show what has changed.",
+    ],
     ["--roles roles.json --config scopegate.json --check access.md", "What has changed since the snapshot."],
   ],
   async run(input) {
@@ -53,17 +57,22 @@ export const matrix: Command = {
       ...unasked.map((key) => [key, "every role", "no path found"]),
     ];
     const snapshot = renderMarkdown([HEAD, ...rows]);
-    if (file !== undefined && isWritten) writeText(file, `${snapshot}\n`);
-    if (!before || isWritten) return { data: { rows }, text: snapshot };
-    const after = readRows(snapshot);
-    const changes = [
-      ...[...before].filter((row) => !after.has(row)).map((row) => `- ${row}`),
-      ...[...after].filter((row) => !before.has(row)).map((row) => `+ ${row}`),
-    ].sort((left, right) => (left.slice(2) < right.slice(2) ? -1 : 1));
-    if (changes.length === 0)
-      return { data: { rows, changes }, text: "The access matrix is as in the snapshot." };
-    const note = "If the changes are intended, write a new snapshot with --write.";
-    return { isFinding: true, data: { rows, changes }, text: changes.join("\n"), note };
+    if (file === undefined || !before) return { data: { rows }, text: snapshot };
+    if (isWritten) writeText(file, `${snapshot}\n`);
+    const note = isWritten
+      ? `The new snapshot is in ${quote(file)}.`
+      : "If the changes are intended, write a new snapshot with --write.";
+    // There is nothing to compare a first snapshot with.
+    if (before.size === 0) return { data: { rows }, text: snapshot, note };
+    const changes = compareRows(before, readRows(snapshot));
+    const text = changes.length === 0 ? "The access matrix is as in the snapshot." : changes.join("\n");
+    const isFinding = changes.length > 0 && !isWritten;
+    return compact({
+      isFinding,
+      data: { rows, changes },
+      text,
+      note: isFinding || isWritten ? note : undefined,
+    });
   },
 };
 
@@ -73,6 +82,14 @@ function readCallers(file: string | undefined): Readonly<Record<string, TestCall
   return Object.fromEntries(
     roles.map(([name, scopes]) => [name, scopes === "anonymous" ? scopes : { scopes }]),
   );
+}
+
+/** Returns the removed and the added rows, next to each other. */
+function compareRows(before: ReadonlySet<string>, after: ReadonlySet<string>): readonly string[] {
+  return [
+    ...[...before].filter((row) => !after.has(row)).map((row) => `- ${row}`),
+    ...[...after].filter((row) => !before.has(row)).map((row) => `+ ${row}`),
+  ].sort((left, right) => (left.slice(2) < right.slice(2) ? -1 : 1));
 }
 
 const HEAD = ["route", "role", "result"];

@@ -84,10 +84,11 @@ function importTable(document: OpenApiDocument, options: DocumentOptions): Resul
 /** Lists operations whose requirement is unclear. Their rules must be checked by a person. */
 function describeUnclear(issues: readonly ConfigurationIssue[]): string {
   const lines = issues.map(({ path: [, , path, name], code, message }) => {
-    const result = code === "option_invalid" ? "Its rule is []: any valid token." : "It has no rule.";
+    const result = code.startsWith("route_") ? "It has no rule." : "Its rule is []: any valid token.";
     return `  ${String(name).toUpperCase()} ${path} ${message} ${result}`;
   });
-  return `Check the rules of ${issues.length} operations, or complete the document:\n${lines.join("\n")}`;
+  const operations = new Set(issues.map(({ path }) => path.join(" ")));
+  return `Check the rules of ${operations.size} operations, or complete the document:\n${lines.join("\n")}`;
 }
 
 const ACTIONS = ["write", "check", "import"];

@@ -90,6 +90,10 @@ const APPLICATIONS: Readonly<Record<string, string>> = {
   "exits.js": `process.exit(0);`,
   "hangs.js": `await new Promise(() => undefined);`,
   "fails.js": `${SERVER} setImmediate(() => { throw new Error("no database"); }); await new Promise((resolve) => setTimeout(resolve, 60_000));`,
+  "deep.js": `import express from "express";
+    express().get("/:", () => undefined);`,
+  "throws.js": `import { createResourceServer } from "scopegate";
+    export const server = createResourceServer({});`,
   "typed.ts": `${SERVER} export const routes: object[] = [{ method: "GET", pattern: "/agents" }]; enum Old { Syntax }; console.log(Old.Syntax);`,
   "server.js": `import { createResourceServer } from "scopegate";
     import { inMemoryRevocation } from "scopegate/revocation";
@@ -143,6 +147,27 @@ describe("the program", () => {
     expect(out).toBe("");
     expect(notes).toContain(message);
     expect(notes).toContain("scopegate: ");
+  });
+
+  it("shows where an application fails, while it is loaded and later, without the whole stack", () => {
+    const notesOf = (app: string) => scopegate(["audit", "--app", `./${app}`]).notes.split("\n");
+    const loading = notesOf("throws.js");
+    expect(loading[0]).toMatch(/^scopegate: .*throws\.js.* cannot be loaded: serviceId: .*/);
+    expect(loading.slice(-3)).toEqual([
+      expect.stringMatching(/^verificationKeys: /),
+      expect.stringMatching(/^ {2}at \/.*throws\.js:2:\d+$/),
+      "",
+    ]);
+    expect(notesOf("deep.js")).toEqual([
+      expect.stringMatching(/^scopegate: .* cannot be loaded: Missing parameter name/),
+      expect.stringMatching(/^ {2}at \/.*deep\.js:2:\d+$/),
+      "",
+    ]);
+    expect(notesOf("fails.js")).toEqual([
+      "scopegate: The application failed: no database. Export it without starting it.",
+      expect.stringMatching(/^ {2}at \/.*fails\.js:\d+:\d+$/),
+      "",
+    ]);
   });
 
   it("names tsx where Node.js cannot load TypeScript", () => {
