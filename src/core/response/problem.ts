@@ -1,3 +1,7 @@
+/**
+ * The standard body of a refusal. A new member also goes into `PROBLEM` of `tools/openapi/to-security.ts` and
+ * into docs/reference/errors.md.
+ */
 import type { Refused } from "../policy/decision.ts";
 
 /** The body of a refusal (RFC 9457). Its wording is fixed: no input of the client, no error message. */
