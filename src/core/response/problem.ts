@@ -1,7 +1,3 @@
-/**
- * The standard body of a refusal. A new member also goes into `PROBLEM` of `tools/openapi/to-security.ts` and
- * into docs/reference/errors.md.
- */
 import type { Refused } from "../policy/decision.ts";
 
 /** The body of a refusal (RFC 9457). Its wording is fixed: no input of the client, no error message. */
@@ -20,6 +16,7 @@ export interface Problem {
   readonly required_scopes?: readonly string[];
   /** The required scopes that the token does not grant. */
   readonly missing_scopes?: readonly string[];
+  // A new member also goes into PROBLEM of tools/openapi/to-security.ts, and into docs/reference/errors.md.
 }
 
 const TITLES = {
