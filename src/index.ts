@@ -7,7 +7,7 @@ export type { Health } from "./core/health.ts";
 // Options that a program builds or annotates
 export type { TrustedIssuer } from "./core/options/trusted-issuer.ts";
 export type { GrantsFor } from "./core/token/grants.ts";
-export type { RefusalBodyFunction } from "./core/response/refusal-body.ts";
+export type { RefusalBodyFunction } from "./core/response/custom-body.ts";
 export type { ScopeSource } from "./core/token/scope-sources.ts";
 export type { TokenSource } from "./core/token/credential.ts";
 
@@ -47,7 +47,7 @@ export {
 
 // Scopes in the code of handlers
 export { hasScopes } from "./core/scopes/has-scopes.ts";
-export { owned, type Ownership } from "./core/token/owned.ts";
+export { owned, type Ownership } from "./core/token/ownership.ts";
 
 // Connections that outlive a request
 export { type AccessEnd, untilExpiry } from "./core/until-expiry.ts";

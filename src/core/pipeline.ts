@@ -8,9 +8,9 @@ import { areSatisfied } from "./policy/satisfaction.ts";
 import type { AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
 import type { Identifier } from "./token/authenticate.ts";
-import { readClaimed } from "./token/claimed.ts";
+import { readClaimed } from "./token/unverified-claims.ts";
 import { isMalformed, readCredential, type Token, type Unusable, WRONG_SYNTAX } from "./token/credential.ts";
-import type { Identified } from "./token/identified.ts";
+import type { Identified } from "./token/identification.ts";
 import type { Principal } from "./token/principal.ts";
 
 /** Whether a request is allowed, and the data with which the route that runs can be checked later. */

@@ -8,7 +8,7 @@ import { Pipeline } from "./pipeline.ts";
 import { attachPipeline } from "./port.ts";
 import type { Decision, Refused } from "./policy/decision.ts";
 import type { Explanation, ExplainQuery } from "./policy/explain.ts";
-import { reportOnly } from "./policy/report-only.ts";
+import { findReportOnly } from "./policy/report-only.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import type { RouteTable } from "./policy/rule.ts";
 import type { AccessRequest } from "./request.ts";
@@ -131,7 +131,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const pipeline = new Pipeline(resolved, identify, new Observer(resolved));
   const { policy } = pipeline;
   const checked = authorization ? scopeRules : null;
-  for (const { message, hint } of reportOnly(resolved)) createWarning(`${message} ${hint}`)();
+  for (const { message, hint } of findReportOnly(resolved)) createWarning(`${message} ${hint}`)();
 
   // `revoke` must work for a token that is already revoked, and while the revocation check fails.
   const unchecked = { revocation: undefined, isRevoked: undefined, grantsFor: undefined };

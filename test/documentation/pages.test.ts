@@ -105,7 +105,7 @@ describe("a page", () => {
     ["whether tokens without `exp` pass", "docs/reference/options.md", '`requiredClaims: ["exp"]`'],
   ])("answers, one click from README.md, %s", (_question, path, answer) => {
     const section = sectionOf(pageOf("README.md"), "Common questions");
-    expect(section).toContain(`](${path})`);
+    expect(section).toContain(`](${path}`);
     // In the first screen of the page.
     expect(pageOf(path).text.slice(0, 3_000)).toContain(answer);
   });

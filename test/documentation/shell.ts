@@ -97,7 +97,7 @@ const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) 
   [/^curl /],
   [/^export JWT_PUBLIC_KEY="\$\(npx scopegate token --public-key\)"$/],
   [/^node server\.mjs$/],
-  [/^npx tsx server\.mts$/],
+  [/^npx tsx (?:server|standalone)\.mts$/],
   [/^bun server\.ts$/],
   [/^deno serve --port 3000 (?:--allow-\w+ )+server\.ts$/],
   [/^npm (?:ci|install|test|start(?: -- \w+)?|owner ls scopegate)$/],

@@ -16,7 +16,7 @@ import { closeAll, listenerOf, start, startFastify } from "./hosts.ts";
 
 export { closeAll, start };
 
-type Open = (handler: RouteHandler<Response>, guard?: ResourceServer) => Promise<number>;
+type Open = (handler: RouteHandler, guard?: ResourceServer) => Promise<number>;
 
 const versionsOf = <Framework>(
   versions: readonly (readonly [name: string, framework: Framework])[],

@@ -45,9 +45,14 @@ export function proceed(
 ): unknown {
   if (!refusal) return next();
   if (isPending(refusal)) return refusal.then((awaited) => proceed(context, awaited, next));
-  for (const [name, value] of Object.entries(refusal.headers))
+  return sendAnswer(context, refusal);
+}
+
+/** Returns the response of an answer. */
+export function sendAnswer(context: HonoContext, { status, headers, body }: Answer): unknown {
+  for (const [name, value] of Object.entries(headers))
     context.header(name, value, { append: name === CHALLENGE_FIELD });
-  const response = context.body(renderBody(refusal.body), refusal.status);
+  const response = context.body(renderBody(body), status);
   // Hono ignores a returned response if an earlier middleware has set one.
   if (context.finalized) context.res = response;
   return response;

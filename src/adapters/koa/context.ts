@@ -108,11 +108,16 @@ export function proceed(
 ): unknown {
   if (!refusal) return next();
   if (isPending(refusal)) return refusal.then((awaited) => proceed(context, awaited, next));
-  context.status = refusal.status;
-  const { [CHALLENGE_FIELD]: challenge, ...headers } = refusal.headers;
+  sendAnswer(context, refusal);
+  return undefined;
+}
+
+/** Writes an answer to the response. */
+export function sendAnswer(context: KoaContext, answer: Answer): void {
+  context.status = answer.status;
+  const { [CHALLENGE_FIELD]: challenge, ...headers } = answer.headers;
   context.set(headers);
   if (challenge !== undefined) context.append(CHALLENGE_FIELD, challenge);
   // As a string: for an object, Koa would set the type application/json.
-  context.body = renderBody(refusal.body);
-  return undefined;
+  context.body = renderBody(answer.body);
 }

@@ -19,7 +19,7 @@ const FRAMEWORKS = {
 
 export type Framework = keyof typeof FRAMEWORKS;
 
-/** Fails at boot: a framework that receives `protect` itself would call it, and continue without a guard. */
+/** Fails at boot or with the first request: a framework would call `protect` itself, and go on unguarded. */
 export function assertResourceServer(server: unknown, caller = "protect"): asserts server is ResourceServer {
   if (typeof server === "object" && server !== null && hasPipeline(server)) return;
   const framework = recognize([server]);

@@ -34,21 +34,25 @@ export function createKeyResolver(
   const { algorithms, path } = context;
   if ("jwksUri" in source || "discovery" in source) return createRemoteResolver(source, context, report);
   if ("jwksFile" in source) return createJwksFileResolver(source, context, report);
-  const keys =
-    "jwks" in source
-      ? requireJwks(source.jwks, algorithms, [...path, "jwks"], report)
-      : importKeys(source.verificationKeys, algorithms, [...path, "verificationKeys"], report);
+  if ("jwks" in source)
+    return createFixedResolver("jwks", requireJwks(source.jwks, algorithms, [...path, "jwks"], report));
+  const { verificationKeys } = source;
+  const keys = importKeys(verificationKeys, algorithms, [...path, "verificationKeys"], report);
+  return createFixedResolver("verificationKeys", keys);
+}
+
+/** Creates the resolver of keys that never change; `undefined` if they have mistakes, which are reported. */
+function createFixedResolver(
+  source: "jwks" | "verificationKeys",
+  keys: readonly VerificationKey[] | undefined,
+): KeyResolver | undefined {
   if (!keys) return undefined;
   return {
     find: (query) => selectKeys(keys, query),
     holds: (key) => keys.includes(key),
     ready: () => importMaterial(keys),
     refresh: () => importMaterial(keys),
-    status: () => ({
-      source: "jwks" in source ? "jwks" : "verificationKeys",
-      state: "fresh",
-      keyIds: keyIdsOf(keys),
-    }),
+    status: () => ({ source, state: "fresh", keyIds: keyIdsOf(keys) }),
     close: () => undefined,
   };
 }

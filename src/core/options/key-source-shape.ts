@@ -33,12 +33,15 @@ type KeySourceProperty = KeySource extends infer Source
     : never
   : never;
 
-const keySource = {
+const sources = {
   verificationKeys,
   jwks: z.custom(isJwks, { error: JWKS }),
   jwksFile: text("Write the path of a file."),
   jwksUri: secureUrl,
   discovery: z.union([z.literal(true), secureUrl], { error: DISCOVERY }),
+};
+const keySource = {
+  ...sources,
   timeoutMs: milliseconds(1),
   cooldownMs: milliseconds(0),
   maxAgeMs: milliseconds(1),
@@ -46,7 +49,7 @@ const keySource = {
   fetch: callback("Write a function that works like `fetch`."),
 } satisfies Record<KeySourceProperty, z.core.$ZodType>;
 /** The properties that name a source. The others set how keys are fetched. */
-export const KEY_SOURCES = ["verificationKeys", "jwks", "jwksFile", "jwksUri", "discovery"];
+export const KEY_SOURCES = Object.keys(sources);
 export const KEY_SOURCE_HINT = `Write one of ${KEY_SOURCES.map((name) => `{ ${name} }`).join(", ")}.`;
 export const keys = z.partial(z.strictObject(keySource, { error: KEY_SOURCE_HINT }));
 

@@ -12,7 +12,7 @@ import type { GrantsFor } from "../token/grants.ts";
 import type { OpaqueTokens } from "../token/opaque-tokens.ts";
 import type { RevocationStore } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
-import type { RefusalBodyFunction } from "../response/refusal-body.ts";
+import type { RefusalBodyFunction } from "../response/custom-body.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
 
 /** When a decision was made, how long it took, and for which request of the framework. */

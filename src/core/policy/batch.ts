@@ -32,17 +32,19 @@ export function readBatch(target: string, path: Path, declared: ReadonlySet<stri
   if (text.search(COMMA) < 0 || !isBatchQuery(target)) return undefined;
   const separated = text.includes("%") ? text.replace(COMMA, ",") : text;
   if (separated.includes(",,")) return REFUSED;
-  const [first = "", ...names] = new Set(separated.split(","));
+  const [first = "", ...otherNames] = new Set(separated.split(","));
   const parent = first.slice(0, first.lastIndexOf("/"));
+  const names = [first.slice(parent.length + 1), ...otherNames];
   const isDeclared = declared.has(parent) && !path.text.includes("/", parent.length + 1);
   const shorterPrefixes = isDeclared ? [] : prefixesOf(parent);
   const prefixes = [parent, ...shorterPrefixes];
   const characters = names.reduce((sum, name) => sum + name.length + 1, 0);
   const total = prefixes.reduce((sum, prefix) => sum + prefix.length * names.length + characters, 0);
   if (names.length * prefixes.length > MAX_PATHS || total > MAX_CHARACTERS) return REFUSED;
-  const namedPaths = [first, ...names.map((name) => `${parent}/${name}`)].map(readNamed);
+  const namedPaths = names.map((name) => readNamed(`${parent}/${name}`));
+  // At a shorter prefix, the first name has the same path.
   const wider = shorterPrefixes
-    .flatMap((prefix) => names.map((name) => readNamed(`${prefix}/${name}`)))
+    .flatMap((prefix) => otherNames.map((name) => readNamed(`${prefix}/${name}`)))
     .filter((widerPath) => widerPath !== undefined);
   return { paths: isDeclared ? namedPaths : [path, ...namedPaths], wider };
 }

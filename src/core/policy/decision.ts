@@ -1,7 +1,7 @@
 import type { Rejection } from "../errors.ts";
 import type { RequiredScope } from "../scopes/required-scope.ts";
 import type { Satisfaction, ScopeRules } from "../scopes/scope.ts";
-import type { ClaimedToken } from "../token/claimed.ts";
+import type { ClaimedToken } from "../token/unverified-claims.ts";
 import { grantedScopesOf } from "../scopes/scope-sets.ts";
 import type { Principal } from "../token/principal.ts";
 import type { Enforcement, Rule, RuleMatch } from "./rule.ts";

@@ -12,7 +12,7 @@ export interface ReportOnlyFinding {
   readonly hint: string;
 }
 
-export function reportOnly({ rules, enforcement }: CompiledTable): readonly ReportOnlyFinding[] {
+export function findReportOnly({ rules, enforcement }: CompiledTable): readonly ReportOnlyFinding[] {
   const reported = Object.freeze(
     rules.map(({ rule }) => rule).filter((rule) => rule.enforcement === "report"),
   );

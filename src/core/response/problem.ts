@@ -16,6 +16,7 @@ export interface Problem {
   readonly required_scopes?: readonly string[];
   /** The required scopes that the token does not grant. */
   readonly missing_scopes?: readonly string[];
+  // A new member also goes into PROBLEM of tools/openapi/to-security.ts, and into docs/reference/errors.md.
 }
 
 const TITLES = {

@@ -1,7 +1,7 @@
 import type { Refused } from "../policy/decision.ts";
 import { type Challenge, CHALLENGE_FIELD, renderChallenge } from "./challenge.ts";
 import { createProblem, describeRefusal, type Problem } from "./problem.ts";
-import { createBody, type RefusalBodyFunction } from "./refusal-body.ts";
+import { createBody, type RefusalBodyFunction } from "./custom-body.ts";
 
 /** An HTTP response that an adapter sends instead of a handler. */
 export interface Answer {
@@ -51,6 +51,7 @@ export function createRefuser(
     const { reason, rejection, isOperation, retryAfterSeconds } = refused;
     if (reason === "scope_insufficient" || retryAfterSeconds !== undefined)
       return createRefusal(refused, rules);
+    // Everything in the response must follow from this name. Add what else it depends on.
     const name = `${reason} ${rejection ?? ""} ${isOperation ?? ""}`;
     const cached = cache.get(name);
     if (cached) return cached;

@@ -1,7 +1,7 @@
 import { CACHE_CHANNEL } from "../runtime/channels.ts";
 import { isPending, type Pending } from "../runtime/pending.ts";
 import { createGrants, type GrantsRules } from "./grants.ts";
-import type { Identified } from "./identified.ts";
+import type { Identified } from "./identification.ts";
 import type { Issuers } from "./issuers.ts";
 import { findFormMistake, readJwt } from "./jwt-parts.ts";
 import { createOpaqueIdentifier, type OpaqueRules } from "./opaque-tokens.ts";

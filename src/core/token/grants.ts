@@ -5,9 +5,9 @@ import type { Pending } from "../runtime/pending.ts";
 import { type LookupResult, Remembered } from "../runtime/remembered.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
-import type { Identified } from "./identified.ts";
+import type { Identified } from "./identification.ts";
 import { type Principal, withScopes } from "./principal.ts";
-import { unavailable } from "./rejected.ts";
+import { unavailable } from "./rejection.ts";
 
 /** Whose scopes are looked up. The result is used for all tokens of the user, so it has no claims. */
 export type GrantedUser = Pick<Principal, "userId" | "issuer">;

@@ -5,7 +5,7 @@ import type { ScopeRules } from "../scopes/scope.ts";
 import { claimAt } from "./claim-path.ts";
 import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
 import type { PrincipalRules } from "./principal.ts";
-import { type RejectedToken, rejectToken } from "./rejected.ts";
+import { type RejectedToken, rejectToken } from "./rejection.ts";
 import { createTokenVerifier, type TokenRules, type TokenVerifier } from "./verifier.ts";
 
 /** The keys of one issuer, and the rules for its tokens. */

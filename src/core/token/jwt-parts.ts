@@ -3,7 +3,7 @@ import { BoundedMap } from "../runtime/bounded-map.ts";
 import { compact } from "../runtime/compact.ts";
 import { isOnlyReading } from "../runtime/json.ts";
 import { claimAt, isOptionalString } from "./claim-path.ts";
-import { type RejectedToken, rejectToken } from "./rejected.ts";
+import { type RejectedToken, rejectToken } from "./rejection.ts";
 
 /** The header parameters that may be read before the signature is verified (RFC 7515 section 4.1). */
 interface JoseHeader {

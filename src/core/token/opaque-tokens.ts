@@ -4,9 +4,9 @@ import { isPending, type Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import type { ClaimPath } from "./claim-path.ts";
-import type { Identified } from "./identified.ts";
+import type { Identified } from "./identification.ts";
 import { type Principal, type PrincipalRules, readPrincipal, type TokenKind } from "./principal.ts";
-import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejected.ts";
+import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejection.ts";
 import { findUnmetRequirement, type TokenRequirements } from "./required-claims.ts";
 
 /** The result for one opaque token. */

@@ -4,7 +4,7 @@ import type { Writable } from "../runtime/compact.ts";
 import { estimateBytes } from "../runtime/estimate-bytes.ts";
 import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
 import { claimAt, claimNameOf, type ClaimPath, isOptionalString } from "./claim-path.ts";
-import { type RejectedToken, rejectToken } from "./rejected.ts";
+import { type RejectedToken, rejectToken } from "./rejection.ts";
 import { readScopes, type ScopeSource } from "./scope-sources.ts";
 
 /** The kinds of tokens that are not JWTs: an API key, or a token that its issuer looks up (RFC 7662). */

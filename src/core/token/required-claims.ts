@@ -1,6 +1,6 @@
 /** What the claims of every token must satisfy: JWTs, introspected tokens and API keys. */
 import { claimAt } from "./claim-path.ts";
-import { type RejectedToken, rejectToken } from "./rejected.ts";
+import { type RejectedToken, rejectToken } from "./rejection.ts";
 
 /** A value that a claim can be required to have. It is compared exactly, with its type. */
 export type ClaimValue = string | number | boolean;

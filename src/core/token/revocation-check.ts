@@ -1,9 +1,9 @@
 /** Checks whether an identified principal is revoked. */
 import type { Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
-import type { Identified } from "./identified.ts";
+import type { Identified } from "./identification.ts";
 import type { Principal } from "./principal.ts";
-import { unavailable } from "./rejected.ts";
+import { unavailable } from "./rejection.ts";
 import type { RevocationStore } from "./revocation.ts";
 
 /** One check; it answers `true` if the principal is revoked. */

@@ -1,5 +1,5 @@
 import { claimAt, claimNameOf, type ClaimPath } from "./claim-path.ts";
-import { type RejectedToken, rejectToken } from "./rejected.ts";
+import { type RejectedToken, rejectToken } from "./rejection.ts";
 
 /** A claim that grants scopes. */
 export interface ScopeSource {

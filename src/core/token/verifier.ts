@@ -18,7 +18,7 @@ import {
   type VerificationKey,
 } from "../keys/verification-key.ts";
 import type { JwtParts } from "./jwt-parts.ts";
-import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejected.ts";
+import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejection.ts";
 import { compileRequiredClaims, findUnmetClaim, type RequiredClaims } from "./required-claims.ts";
 
 /** The checks that a token must pass. */

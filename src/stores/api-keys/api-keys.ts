@@ -15,14 +15,14 @@ import type { Pending } from "../../core/runtime/pending.ts";
 import { type LookupResult, Remembered } from "../../core/runtime/remembered.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
 import type { OpaqueTokens, OpaqueVerification } from "../../core/token/opaque-tokens.ts";
-import { digestOf, idOf, PEPPER, PREFIX } from "./key-format.ts";
+import { digestOf, idOf, PEPPER_CHECK, PREFIX_CHECK } from "./key-format.ts";
 import { type ApiKeyRecord, requireRecord, toSeconds } from "./record.ts";
 
 /** The options of `apiKeys`. */
 export interface ApiKeysOptions {
   /**
-   * The beginning of each key: letters, digits and `_`, with `_` at the end. A token that begins with it is
-   * only ever verified as a key.
+   * The beginning of each key: 3 to 32 letters, digits and `_`. It begins with a letter and ends with `_`.
+   * A token that begins with it is only ever verified as a key.
    */
   readonly prefix: string;
   /**
@@ -46,9 +46,9 @@ export interface ApiKeysOptions {
 }
 
 const OPTIONS: OptionChecks<ApiKeysOptions> = {
-  prefix: PREFIX,
+  prefix: PREFIX_CHECK,
   find: required(callback("Write a function that takes an id and returns its record.")),
-  pepper: PEPPER,
+  pepper: PEPPER_CHECK,
   onUse: callback("Write a function that takes an id and a time in seconds."),
   cacheSeconds: numberFrom(0, 3600),
 };
@@ -129,7 +129,7 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
       const id = idOf(key, prefix);
       if (id === undefined) return reject("malformed", "The API key has a wrong length or checksum.");
       const timeOf = () => readClock(now).getTime();
-      const digest = digestOf(key, options);
+      const digest = digestOf(key, options.pepper);
       const time = timeOf();
       const result = remembered.get(id, time);
       if (result) return decideKey(result, digest, time);

@@ -8,13 +8,13 @@ const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /** 43 random characters of an alphabet of 62 have 256 bits. */
 const LENGTHS = { id: 12, secret: 43, checksum: 6 };
 
-export const PREFIX: OptionCheck = {
+export const PREFIX_CHECK: OptionCheck = {
   accepts: (prefix) => typeof prefix === "string" && /^[A-Za-z][A-Za-z0-9_]{1,30}_$/.test(prefix),
-  hint: "Write letters, digits and `_`, with `_` at the end, such as acme_pat_.",
+  hint: "Write 3 to 32 letters, digits and `_`. Begin with a letter and end with `_`: acme_pat_.",
   isRequired: true,
 };
 
-export const PEPPER: OptionCheck = {
+export const PEPPER_CHECK: OptionCheck = {
   accepts: (pepper) => typeof pepper === "string" && pepper.length >= 16,
   hint: "Write a string of at least 16 characters, or omit the option. Is the environment variable set?",
   rejectsUndefined: true,
@@ -35,7 +35,7 @@ export function idOf(key: string, prefix: string): string | undefined {
 }
 
 /** Hashes a key. A slow hash is not needed: the secret is random, so it cannot be guessed. */
-export function digestOf(key: string, { pepper }: { readonly pepper?: string }): Buffer {
+export function digestOf(key: string, pepper?: string): Buffer {
   if (pepper === undefined) return hash("sha256", key, "buffer");
   return createHmac("sha256", pepper).update(key).digest();
 }
@@ -45,10 +45,12 @@ const randomCharacters = (count: number): string =>
 
 /** CRC-32 detects every change of one character, or of up to four adjacent characters. */
 function checksumOf(content: string): string {
-  const value = crc32(content);
-  const digits = Array.from({ length: LENGTHS.checksum }, (_, index) => Math.floor(value / 62 ** index) % 62);
-  return digits
-    .map((digit) => ALPHABET[digit])
-    .reverse()
-    .join("");
+  let rest = crc32(content);
+  let digits = "";
+  // The last digit first.
+  while (digits.length < LENGTHS.checksum) {
+    digits = ALPHABET.charAt(rest % ALPHABET.length) + digits;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return digits;
 }

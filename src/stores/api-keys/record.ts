@@ -2,7 +2,7 @@
 import { compact } from "../../core/runtime/compact.ts";
 import { checkOptions, type OptionChecks, required } from "../../core/options/check-options.ts";
 import { isScopeToken, splitScope } from "../../core/scopes/scope.ts";
-import { digestOf, makeKey, PEPPER, PREFIX } from "./key-format.ts";
+import { digestOf, makeKey, PEPPER_CHECK, PREFIX_CHECK } from "./key-format.ts";
 
 /** The record of a key in a store, without the key itself. Times are in seconds since the epoch. */
 export interface ApiKeyRecord {
@@ -45,7 +45,7 @@ const isUsefulScope = (scope: unknown): boolean =>
   isText(scope) && isScopeToken(scope) && !/<\w*>/.test(scope) && !splitScope(scope).includes("");
 
 const OPTIONS: OptionChecks<NewApiKey> = {
-  prefix: PREFIX,
+  prefix: PREFIX_CHECK,
   name: required({ accepts: isText, hint: "Write what people call the key." }),
   scopes: required({
     accepts: (scopes) => Array.isArray(scopes) && scopes.length > 0 && scopes.every(isUsefulScope),
@@ -57,7 +57,7 @@ const OPTIONS: OptionChecks<NewApiKey> = {
     hint: "Write a Date in the future, or omit the option. Is the variable set?",
     rejectsUndefined: true,
   },
-  pepper: PEPPER,
+  pepper: PEPPER_CHECK,
 };
 
 /**
@@ -78,7 +78,7 @@ export function createApiKey(options: NewApiKey): { readonly key: string; readon
   const { id, key } = makeKey(prefix);
   const record: ApiKeyRecord = {
     id,
-    hash: digestOf(key, options).toString("base64url"),
+    hash: digestOf(key, options.pepper).toString("base64url"),
     name,
     scopes: [...new Set(scopes)],
     ownerId,

@@ -6,7 +6,7 @@ import { covers } from "../../core/policy/overlap.ts";
 import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
 import type { Pattern } from "../../core/policy/pattern.ts";
 import type { UnmappedRoutes } from "../../core/policy/policy.ts";
-import { reportOnly } from "../../core/policy/report-only.ts";
+import { findReportOnly } from "../../core/policy/report-only.ts";
 import { createRouteCoverage, isReachedBy, type RouteCoverage } from "../../core/policy/route-coverage.ts";
 import { findMethodMistake } from "../../core/policy/route-key.ts";
 import type { ResourceServer } from "../../core/server.ts";
@@ -64,7 +64,7 @@ export function auditRoutes(
   fate: UnmappedRoutes,
   options: AuditOptions = {},
 ): AuditReport {
-  const findings = [...findCatchAlls(table.rules, options), ...reportOnly(table)];
+  const findings = [...findCatchAlls(table.rules, options), ...findReportOnly(table)];
   const coverages: RouteCoverage[] = [];
   const listed = requireIterable(routes);
   const list = readList(listed);

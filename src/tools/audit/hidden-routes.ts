@@ -22,7 +22,7 @@ export const recordPosition = (route: ListedRoute, position: Position): void => 
   positions.set(route, position);
 };
 
-interface Placed extends Position {
+interface PlacedRoute extends Position {
   readonly route: ListedRoute;
   readonly alternatives: readonly (readonly PatternSegment[])[];
 }
@@ -33,33 +33,34 @@ interface Placed extends Position {
  * that route is often middleware.
  */
 export function findHidden(routes: Iterable<ListedRoute>): readonly AuditFinding[] {
-  const placed = [...routes].flatMap((route): readonly Placed[] => {
+  const placedRoutes = [...routes].flatMap((route): readonly PlacedRoute[] => {
     const position = positions.get(route);
     const pattern = position && parseRoutePattern(route.pattern);
-    return pattern
-      ? [{ ...position, route, alternatives: pattern.alternatives.map(({ segments }) => segments) }]
-      : [];
+    if (!pattern) return [];
+    const alternatives = pattern.alternatives.map(({ segments }) => segments);
+    return [{ ...position, route, alternatives }];
   });
-  return placed.flatMap((later) => {
-    const hiding = placed.find((earlier) => hides(earlier, later));
-    return hiding ? [hidden(later.route, hiding.route)] : [];
+  return placedRoutes.flatMap((later) => {
+    const hiding = placedRoutes.find((earlier) => hides(earlier, later));
+    return hiding ? [hiddenFinding(later.route, hiding.route)] : [];
   });
 }
 
-function hides(earlier: Placed, later: Placed): boolean {
+/** Returns whether the earlier route, whose pattern is wider, matches every request of the later route. */
+function hides(earlier: PlacedRoute, later: PlacedRoute): boolean {
   if (earlier.list !== later.list || earlier.index >= later.index || earlier.isPartial) return false;
-  const isEvery = earlier.route.method === "*";
-  if (!isEvery && earlier.route.method !== later.route.method) return false;
-  if (isEvery && earlier.alternatives.flat().some(({ kind }) => kind === "wildcard")) return false;
+  const hasEveryMethod = earlier.route.method === "*";
+  if (!hasEveryMethod && earlier.route.method !== later.route.method) return false;
+  if (hasEveryMethod && earlier.alternatives.flat().some(({ kind }) => kind === "wildcard")) return false;
   return later.alternatives.every((narrow) =>
     earlier.alternatives.some((wide) => covers(wide, narrow) && identityOf(wide) !== identityOf(narrow)),
   );
 }
 
-const hidden = (route: ListedRoute, earlier: ListedRoute): AuditFinding => ({
+const hiddenFinding = (route: ListedRoute, earlier: ListedRoute): AuditFinding => ({
   kind: "route_hidden",
   severity: "warning",
   route,
-  message: `\`${renderRoute(route)}\` is registered after \`${renderRoute(earlier)}\`, which runs for the same requests: they need the scopes of both rules.`,
+  message: `\`${renderRoute(route)}\` is registered after \`${renderRoute(earlier)}\`, which runs for the same requests: such a request needs the scopes of both rules.`,
   hint: `Register \`${renderRoute(route)}\` first. If the handler of \`${renderRoute(earlier)}\` calls next for these requests, there is nothing to do.`,
 });

@@ -32,9 +32,14 @@ const isName = (name: unknown): boolean => typeof name === "string" && name !== 
 
 function isDetail(detail: unknown): boolean {
   if (detail === "path" || detail === "parameters") return true;
-  const names = [(Object(detail) as { readonly claim?: unknown }).claim].flat();
-  return names.length > 0 && names.every(isName);
+  if (typeof detail !== "object" || detail === null) return false;
+  const { claim, ...others } = detail as { readonly claim?: unknown };
+  const names = [claim].flat();
+  return names.length > 0 && names.every(isName) && Object.keys(others).length === 0;
 }
+
+const isSink = (sink: unknown): boolean =>
+  typeof sink === "function" || typeof (Object(sink) as { readonly write?: unknown }).write === "function";
 
 const OPTIONS: OptionChecks<DecisionLogOptions> = {
   sample: { accepts: isSample, hint: "Write { allowed: 0.01, refused: 1 }, each from 0 to 1." },
@@ -67,10 +72,7 @@ const OPTIONS: OptionChecks<DecisionLogOptions> = {
  * ```
  */
 export function decisionLog(sink: DecisionSink, options: DecisionLogOptions = {}): DecisionLog {
-  const write: unknown =
-    typeof sink === "function" ? sink : (Object(sink) as { readonly write?: unknown }).write;
-  if (typeof write !== "function")
-    throw new TypeError("decisionLog takes a stream, or a function that receives a line.");
+  if (!isSink(sink)) throw new TypeError("decisionLog takes a stream, or a function that receives a line.");
   checkOptions("decisionLog", options, OPTIONS);
   const { sample, random = Math.random, maxQueued = 10_000 } = options;
   const { subject = "hash", hashSecret = randomBytes(32).toString("hex"), include = [] } = options;
@@ -78,12 +80,14 @@ export function decisionLog(sink: DecisionSink, options: DecisionLogOptions = {}
 
   const queue = new LineQueue(sink, maxQueued);
   const log = (...observed: Observed): string | undefined => {
-    const share = shares[resultOf(observed[0]) === "allowed" ? "allowed" : "refused"];
+    const [decision] = observed;
+    const share = resultOf(decision) === "allowed" ? shares.allowed : shares.refused;
     if (share < 1 && random() >= share) return undefined;
     const id = randomBytes(9).toString("base64url");
     const line = () => render(describeDecision(id, observed, { subject, hashSecret, include }));
     return queue.add(line) ? id : undefined;
   };
+  // `dropped` becomes a getter below: Object.assign would copy only its present value.
   const methods = { dropped: 0, flush: () => queue.flush(), close: () => queue.close() };
   return Object.defineProperty(Object.assign(log, methods), "dropped", { get: () => queue.dropped });
 }

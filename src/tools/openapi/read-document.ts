@@ -94,8 +94,11 @@ export function checkDocument(document: object, server: ResourceServer, options:
   if (findings.length + routes.length === 0) findings.push({ ...ROUTES_MISSING, hint: "Add operations." });
   if (partial.length > 0)
     findings.push({
-      ...{ kind: "security_partial", severity: "warning", rules: partial, hint },
+      kind: "security_partial",
+      severity: "warning",
+      rules: partial,
       message: `${renderRules(partial)} decide some paths of operations that document another rule.`,
+      hint,
     });
   if (rules.length > 0) findings.push({ kind: "rules_undocumented", severity: "note", rules, message, hint });
   return reports.createAuditReport(routes, findings, "operation");

@@ -1,5 +1,5 @@
 /** Reads and writes documents as JSON and YAML; the only use of yaml. */
-import { Document, parseDocument as parse, visit } from "yaml";
+import * as yaml from "yaml";
 import { orUndefined, ConfigurationError } from "../../core/errors.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
 import { escapeHidden, isHidden } from "../escape.ts";
@@ -8,36 +8,59 @@ import { issueAt, membersOf, type OpenApiDocument, requireDocument } from "./doc
 /**
  * Reads an OpenAPI document from JSON or YAML. It resolves aliases, but no references.
  *
+ * @throws TypeError for anything but a string
  * @throws ConfigurationError for text that cannot be read, with the line and without its content, for
  *   repeated keys, circular aliases, more than 1,000 uses of an alias, and versions other than 3.0 and 3.1
  */
 export function parseDocument(text: string): OpenApiDocument {
   if (typeof (text as unknown) !== "string")
     throw new TypeError('parseDocument takes a string: write readFileSync("api.yaml", "utf8").');
-  const json = orUndefined(() => JSON.parse(text) as object);
-  if (membersOf(json) && isOnlyReading(json ?? {}, Buffer.from(text))) return requireDocument(json);
-  const yaml = isDeep(text) ? undefined : orUndefined(() => parse(text, { merge: true, logLevel: "error" }));
-  const [error] = yaml?.errors ?? [];
-  // As JSON, so that an alias is neither a shared object nor a circle.
-  const plain = orUndefined(() => JSON.stringify(error ? undefined : yaml?.toJS({ maxAliasCount: 1_000 })));
-  if (plain !== undefined) return requireDocument(JSON.parse(plain));
-  const why = error?.linePos
-    ? `${error.code} at line ${error.linePos[0].line}`
-    : "it is nested too deeply, or repeats aliases too often";
+  const object = membersOf(orUndefined(() => JSON.parse(text) as unknown));
+  // JSON with repeated keys is read as YAML below, whose error has the line of the key.
+  if (object && isOnlyReading(object, Buffer.from(text))) return requireDocument(object);
+  const result = readYaml(text);
+  if ("value" in result) return requireDocument(result.value);
   const hint = "Write each key once, and every anchor before its aliases.";
-  throw new ConfigurationError([issueAt(["document"], `cannot be read as JSON or YAML: ${why}.`, hint)]);
+  throw new ConfigurationError([
+    issueAt(["document"], `cannot be read as JSON or YAML: ${result.why}.`, hint),
+  ]);
 }
 
-/** Deep nesting can overflow the stack of the YAML parser and end the process, which no `catch` prevents. */
-function isDeep(text: string): boolean {
+/** Reads one YAML document, or returns why it cannot be read. */
+function readYaml(text: string): { readonly value: unknown } | { readonly why: string } {
+  const document = isTooCostly(text)
+    ? undefined
+    : orUndefined(() => yaml.parseDocument(text, { merge: true, logLevel: "error" }));
+  const [error] = document?.errors ?? [];
+  // As JSON, so that an alias is neither a shared object nor a circle.
+  const json = orUndefined(() =>
+    JSON.stringify(error ? undefined : document?.toJS({ maxAliasCount: 1_000 })),
+  );
+  if (json !== undefined) return { value: JSON.parse(json) as unknown };
+  const why = error?.linePos
+    ? `${error.code} at line ${error.linePos[0].line}`
+    : "it is nested too deeply, or has aliases that are circular, too many or without an anchor";
+  return { why };
+}
+
+/** The start of an alias such as `*name`, where a value or a key can start. */
+const ALIAS = /(?<![^\s,[{:-])\*[^\s,\]}]/g;
+/** Nesting without brackets: by indentation, or by indicators on one line, such as `- - - value`. */
+const DEEP_NESTING = /^ {1000}|(?:[-?:][ \t]+){200}/m;
+
+/**
+ * Deep nesting can overflow the stack of the YAML parser and end the process, which no `catch` prevents. Many
+ * aliases of a long text take too much memory.
+ */
+function isTooCostly(text: string): boolean {
   let depth = 0;
   for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
     depth += "[{".includes(bracket) ? 1 : -1;
     if (depth > 500) return true;
   }
   // Each use of an alias may repeat the whole text.
-  const uses = text.match(/(?<![^\s,[{:-])\*[^\s,\]}]/g)?.length ?? 0;
-  return uses * text.length > 100_000_000 || /^ {1000}|(?:[-?:][ \t]+){200}/m.test(text);
+  const aliasCount = text.match(ALIAS)?.length ?? 0;
+  return aliasCount * text.length > 100_000_000 || DEEP_NESTING.test(text);
 }
 
 /**
@@ -46,12 +69,12 @@ function isDeep(text: string): boolean {
  */
 export function renderDocument(document: object, format: "json" | "yaml"): string {
   if (format === "json") return escapeHidden(`${JSON.stringify(document, null, 2)}\n`);
-  const yaml = new Document(document, { aliasDuplicateObjects: false, compat: "yaml-1.1" });
+  const yamlDocument = new yaml.Document(document, { aliasDuplicateObjects: false, compat: "yaml-1.1" });
   // Only double quotes have escapes.
-  visit(yaml, {
+  yaml.visit(yamlDocument, {
     Scalar(_, node) {
       if (isHidden(node.value)) node.type = "QUOTE_DOUBLE";
     },
   });
-  return escapeHidden(yaml.toString({ lineWidth: 0 }));
+  return escapeHidden(yamlDocument.toString({ lineWidth: 0 }));
 }

@@ -1,6 +1,14 @@
 /** `scopegate/otel`: metrics and span events for OpenTelemetry, from the diagnostics channels. */
-import { type Attributes, type Meter, type MeterProvider, metrics, trace } from "@opentelemetry/api";
-import { type BatchObservableResult, createNoopMeter, type Observable } from "@opentelemetry/api";
+import {
+  type Attributes,
+  type BatchObservableResult,
+  createNoopMeter,
+  type Meter,
+  type MeterProvider,
+  metrics,
+  type Observable,
+  trace,
+} from "@opentelemetry/api";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import type { KeyEvent, KeyState } from "../../core/keys/key-event.ts";
@@ -29,9 +37,9 @@ export type MeasuredServers = ResourceServer | Readonly<Record<string, ResourceS
 
 /** Providers already in use. Starting twice with one would count everything twice. */
 const inUse = new Set<MeterProvider>();
-const IS_STARTED =
+const ALREADY_STARTED =
   "startTelemetry is already running with this meter provider. Pass all servers in one call: startTelemetry({ api, admin }).";
-const IS_IDLE = "startTelemetry found no meter provider: register one first, or pass `meterProvider`.";
+const NO_PROVIDER = "startTelemetry found no meter provider: register one first, or pass `meterProvider`.";
 
 /**
  * Counts the decisions, cache events and key events of all servers of this process, measures keys and caches
@@ -56,12 +64,18 @@ export function startTelemetry(servers: MeasuredServers, options: TelemetryOptio
   checkOptions("startTelemetry", options, OPTIONS);
   const { meterProvider = metrics.getMeterProvider() } = options;
   const named = readServers(servers);
-  if (inUse.has(meterProvider)) throw new Error(IS_STARTED);
+  if (inUse.has(meterProvider)) throw new Error(ALREADY_STARTED);
   const meter = meterProvider.getMeter("scopegate");
-  if (meter === createNoopMeter()) process.emitWarning(IS_IDLE, "ScopegateWarning");
+  // createNoopMeter always returns the same object.
+  if (meter === createNoopMeter()) process.emitWarning(NO_PROVIDER, "ScopegateWarning");
   const ends = [...countEvents(meter), observeServers(meter, named), () => void inUse.delete(meterProvider)];
   inUse.add(meterProvider);
-  return () => ends.forEach((end) => end());
+  let isRunning = true;
+  return () => {
+    // A second call must not end what a later start with the same provider measures.
+    if (isRunning) ends.forEach((end) => end());
+    isRunning = false;
+  };
 }
 
 function readServers(servers: MeasuredServers): readonly (readonly [Attributes, ResourceServer])[] {
@@ -73,7 +87,7 @@ function readServers(servers: MeasuredServers): readonly (readonly [Attributes, 
 }
 
 function countEvents(meter: Meter): readonly (() => void)[] {
-  // A remembered token takes microseconds, and a key fetch at most five seconds.
+  // A remembered token takes microseconds, and a key fetch at most five seconds by default (`timeoutMs`).
   const bounds = [1e-5, 1e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
   const timing = { unit: "s", advice: { explicitBucketBoundaries: bounds } };
   const count = (name: string, unit: string, description: string) =>
@@ -102,6 +116,13 @@ function countEvents(meter: Meter): readonly (() => void)[] {
   ];
 }
 
+const KEY_STATES: Readonly<Record<KeyState, true>> = {
+  fresh: true,
+  stale: true,
+  unavailable: true,
+  "not loaded": true,
+};
+
 function observeServers(meter: Meter, named: ReturnType<typeof readServers>): () => void {
   const gauge = (name: string, unit: string, description: string) =>
     meter.createObservableGauge(`scopegate.${name}`, { unit, description });
@@ -111,19 +132,23 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
   const age = gauge("keys.age", "s", "Time since the keys were last loaded");
   const left = gauge("keys.time_left", "s", "Time until requests get 503, while a key source fails");
   const observe = (result: BatchObservableResult): void => {
-    const report = (to: Observable, value = Number.NaN, attributes: Attributes = {}) =>
-      Number.isFinite(value) && result.observe(to, value, attributes);
-    const since = (time: Date | undefined): number => (Date.now() - Number(time)) / 1000;
+    const report = (to: Observable, value = Number.NaN, attributes: Attributes = {}): void => {
+      if (Number.isFinite(value)) result.observe(to, value, attributes);
+    };
+    // NaN for a time that is not known, so that `report` leaves it out.
+    const secondsSince = (time: Date | undefined): number => (Date.now() - Number(time)) / 1000;
+    const secondsUntil = (time: Date | undefined): number => (Number(time) - Date.now()) / 1000;
     for (const [serverAttributes, server] of named) {
       const { cache, keys } = server.health();
       report(entries, cache?.entries, serverAttributes);
       report(bytes, cache?.bytes, serverAttributes);
-      for (const { state, lastSuccess, staleUntil, ...source } of keys) {
-        const attributes = { ...serverAttributes, ...sourceOf(source) };
-        for (const possible of ["fresh", "stale", "unavailable", "not loaded"] satisfies KeyState[])
+      for (const status of keys) {
+        const { state, lastSuccess, staleUntil } = status;
+        const attributes = { ...serverAttributes, ...sourceOf(status) };
+        for (const possible of Object.keys(KEY_STATES))
           report(states, Number(possible === state), { ...attributes, "scopegate.keys.state": possible });
-        report(age, since(lastSuccess), attributes);
-        report(left, state === "unavailable" ? 0 : -since(staleUntil), attributes);
+        report(age, secondsSince(lastSuccess), attributes);
+        report(left, state === "unavailable" ? 0 : secondsUntil(staleUntil), attributes);
       }
     }
   };

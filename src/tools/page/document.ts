@@ -21,7 +21,7 @@ export const HEADERS: Readonly<Record<string, string>> = Object.freeze({
 });
 
 /** Escapes the data, so that the name of a rule or a role cannot end its element. */
-export function renderDocument(data: PageData): string {
+export function renderPage(data: PageData): string {
   const json = escapeHidden(JSON.stringify(data).replaceAll(/[<>&]/g, escapeUnits));
   const parts: Readonly<Record<string, string>> = { CSP, STYLE, DATA: json, SCRIPT: script };
   return MARKUP.replaceAll(/\{(CSP|STYLE|DATA|SCRIPT)\}/g, (_, name: string) => parts[name] ?? "");

@@ -5,9 +5,9 @@ import type { Answer } from "../../core/response/refusal.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import { type FastifyReply, send as sendReply } from "../../adapters/fastify/reply.ts";
 import { verdictOf } from "../../adapters/shared/guard.ts";
-import { type HonoContext, proceed as answerHono } from "../../adapters/hono/context.ts";
-import { type KoaContext, proceed as answerKoa } from "../../adapters/koa/context.ts";
-import { recognize } from "../../adapters/shared/misuse.ts";
+import { type HonoContext, sendAnswer as answerHono } from "../../adapters/hono/context.ts";
+import { type KoaContext, sendAnswer as answerKoa } from "../../adapters/koa/context.ts";
+import { type Framework, recognize } from "../../adapters/shared/misuse.ts";
 import type { NodeRequest } from "../../adapters/shared/node-request.ts";
 import { type NodeResponse, send } from "../../adapters/shared/node-response.ts";
 import { toResponse, type WebRequest } from "../../adapters/shared/web-request.ts";
@@ -15,32 +15,25 @@ import { toResponse, type WebRequest } from "../../adapters/shared/web-request.t
 type FastifyRequest = Readonly<Record<"raw" | "routeOptions", object>>;
 
 /** The handler of a route, for Express and Node.js, Koa, Fastify, Hono and the Fetch standard. */
-export type RouteHandler<Answered> = ((request: NodeRequest, response: NodeResponse) => void) &
+export type RouteHandler = ((request: NodeRequest, response: NodeResponse) => void) &
   ((context: KoaContext, next: () => Promise<unknown>) => unknown) &
   ((request: FastifyRequest, reply: FastifyReply) => void) &
-  ((context: HonoContext, next: () => Promise<void>) => Answered) &
-  ((request: WebRequest, ...rest: readonly unknown[]) => Answered);
+  ((context: HonoContext, next: () => Promise<void>) => Response) &
+  ((request: WebRequest, ...rest: readonly unknown[]) => Response);
 
-/** Creates a handler, which throws without `protect` in front. `name` is its function in error messages. */
-export function createHandler<Answered>(
+/** `never`, because each host passes other arguments. `recognize` finds the host by them. */
+type HostHandler = (first: never, second: never, third: never) => unknown;
+
+/** Creates a handler. It throws if `protect` has not allowed the request. `name` is shown in errors. */
+export function createHandler(
   server: ResourceServer,
   name: string,
   respond: (verdict: Verdict) => Pending<Answer>,
-): RouteHandler<Answered> {
+): RouteHandler {
   const respondTo = (raw: object): Pending<Answer> => {
     const verdict = verdictOf(raw, server);
     if (verdict?.isAllowed) return respond(verdict);
     throw new Error(`${name} needs protect(server) in front of it, with the same server.`);
-  };
-  const stop = (): undefined => undefined;
-  const hosts: Readonly<Record<string, (first: never, second: never) => unknown>> = {
-    koa: (context: KoaContext) => answerKoa(context, respondTo(context.req), stop),
-    fastify: async (request: FastifyRequest, reply: FastifyReply) => {
-      sendReply(reply, await respondTo(request.raw));
-      return reply;
-    },
-    hono: (context: HonoContext) => answerHono(context, respondTo(context), stop),
-    fetch: async (request: WebRequest) => toResponse(await respondTo(request)),
   };
   const answerNode = async (
     request: NodeRequest,
@@ -55,9 +48,20 @@ export function createHandler<Answered>(
       next(error);
     }
   };
-  const handle = (first: never, second: never, next: never): unknown => {
-    const host = hosts[recognize([first]) ?? ""];
-    return host ? host(first, second) : answerNode(first, second, next);
+  const hosts: Partial<Record<Framework, HostHandler>> = {
+    express: answerNode,
+    node: answerNode,
+    koa: async (context: KoaContext) => answerKoa(context, await respondTo(context.req)),
+    fastify: async (request: FastifyRequest, reply: FastifyReply) => {
+      sendReply(reply, await respondTo(request.raw));
+      return reply;
+    },
+    hono: async (context: HonoContext) => answerHono(context, await respondTo(context)),
+    fetch: async (request: WebRequest) => toResponse(await respondTo(request)),
   };
-  return handle as unknown as RouteHandler<Answered>;
+  const handle: HostHandler = (first, second, third) => {
+    const host = hosts[recognize([first]) ?? "node"] ?? answerNode;
+    return host(first, second, third);
+  };
+  return handle as unknown as RouteHandler;
 }

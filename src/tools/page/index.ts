@@ -5,12 +5,12 @@ import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { anyString, anyValue, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
-import { reportOnly } from "../../core/policy/report-only.ts";
+import { findReportOnly } from "../../core/policy/report-only.ts";
 import type { ResourceServer } from "../../core/server.ts";
-import { HEADERS, renderDocument } from "./document.ts";
+import { HEADERS, renderPage } from "./document.ts";
 
 /** The handler of a route, for Express and Node.js, Koa, Fastify, Hono and the Fetch standard. */
-export type PageHandler = RouteHandler<Response>;
+export type PageHandler = RouteHandler;
 
 /** The options of `page` and `pageHandler`. */
 export interface PageOptions {
@@ -40,30 +40,41 @@ const areStrings = (value: unknown): boolean =>
  * why a request is refused, roles, and the audit. Its answers are those of `server.explain`. It contains the
  * table and its options, and no keys. Anyone with the file can read it; `pageHandler` requires a token.
  *
- * @throws TypeError for anything but a resource server
+ * @throws TypeError for anything but a resource server, and for `routes` that are no iterable of
+ *   `{ method, pattern }`
  * @throws ConfigurationError that lists every mistake in the options
  */
 export function page(server: ResourceServer, options: PageOptions = {}): string {
   assertResourceServer(server, "page");
   checkOptions("page", options, OPTIONS);
   const { title = "Policy", routes, roles = {} } = options;
-  const table = pipelineOf(server).policy.rules;
-  const { scopeRules, authorization, unmappedRoutes, enforcement } = table;
+  const policyRules = pipelineOf(server).policy.rules;
+  const { adminScope, implied } = policyRules.scopeRules;
   const listed = typeof routes === "function" ? routes() : routes;
   const report = listed && audit(server, listed);
-  return renderDocument({
+  const findings = report?.findings ?? [
+    ...findCatchAlls(policyRules.rules, {}),
+    ...findReportOnly(policyRules),
+  ];
+  return renderPage({
     title,
     rules: server.routes.map(({ key, requirement, source, enforcement }) => ({
-      ...{ key, requirement, source, enforcement },
+      key,
+      requirement,
+      source,
+      enforcement,
     })),
-    ...{ authorization, unmappedRoutes, enforcement, adminScope: scopeRules.adminScope },
-    implied: [...scopeRules.implied],
-    findings: (report?.findings ?? [...findCatchAlls(table.rules, {}), ...reportOnly(table)]).map(
-      (finding) => {
-        const { severity, message, hint } = finding;
-        return { severity, message, hint, rule: "rule" in finding ? finding.rule.key : undefined };
-      },
-    ),
+    authorization: policyRules.authorization,
+    unmappedRoutes: policyRules.unmappedRoutes,
+    enforcement: policyRules.enforcement,
+    adminScope,
+    implied: [...implied],
+    findings: findings.map((finding) => ({
+      severity: finding.severity,
+      message: finding.message,
+      hint: finding.hint,
+      rule: "rule" in finding ? finding.rule.key : undefined,
+    })),
     audit: report?.summary,
     roles: Object.entries(roles),
   });
@@ -72,7 +83,8 @@ export function page(server: ResourceServer, options: PageOptions = {}): string 
 /**
  * Serves the page as a route of Express, Koa, Fastify, Hono, the Fetch standard or Node.js. It needs a rule
  * like any other route: `"GET /policy": ["policy:read"]`. It throws if `protect` of the same server has not
- * allowed the request, or allowed it without a token. The page is made once, at the first request.
+ * allowed the request, or allowed it without a token. The page is made once, at the first request. Wrong
+ * `routes` make this request fail.
  *
  * @throws TypeError for anything but a resource server
  * @throws ConfigurationError that lists every mistake in the options

@@ -65,6 +65,36 @@ describe("a batch under a declared prefix", () => {
   );
 });
 
+describe("the size of a batch", () => {
+  const batchOf = (prefix: string, count: number) =>
+    `${prefix}/${Array.from({ length: count }, (_, index) => index.toString(36)).join(",")}?batch=1`;
+
+  it.each([
+    ["/trpc", 100],
+    ["/api/trpc", 66],
+    ["/v1/api/trpc", 50],
+  ])("allows below %s, which is not declared, %i different names and no more", (prefix, count) => {
+    expect(keys(UNDECLARED, batchOf(prefix, count))).not.toBe("ambiguous");
+    expect(keys(UNDECLARED, batchOf(prefix, count + 1))).toBe("ambiguous");
+  });
+
+  it.each(["/trpc", "/api/trpc"])(
+    "allows below the declared prefix %s 200 different names and no more",
+    (prefix) => {
+      expect(keys(declared(prefix), batchOf(prefix, 200))).not.toBe("ambiguous");
+      expect(keys(declared(prefix), batchOf(prefix, 201))).toBe("ambiguous");
+    },
+  );
+
+  it("allows 16,384 characters in all paths below a declared prefix, and no more", () => {
+    const prefix = `/${"p".repeat(95)}`;
+    const names = Array.from({ length: 128 }, (_, index) => String(index).padEnd(31, "x"));
+    expect(names.map((name) => `${prefix}/${name}`).join("")).toHaveLength(16_384);
+    expect(keys(declared(prefix), `${prefix}/${names.join(",")}?batch=1`)).not.toBe("ambiguous");
+    expect(keys(declared(prefix), `${prefix}/x${names.join(",")}?batch=1`)).toBe("ambiguous");
+  });
+});
+
 describe.each([
   ["undeclared", UNDECLARED],
   ["declared", DECLARED],

@@ -127,11 +127,16 @@ describe("the prefix", () => {
     );
   });
 
-  const wrong = [undefined, 5, "", "a_", "acme", "acme-pat_", "1acme_", "ä_b_", `${"a".repeat(40)}_`];
+  it.each(["ab_", `${"a".repeat(31)}_`, "A1_2_"])("allows %j", (prefix) => {
+    expect(createApiKey({ ...GIVEN, prefix }).key.startsWith(prefix)).toBe(true);
+  });
+
+  const wrong = [undefined, 5, "", "a_", "acme", "acme-pat_", "1acme_", "ä_b_", `${"a".repeat(32)}_`];
   it.each(wrong)("refuses %j", (prefix) => {
     const given = { ...GIVEN, prefix } as NewApiKey;
     expect(() => createApiKey(given)).toThrow("createApiKey.prefix: ");
     expect(() => apiKeys({ prefix: given.prefix, find: () => undefined })).toThrow("apiKeys.prefix: ");
+    expect(() => createApiKey(given)).toThrow("3 to 32 letters, digits and `_`. Begin with a letter");
   });
 });
 

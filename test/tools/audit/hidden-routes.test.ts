@@ -15,7 +15,7 @@ const hiddenIn = (routes: Iterable<ListedRoute>): readonly string[] =>
     .map(({ message }) => message);
 
 const MESSAGE =
-  "`GET /agents/me` is registered after `GET /agents/:id`, which runs for the same requests: they need the scopes of both rules.";
+  "`GET /agents/me` is registered after `GET /agents/:id`, which runs for the same requests: such a request needs the scopes of both rules.";
 
 const handler = (): void => undefined;
 

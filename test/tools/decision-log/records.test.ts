@@ -362,6 +362,8 @@ describe("the options", () => {
     { include: "path" },
     { include: [{ claim: 5 }] },
     { include: [{ claim: [] }] },
+    { include: [{ claim: "tenant", other: 1 }] },
+    { include: [5] },
     { include: [null] },
     { maxQueued: 1.5 },
     { hashSecret: 99 },

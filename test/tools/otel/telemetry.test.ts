@@ -295,6 +295,17 @@ describe("startTelemetry", () => {
     startTelemetry(server, { meterProvider })();
   });
 
+  it("keeps measuring if an earlier start is stopped a second time", async () => {
+    const server = create();
+    const { stop, seriesOf, meterProvider } = measure(server);
+    stop();
+    onTestFinished(startTelemetry(server, { meterProvider }));
+    stop();
+    expect(() => startTelemetry(server, { meterProvider })).toThrow("startTelemetry is already running");
+    await server.check({ method: "GET", target: "/agents" });
+    expect(await seriesOf("decisions")).toMatchObject([{ value: 1 }]);
+  });
+
   it("rejects wrong arguments, with the fix in the message", () => {
     const start = startTelemetry as (...given: readonly unknown[]) => unknown;
     const { meterProvider } = measure(create());

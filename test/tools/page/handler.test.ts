@@ -84,6 +84,14 @@ describe("pageHandler", () => {
     expect({ status, text }).toEqual({ status: 500, text: "" });
   });
 
+  it.each([
+    ["an object that is no request", {}],
+    ["the options of tRPC's createContext", { req: {}, info: {} }],
+  ])("rejects a call with %s", async (_, request) => {
+    const handler = pageHandler(server) as (first: unknown, second: unknown) => unknown;
+    await expect(handler(request, {})).rejects.toThrow("pageHandler needs protect(server) in front of it");
+  });
+
   it("accepts only a resource server", () => {
     expect(() => pageHandler({} as ResourceServer)).toThrow(/^pageHandler takes the resource server itself/);
   });

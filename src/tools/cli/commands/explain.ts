@@ -22,7 +22,9 @@ export const explain: Command = {
   options: {
     ...POLICY_OPTIONS,
     scope: {
-      ...{ value: "SCOPE", isRepeatable: true, isEmptyAllowed: true },
+      value: "SCOPE",
+      isRepeatable: true,
+      isEmptyAllowed: true,
       text: 'a scope of the caller; "" for a token without scopes. Default: no token',
     },
     token: {

@@ -89,7 +89,10 @@ function readKey(input: CommandInput): NewApiKey {
   const scopes = readScopes(input);
   const seconds = expires === undefined ? undefined : readSeconds(expires);
   return {
-    ...{ prefix, name: text("name") ?? "", ownerId: text("owner") ?? "", scopes },
+    prefix,
+    name: text("name") ?? "",
+    ownerId: text("owner") ?? "",
+    scopes,
     ...compact({ pepper, expiresAt: seconds === undefined ? undefined : secondsFromNow(seconds) }),
   };
 }

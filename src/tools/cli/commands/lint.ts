@@ -5,7 +5,7 @@ import { toJsonIssue } from "../../../core/options/configuration.ts";
 import type { ResourceServerOptions } from "../../../core/options/options.ts";
 import { resolveOptions } from "../../../core/options/resolve.ts";
 import type { TrustedIssuer } from "../../../core/options/trusted-issuer.ts";
-import { reportOnly } from "../../../core/policy/report-only.ts";
+import { findReportOnly } from "../../../core/policy/report-only.ts";
 import type { Command } from "../command.ts";
 import { readOptions, withoutKeys } from "../policy.ts";
 import { compileRequiredClaims } from "../../../core/token/required-claims.ts";
@@ -45,8 +45,8 @@ function check(file: string): Checked {
       for (const issuer of options.issuers ?? [{}]) warnings.push(...warningsFor(options, issuer));
     // Found even if a key file is absent.
     const table = orUndefined(() => resolveOptions(withoutKeys(options)));
-    for (const { message, hint } of table ? [...findCatchAlls(table.rules, {}), ...reportOnly(table)] : [])
-      warnings.push(`${message} ${hint}`);
+    const findings = table ? [...findCatchAlls(table.rules, {}), ...findReportOnly(table)] : [];
+    for (const { message, hint } of findings) warnings.push(`${message} ${hint}`);
     resolveOptions(hasKeys ? options : withoutKeys(options));
     return { issues: [], warnings };
   } catch (error) {

@@ -6,7 +6,7 @@ import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
 export const routes: Command = {
   name: "routes",
-  summary: "List the effective table: every rule, what it requires, and where it comes from.",
+  summary: "List the rules of the table and their sources. For the routes of an application, use audit.",
   words: [],
   options: POLICY_OPTIONS,
   examples: [

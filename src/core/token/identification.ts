@@ -1,5 +1,5 @@
 import type { Principal } from "./principal.ts";
-import type { RejectedToken, UncheckedToken } from "./rejected.ts";
+import type { RejectedToken, UncheckedToken } from "./rejection.ts";
 import type { Acceptance } from "./token-cache.ts";
 
 /** The principal of a token, or why there is none. */
