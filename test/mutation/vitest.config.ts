@@ -15,9 +15,9 @@ export default defineConfig({
     include: [
       "test/core/{scopes,policy,response,token}/*.test.ts",
       "test/core/issuers/{audience,claimed-issuer,isolation,lifecycle,settings}.test.ts",
-      "test/stores/revocation/in-memory.test.ts",
+      "test/stores/{introspection/requirements,revocation/in-memory}.test.ts",
       "test/security/{tokens,fuzz/challenge,fuzz/paths}.test.ts",
-      "test/core/{pipeline,report-only,request,server,until-expiry}.test.ts",
+      "test/core/{diagnostics,pipeline,report-only,request,server,until-expiry}.test.ts",
       "test/tools/audit/audit.test.ts",
     ],
     setupFiles: ["test/mutation/setup.ts"],

@@ -1,5 +1,5 @@
 /** Which caller started each session of the Streamable HTTP transport. */
-import { callerKey } from "../../core/token/caller-key.ts";
+import { callerKey } from "../shared/caller-key.ts";
 import type { Principal } from "../../core/token/principal.ts";
 
 /** The header of a session, in requests and responses. */

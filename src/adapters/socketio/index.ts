@@ -3,7 +3,7 @@ import type { ResourceServer } from "../../core/server.ts";
 import { checkOptions, flag, type OptionChecks } from "../../core/options/check-options.ts";
 import { FAULT, type RawResponse, toRawResponse } from "../../core/response/raw-response.ts";
 import { authorizationOf } from "../../core/token/credential.ts";
-import { isSameCaller } from "../../core/token/caller-key.ts";
+import { isSameCaller } from "../shared/caller-key.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { rememberUpgrade } from "../shared/framework-upgrades.ts";
 import { assertResourceServer } from "../shared/misuse.ts";

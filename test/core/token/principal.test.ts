@@ -1,7 +1,7 @@
 import { coveringOf } from "../../../src/core/scopes/scope.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isSameCaller } from "../../../src/core/token/caller-key.ts";
+import { isSameCaller } from "../../../src/adapters/shared/caller-key.ts";
 import {
   createPrincipal,
   type Principal,

@@ -1,4 +1,4 @@
-import type { Principal } from "./principal.ts";
+import type { Principal } from "../../core/token/principal.ts";
 
 /** Returns the same string for one user of one issuer, or, without a user id, for equal claims. */
 export const callerKey = (caller: Principal | undefined): string =>
