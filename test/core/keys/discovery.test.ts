@@ -1,10 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import type { KeyFetch } from "scopegate";
-import { createIssuer } from "../../support/issuer.ts";
+import { first, second } from "../../support/key-issuer.ts";
 import { createRemote, MAX_AGE, setOf } from "../../support/remote-keys.ts";
 
-const first = createIssuer({ kid: "first" });
-const second = createIssuer({ kid: "second" });
 const HOST = "https://issuer.example";
 const JWKS = `${HOST}/jwks`;
 const OPENID = "/.well-known/openid-configuration";

@@ -7,11 +7,9 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import type { KeyEvent, ResourceServerOptions } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
 import { createIssuer } from "../../support/issuer.ts";
+import { first, second } from "../../support/key-issuer.ts";
 import { STALE } from "../../support/remote-keys.ts";
 import { createServer, issuesOf, NOW, verdictOf } from "../../support/resource-servers.ts";
-
-const first = createIssuer({ kid: "first" });
-const second = createIssuer({ kid: "second" });
 
 const setOf = (...keys: readonly object[]) => JSON.stringify({ keys });
 
@@ -47,14 +45,6 @@ function create(options: Partial<ResourceServerOptions> = {}) {
 const pass = (milliseconds: number) => void (time += milliseconds);
 
 describe("a JWK Set in a file", () => {
-  it("verifies tokens with its keys", async () => {
-    const server = create();
-    await server.ready();
-    expect(await verdictOf(server, await first.token())).toBe("accepted");
-    expect(await verdictOf(server, await second.token())).toBe("key");
-    expect(events).toEqual([]);
-  });
-
   it("accepts a new key with the next token after a write", async () => {
     const server = create();
     expect(await verdictOf(server, await second.token())).toBe("key");
@@ -65,23 +55,6 @@ describe("a JWK Set in a file", () => {
       { type: "fetched", source: file },
       { type: "rotated", source: file },
     ]);
-  });
-
-  it("rejects a withdrawn key with the next token", async () => {
-    const server = create();
-    const token = await first.token();
-    expect(await verdictOf(server, token)).toBe("accepted");
-    write(setOf(second.publicJwk));
-    expect(await verdictOf(server, token)).toBe("key");
-    expect(await verdictOf(server, await first.token({}, { kid: undefined }))).toBe("signature");
-  });
-
-  it("reads the file again when another file replaces it", async () => {
-    const server = create();
-    write(setOf(second.publicJwk), join(directory, "next.json"));
-    renameSync(join(directory, "next.json"), file);
-    expect(await verdictOf(server, await first.token())).toBe("key");
-    expect(await verdictOf(server, await second.token())).toBe("accepted");
   });
 
   it("reads the file again when an older file of the same size replaces it", async () => {

@@ -2,10 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { JsonWebKeySet, KeyFetch } from "scopegate";
 import { importLoadedJwks, importPublished } from "../../../src/core/keys/jwks.ts";
 import { createIssuer } from "../../support/issuer.ts";
+import { first, second } from "../../support/key-issuer.ts";
 import { createRemote, MAX_AGE, setOf } from "../../support/remote-keys.ts";
 
-const first = createIssuer({ kid: "first" });
-const second = createIssuer({ kid: "second" });
 const elliptic = createIssuer({ algorithm: "ES256", kid: "elliptic" });
 const NONE = new Map<never, never>();
 

@@ -58,6 +58,7 @@ const wrong: readonly (readonly [object, string, string])[] = [
     "each issuer",
   ],
   [{ verificationKeys: [] }, "option_invalid verificationKeys", "at least one key"],
+  [keysOf({ verificationKeys: [] }), "option_invalid keys.verificationKeys", "at least one key"],
   [{ serviceId: undefined }, "option_missing serviceId", "`verifyAudience: false`"],
   [{ serviceId: undefined, verifyAudience: true }, "option_missing serviceId", "`verifyAudience: false`"],
   [
