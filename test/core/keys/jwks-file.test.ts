@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import promises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
@@ -6,6 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { KeyEvent, ResourceServerOptions } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
+import { CHILD_LIMIT } from "../../support/child-limit.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { first, second } from "../../support/key-issuer.ts";
 import { STALE } from "../../support/remote-keys.ts";
@@ -39,6 +41,18 @@ function create(options: Partial<ResourceServerOptions> = {}) {
   const server = createServer({ keys: { jwksFile: file }, onKeyEvent, now: () => time, ...options });
   onTestFinished(() => server.close());
   return server;
+}
+
+function makePipe(): string {
+  const pipe = join(directory, "pipe");
+  execFileSync("mkfifo", [pipe], CHILD_LIMIT);
+  return pipe;
+}
+
+/** Makes files readable again for a server. */
+function recover(): void {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
 }
 
 /** Advances the clock of the servers, but not their timers. */
@@ -163,10 +177,6 @@ describe("a JWK Set in a file", () => {
       );
       syncBuiltinESMExports();
     };
-    const recover = () => {
-      vi.restoreAllMocks();
-      syncBuiltinESMExports();
-    };
     afterEach(recover);
 
     it("reads the file again with a token after five seconds, and reports each failure", async () => {
@@ -234,25 +244,40 @@ describe("a JWK Set in a file", () => {
     ]);
   });
 
-  // On Linux, this is a regular file that nobody can read, not even root.
-  it.runIf(process.platform === "linux")(
-    "keeps the previous keys when an unreadable file replaces it",
-    async () => {
-      const server = create();
-      symlinkSync("/proc/self/mem", join(directory, "next"));
-      renameSync(join(directory, "next"), file);
-      for (let turn = 0; turn < 3; turn += 1)
-        expect(await verdictOf(server, await first.token())).toBe("accepted");
-      const message = `\`${file}\` cannot be read.`;
-      expect(events).toMatchObject([
-        { type: "failed", message },
-        { type: "stale", message },
-      ]);
-      rmSync(file);
+  it.runIf(process.platform === "linux").each<readonly [string, () => string]>([
+    // On Linux, this is a regular file that nobody can read, not even root.
+    ["an unreadable file", () => "/proc/self/mem"],
+    ["a pipe, which would block", makePipe],
+  ])("keeps the previous keys when %s replaces it", async (_, target) => {
+    const server = create();
+    symlinkSync(target(), join(directory, "next"));
+    renameSync(join(directory, "next"), file);
+    for (let turn = 0; turn < 3; turn += 1)
+      expect(await verdictOf(server, await first.token())).toBe("accepted");
+    const message = `\`${file}\` cannot be read.`;
+    expect(events).toMatchObject([
+      { type: "failed", message },
+      { type: "stale", message },
+    ]);
+    await expect(server.ready()).rejects.toThrow("cannot be read");
+    rmSync(file);
+    write(setOf(second.publicJwk));
+    expect(await verdictOf(server, await second.token())).toBe("accepted");
+  });
+
+  it("rejects a key that is withdrawn while the file is read", async () => {
+    const { readFile } = promises;
+    vi.spyOn(promises, "readFile").mockImplementationOnce(async (path) => {
+      const bytes = await readFile(path);
       write(setOf(second.publicJwk));
-      expect(await verdictOf(server, await second.token())).toBe("accepted");
-    },
-  );
+      return bytes;
+    });
+    syncBuiltinESMExports();
+    onTestFinished(recover);
+    const server = create();
+    write(setOf(first.publicJwk, second.publicJwk));
+    expect(await verdictOf(server, await first.token())).toBe("key");
+  });
 
   it("keeps working after the server is closed", async () => {
     const server = create();
@@ -275,52 +300,40 @@ describe("a JWK Set in a file", () => {
   });
 });
 
-describe("a JWK Set in a file with two secrets of one kid", () => {
-  const secret = (kid: string, letter: string) => ({
-    kty: "oct",
-    kid,
-    k: Buffer.alloc(32, letter).toString("base64url"),
-  });
-  const sign = (letter: string) =>
+/** A secret of this repeated letter. */
+const secret = (letter: string) => ({
+  kty: "oct",
+  kid: "first",
+  k: Buffer.alloc(32, letter).toString("base64url"),
+});
+
+it("keeps the previous keys when the new file has two secrets of one kid", async () => {
+  const tokenOf = (letter: string) =>
     createTestIssuer({
       algorithm: "HS256",
       audience: "agents-prod",
       signingKey: letter.repeat(32),
       kid: "first",
       now: () => time,
-    });
-
-  it("causes a configuration error", () => {
-    write(setOf(secret("first", "a"), secret("first", "b")));
-    expect(
-      issuesOf({ serviceId: "agents-prod", algorithm: "HS256", keys: { jwksFile: file } }),
-    ).toMatchObject([{ code: "key_invalid", path: ["keys", "jwksFile", "keys"] }]);
-  });
-
-  it("causes a failed load later, so that the previous keys stay in use", async () => {
-    write(setOf(secret("first", "a")));
-    const server = create({ algorithm: "HS256" });
-    write(setOf(secret("first", "a"), secret("first", "b")));
-    expect(await verdictOf(server, await sign("b").token())).toBe("signature");
-    expect(await verdictOf(server, await sign("a").token())).toBe("accepted");
-    expect(events).toMatchObject([
-      {
-        type: "failed",
-        source: file,
-        message: expect.stringContaining("two secrets with the same `kid`") as string,
-      },
-      { type: "stale" },
-    ]);
-  });
+    }).token();
+  write(setOf(secret("a")));
+  const server = create({ algorithm: "HS256" });
+  write(setOf(secret("a"), secret("b")));
+  expect(await verdictOf(server, await tokenOf("b"))).toBe("signature");
+  expect(await verdictOf(server, await tokenOf("a"))).toBe("accepted");
+  const message = expect.stringContaining("two secrets with the same `kid`") as string;
+  expect(events).toMatchObject([{ type: "failed", source: file, message }, { type: "stale" }]);
 });
 
 describe("a JWK Set in a file, at construction", () => {
-  const issuesWith = (jwksFile: string) => issuesOf({ serviceId: "agents-prod", keys: { jwksFile } });
+  const issuesWith = (jwksFile: string, options: object = {}) =>
+    issuesOf({ serviceId: "agents-prod", keys: { jwksFile }, ...options });
 
-  it.each([
+  it.each<readonly [string, () => string]>([
     ["is missing", () => join(directory, "missing.json")],
     ["is a directory", () => directory],
     ["has a NUL in its name", () => `${directory}/a\0b`],
+    ...(process.platform === "win32" ? [] : [["is a pipe", makePipe] as const]),
   ])("rejects a path that %s", (_, path) => {
     expect(issuesWith(path())).toMatchObject([
       {
@@ -355,6 +368,13 @@ describe("a JWK Set in a file, at construction", () => {
   ])("rejects a file %s", (_, text, issue) => {
     write(text());
     expect(issuesWith(file)).toMatchObject([{ path: ["keys", "jwksFile"], ...issue }]);
+  });
+
+  it("rejects a file with two secrets of one kid", () => {
+    write(setOf(secret("a"), secret("b")));
+    expect(issuesWith(file, { algorithm: "HS256" })).toMatchObject([
+      { code: "key_invalid", path: ["keys", "jwksFile", "keys"] },
+    ]);
   });
 
   it("ignores keys for other algorithms, and entries that are not keys (RFC 7517 section 5)", async () => {
