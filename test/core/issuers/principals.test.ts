@@ -28,13 +28,12 @@ const ask = (token: string, target = "/agents", method = "GET") => ({
 });
 
 describe("a principal", () => {
-  it.each(SIGNERS)("names its issuer $iss, so that equal user ids of two issuers differ", async (signer) => {
+  it("names its issuer, so that equal user ids of two issuers differ", async () => {
     const server = serverOf();
-    const principal = await server.authenticate(tokenOf(signer, ["a:b"], { sub: "user-1", jti: "1" }));
-    expect(principal).toMatchObject({ issuer: signer.iss, userId: "user-1", tokenId: "1", scopes: ["a:b"] });
-    for (const other of SIGNERS.filter((one) => one !== signer)) {
-      const namesake = await server.authenticate(tokenOf(other, ["a:b"], { sub: "user-1", jti: "1" }));
-      expect([namesake.userId, namesake.issuer]).toEqual(["user-1", other.iss]);
+    const same = { userId: "user-1", tokenId: "1", scopes: ["a:b"] };
+    for (const signer of SIGNERS) {
+      const principal = await server.authenticate(tokenOf(signer, ["a:b"], { sub: "user-1", jti: "1" }));
+      expect(principal).toMatchObject({ ...same, issuer: signer.iss });
     }
   });
 });

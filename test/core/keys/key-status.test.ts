@@ -85,7 +85,7 @@ it("shows a source that was never available", async () => {
   fail();
   await server.ready().catch(() => undefined);
   const lastFailure = { time: new Date(START), reason: `${jwksUri} returned status 500.` };
-  expect(server.keys).toEqual([{ source: jwksUri, state: "unavailable", keyIds: [], lastFailure }]);
+  expect(server.keys).toStrictEqual([{ source: jwksUri, state: "unavailable", keyIds: [], lastFailure }]);
 });
 
 it("fetches fresh keys again in refreshKeys, and rejects with every source that failed", async () => {

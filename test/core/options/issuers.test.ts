@@ -79,20 +79,10 @@ describe("an entry of issuers", () => {
     expect(configurationErrorOf(options).message).toContain("issuers[2].keys.verificationKeys[1]: ");
   });
 
-  it.each([
-    ["if the server has one", optionsOf([A, B])],
-    [
-      "if it has verifyAudience false",
-      optionsOf(
-        [
-          { ...A, audience: "a" },
-          { ...B, verifyAudience: false },
-        ],
-        { serviceId: undefined },
-      ),
-    ],
-  ])("requires no audience %s", (_, options) => {
-    expect(() => createResourceServer(options as ResourceServerOptions)).not.toThrow();
+  it("requires no audience if the server has one, or if the entry has verifyAudience false", () => {
+    const unverified = [A, B].map((entry) => ({ ...entry, verifyAudience: false }));
+    for (const options of [optionsOf([A, B]), optionsOf(unverified, { serviceId: undefined })])
+      expect(() => createResourceServer(options as ResourceServerOptions)).not.toThrow();
   });
 
   it.each<readonly [string, object]>([
