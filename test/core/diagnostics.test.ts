@@ -43,8 +43,8 @@ describe("scopegate:decision", () => {
       "credential_missing",
     ]);
     for (const [index, { decision, request, event }] of messages.entries()) {
-      const [known, ...others] = onDecision.mock.calls[index] as readonly unknown[];
-      expect(decision).toBe(known);
+      const [observedDecision, ...others] = onDecision.mock.calls[index] as readonly unknown[];
+      expect(decision).toBe(observedDecision);
       expect(others).toEqual([request, event]);
       expect(event.durationMs).toBeGreaterThan(0);
     }
@@ -54,8 +54,8 @@ describe("scopegate:decision", () => {
     const messages = messagesOf("scopegate:decision");
     const port = await serve();
     const token = await issuer.token({ scopes: ["agents:read"] });
-    for (const one of [token, token, `${token}x`])
-      await ask(port, { path: "/agents?key=canary", token: one, headers: [["cookie", "canary=1"]] });
+    for (const sentToken of [token, token, `${token}x`])
+      await ask(port, { path: "/agents?key=canary", token: sentToken, headers: [["cookie", "canary=1"]] });
     expect(messages.map(({ decision }) => decision.allowed)).toEqual([true, true, false]);
     expect(messages[0]).toMatchObject({ request: { method: "GET", target: "/agents" } });
     const text = JSON.stringify(messages);

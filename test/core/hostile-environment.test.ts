@@ -22,7 +22,7 @@ const bearer = async (...scopes: readonly string[]) => `Bearer ${await issuer.to
 const ask = (authorization?: string): AccessRequest => ({
   method: "GET",
   target: "/agents/web",
-  ...(authorization !== undefined && { authorization }),
+  authorization,
 });
 
 const pollution: Record<string, unknown> = {};

@@ -23,7 +23,7 @@ const bearer = async (scopes: readonly string[], claims: object = {}) =>
 const get = (target: string, authorization?: string): AccessRequest => ({
   method: "GET",
   target,
-  ...(authorization !== undefined && { authorization }),
+  authorization,
 });
 
 /** The keys of the rules of a verdict, or why it refuses. */

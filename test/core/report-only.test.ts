@@ -47,15 +47,13 @@ function tokenWith(scopes: readonly string[]): Promise<string> {
 const bearer = async (...scopes: readonly string[]) => `Bearer ${await tokenWith(scopes)}`;
 
 const get = async (server: ResourceServer, target: string, authorization?: string, method = "GET") =>
-  server.check({ method, target, ...(authorization !== undefined && { authorization }) });
+  server.check({ method, target, authorization });
 
 /** The result in short: `allowed`, `reported` or `refused`, with the reason. */
-const resultOf = (decision: Decision): string =>
-  decision.allowed
-    ? decision.reported
-      ? `reported ${decision.reported.reason}`
-      : "allowed"
-    : `refused ${decision.reason}`;
+function resultOf(decision: Decision): string {
+  if (!decision.allowed) return `refused ${decision.reason}`;
+  return decision.reported ? `reported ${decision.reported.reason}` : "allowed";
+}
 
 describe("a report-only rule", () => {
   it.each([
@@ -68,7 +66,7 @@ describe("a report-only rule", () => {
     const decision = await get(serverWith(), target, authorization, method);
     expect(resultOf(decision)).toBe("reported scope_insufficient");
     const enforced = Object.fromEntries(
-      Object.entries(scopeMappings).map(([key, one]) => [key, inner(one)] as const),
+      Object.entries(scopeMappings).map(([key, rule]) => [key, requirementIn(rule)] as const),
     );
     const refused = await get(serverWith({ scopeMappings: enforced }), target, authorization, method);
     expect(viewOf((decision as { readonly reported: Refused }).reported)).toEqual(viewOf(refused));
@@ -325,8 +323,8 @@ describe("an explanation", () => {
   });
 });
 
-const inner = (one: ScopeMappings[string]): Requirement =>
-  typeof one === "object" && "report" in one ? one.report : one;
+const requirementIn = (rule: ScopeMappings[string]): Requirement =>
+  typeof rule === "object" && "report" in rule ? rule.report : rule;
 
 /** What a decision says about the request, without whether its rules are enforced. */
 const viewOf = ({ rule, rules, principal, ...facts }: Decision) => ({
@@ -352,8 +350,11 @@ const tables = fc
   .map((rules) => Object.entries(rules));
 
 /** Wraps a requirement that can be reported. */
-const wrap = (one: Requirement): ScopeMappings[string] =>
-  typeof one === "string" || ("length" in one && one.length === 0) ? one : { report: one };
+function wrap(requirement: Requirement): ScopeMappings[string] {
+  const needsNoScope =
+    typeof requirement === "string" || ("length" in requirement && requirement.length === 0);
+  return needsNoScope ? requirement : { report: requirement };
+}
 
 const BAD: Readonly<Record<string, () => Promise<string | undefined>>> = {
   missing: () => Promise.resolve(undefined),
@@ -368,14 +369,15 @@ describe("report-only enforcement, for any table, request and token", () => {
     rules: readonly (readonly [string, readonly [Requirement, boolean]])[],
     unmapped: boolean,
   ) => {
-    const from = (value: (one: Requirement, isReported: boolean) => ScopeMappings[string]) =>
-      Object.fromEntries(rules.map(([key, [one, isReported]]) => [key, value(one, isReported)]));
+    const plain = Object.fromEntries(rules.map(([key, [requirement]]) => [key, requirement]));
+    const wrapped = Object.fromEntries(
+      rules.map(([key, [requirement, isReported]]) => [key, isReported ? wrap(requirement) : requirement]),
+    );
     const unmappedRoutes = unmapped ? "deny" : "authenticated";
-    const plain = from((one) => one);
     return {
       enforcing: serverWith({ unmappedRoutes, scopeMappings: plain }),
       reporting: serverWith({ unmappedRoutes, scopeMappings: plain, enforcement: "report" }),
-      mixed: serverWith({ unmappedRoutes, scopeMappings: from((one, is) => (is ? wrap(one) : one)) }),
+      mixed: serverWith({ unmappedRoutes, scopeMappings: wrapped }),
     };
   };
   const decide = async (
@@ -384,7 +386,7 @@ describe("report-only enforcement, for any table, request and token", () => {
     isChecked: boolean,
     authorization?: string,
   ) => {
-    const request = { method: "GET", target, ...(authorization !== undefined && { authorization }) };
+    const request = { method: "GET", target, authorization };
     return (await pipelineOf(server).decide(request, isChecked)).decision();
   };
 

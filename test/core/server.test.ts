@@ -615,7 +615,7 @@ describe("explain", () => {
     let several = 0;
     for (const path of ["/files/a", "/FILES/a", "/files/a/", "/files/a/b", "/OPEN", "/%66iles/a", "/x"]) {
       for (const matchedPattern of [undefined, "/files/:name", "/files/*all", "/open", "/:page"]) {
-        const request = { method: "GET", ...(matchedPattern !== undefined && { matchedPattern }) };
+        const request = compact({ method: "GET", matchedPattern });
         const checked = await narrow.check({ ...request, target: path, authorization });
         const { decision } = narrow.explain({ ...request, path, scopes: ["files:read", "files:list"] });
         if (checked.rules.length > 1) several += 1;
@@ -644,7 +644,7 @@ describe("explain", () => {
     ["/ITEMS/7", undefined, "The path is not spelled as the table spells it."],
     ["/OPEN", "/open", "The rule needs no token, and the path is not spelled as the table spells it."],
   ])("shows why %s is ambiguous for the route %s: %s", (path, matchedPattern, cause) => {
-    const query = { method: "GET", path, ...(matchedPattern !== undefined && { matchedPattern }) };
+    const query = compact({ method: "GET", path, matchedPattern });
     const { text, decision } = server.explain(query);
     expect(decision).toMatchObject({ reason: "request_ambiguous", cause, rules: [] });
     expect(text).toContain(`refused: request_ambiguous. ${cause}`);
@@ -662,14 +662,14 @@ describe("a resource server", () => {
       "GET /b/:key override",
       "GET /c custom",
     ]);
-    for (const part of [routes, ...routes, ...routes.map((one) => one.requirement)])
+    for (const part of [routes, ...routes, ...routes.map(({ requirement }) => requirement)])
       expect(Object.isFrozen(part)).toBe(true);
   });
 
   it("accepts ready() and close() more than once and in any order", async () => {
-    const own = create({ algorithm: "HS256", verificationKeys: ["s".repeat(32)] });
+    const hmac = create({ algorithm: "HS256", verificationKeys: ["s".repeat(32)] });
     await expect(
-      Promise.all([own.ready(), own.ready(), own.close(), own.close(), own.ready()]),
+      Promise.all([hmac.ready(), hmac.ready(), hmac.close(), hmac.close(), hmac.ready()]),
     ).resolves.toEqual(Array(5).fill(undefined));
   });
 });

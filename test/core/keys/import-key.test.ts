@@ -140,24 +140,24 @@ const importCryptoKey = (key: KeyObject, algorithm: Algorithm, extractable = fal
   );
 
 describe.each(asymmetric)("a key for %s", (algorithm) => {
-  const own = createIssuer({ algorithm });
+  const signer = createIssuer({ algorithm });
 
   it("accepts every form", async () => {
-    const token = await own.token();
+    const token = await signer.token();
     const forms: readonly VerificationKeyInput[] = [
-      own.publicPem,
-      own.publicPem.replaceAll("\n", "\\n"),
-      own.publicJwk,
-      JSON.stringify(own.publicJwk),
-      own.publicKey,
-      await importCryptoKey(own.publicKey, algorithm),
-      await importCryptoKey(own.publicKey, algorithm, true),
+      signer.publicPem,
+      signer.publicPem.replaceAll("\n", "\\n"),
+      signer.publicJwk,
+      JSON.stringify(signer.publicJwk),
+      signer.publicKey,
+      await importCryptoKey(signer.publicKey, algorithm),
+      await importCryptoKey(signer.publicKey, algorithm, true),
     ];
     for (const form of forms) expect(await verdictBy(form, token, algorithm)).toBe("accepted");
   });
 
   it("rejects every form of the private key", async () => {
-    const { privateKey } = own;
+    const { privateKey } = signer;
     const jwk = privateKey.export({ format: "jwk" });
     const pkcs8 = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     const cryptoKey = await webcrypto.subtle.importKey(
@@ -400,9 +400,9 @@ describe("a key of the wrong type for the algorithm", () => {
   });
 
   it("supports only the allowed algorithms that match its type", async () => {
-    const own = createIssuer({ algorithm: "ES256" });
-    const server = createServer({ algorithms: ["ES256", "ES384"], verificationKeys: [own.publicPem] });
-    expect(await verdictOf(server, await own.token())).toBe("accepted");
+    const signer = createIssuer({ algorithm: "ES256" });
+    const server = createServer({ algorithms: ["ES256", "ES384"], verificationKeys: [signer.publicPem] });
+    expect(await verdictOf(server, await signer.token())).toBe("accepted");
     expect(await verdictOf(server, await createIssuer({ algorithm: "ES384" }).token())).toBe("key");
   });
 });

@@ -73,10 +73,10 @@ describe("a JWK Set in a file", () => {
 
   it("reads the file again when an older file of the same size replaces it", async () => {
     const server = create();
-    const [own, other] = [setOf(first.publicJwk), setOf({ ...second.publicJwk, kid: "other" })];
-    expect(other.length).toBe(own.length);
+    const [firstSet, otherSet] = [setOf(first.publicJwk), setOf({ ...second.publicJwk, kid: "other" })];
+    expect(otherSet.length).toBe(firstSet.length);
     const next = join(directory, "next.json");
-    writeFileSync(next, other);
+    writeFileSync(next, otherSet);
     utimesSync(next, 1_000_000_000, 1_000_000_000);
     renameSync(next, file);
     expect(await verdictOf(server, await first.token())).toBe("key");

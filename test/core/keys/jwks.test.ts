@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonWebKeySet } from "scopegate";
+import { compact } from "../../../src/core/runtime/compact.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { first, second } from "../../support/key-issuer.ts";
 import { createServer, issuesOf, verdictOf } from "../../support/resource-servers.ts";
@@ -78,11 +79,8 @@ describe("a JWK Set", () => {
   });
 
   it("rejects two secrets with one kid, in every source, because a replaced secret would stay in use", () => {
-    const secret = (kid: string | undefined, letter: string) => ({
-      kty: "oct",
-      k: Buffer.alloc(32, letter).toString("base64url"),
-      ...(kid !== undefined && { kid }),
-    });
+    const secret = (kid: string | undefined, letter: string) =>
+      compact({ kty: "oct", k: Buffer.alloc(32, letter).toString("base64url"), kid });
     const repeated = [secret("first", "a"), secret("second", "b"), secret("first", "c")];
     const options = { serviceId: "agents-prod", algorithm: "HS256" } as const;
     const issue = { code: "key_invalid", message: "contains two secrets with the same `kid`." };

@@ -79,17 +79,17 @@ describe("a published set", () => {
   });
 
   it("keeps unchanged keys as the same objects", () => {
-    const known = importKeys(first.publicJwk, second.publicJwk).keys;
+    const keysInUse = importKeys(first.publicJwk, second.publicJwk).keys;
     const changed = { ...second.publicJwk, n: first.publicJwk["n" as never] as string };
     const { keys } = importLoadedJwks(
       { keys: [changed, { ...first.publicJwk }] },
       ["RS256"],
-      known,
+      keysInUse,
       importPublished,
     );
     const [one, other] = [...keys.values()];
-    expect(other).toBe(known.get(JSON.stringify(first.publicJwk)));
-    expect([...known.values()]).not.toContain(one);
+    expect(other).toBe(keysInUse.get(JSON.stringify(first.publicJwk)));
+    expect([...keysInUse.values()]).not.toContain(one);
   });
 });
 

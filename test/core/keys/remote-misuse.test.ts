@@ -57,9 +57,9 @@ it("does not use a set that expired during its fetch, as after the machine slept
 });
 
 it("shares the running fetch with a hook that calls ready()", async () => {
-  const told = vi.fn();
+  const onEvent = vi.fn();
   const onKeyEvent = () => {
-    told();
+    onEvent();
     void server.ready().catch(() => undefined);
   };
   const { server }: { server: ResourceServer } = createRemote(
@@ -67,7 +67,7 @@ it("shares the running fetch with a hook that calls ready()", async () => {
     { now: throwing(new Error("canary")), onKeyEvent },
   );
   await expect(server.ready()).rejects.toThrow("canary");
-  expect(told).toHaveBeenCalledOnce();
+  expect(onEvent).toHaveBeenCalledOnce();
 });
 
 it("uses stale keys for staleMs when closed during an outage", async () => {
@@ -86,11 +86,11 @@ it("uses stale keys for staleMs when closed during an outage", async () => {
 
 it("uses the current global fetch unless the options contain one", async () => {
   const { fetch } = createFakeIssuer(first);
-  const [own, platform] = [createRemote({ jwksUri, fetch }), createRemote({ jwksUri })];
+  const [configured, platform] = [createRemote({ jwksUri, fetch }), createRemote({ jwksUri })];
   const later = createFakeIssuer(second).fetch;
   vi.stubGlobal("fetch", later);
   onTestFinished(() => void vi.unstubAllGlobals());
-  expect(await own.verdict(await first.token())).toBe("accepted");
+  expect(await configured.verdict(await first.token())).toBe("accepted");
   expect(await platform.verdict(await second.token())).toBe("accepted");
   for (const { mock } of [fetch, later]) {
     const init = { method: "GET", redirect: "manual", signal: expect.any(AbortSignal) as AbortSignal };

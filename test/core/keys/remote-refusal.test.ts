@@ -14,13 +14,13 @@ it("shows in Retry-After when the keys are fetched again: at least 1 second, at 
     const decision = await server.check({ method: "GET", target: "/agents", authorization });
     return decision.allowed ? undefined : server.refuse(decision).headers["Retry-After"];
   };
-  const told = [];
+  const seconds = [];
   // Each 0 is the moment of a fetch that fails.
   for (const passed of [0, 999, 1, 500, 1_500, 0, 3_499]) {
     pass(passed);
-    told.push(await retryAfter());
+    seconds.push(await retryAfter());
   }
-  expect(told).toEqual(["1", "1", "2", "2", "4", "4", "1"]);
+  expect(seconds).toEqual(["1", "1", "2", "2", "4", "4", "1"]);
 });
 
 it("passes the cause to onDecision for logging", async () => {

@@ -14,11 +14,11 @@ describe("notify", () => {
 
   it("warns once about a hook that fails, without its values or its error", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
-    const hooks: readonly ((told: string) => unknown)[] = [
-      (told) => {
-        throw new Error(told);
+    const hooks: readonly ((value: string) => unknown)[] = [
+      (value) => {
+        throw new Error(value);
       },
-      (told) => Promise.reject(new Error(told)),
+      (value) => Promise.reject(new Error(value)),
     ];
     for (const hook of hooks) {
       warn.mockClear();
