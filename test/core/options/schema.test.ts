@@ -155,6 +155,7 @@ describe("createResourceServer with an option of the wrong shape", () => {
     [[5]],
     [["agents:read", null]],
     [{ anyOf: "agents:read" }],
+    [{ anyOf: [] }],
     [{ anyOf: [5] }],
     [{ any_of: ["agents:read"] }],
     [{ filtered: 5 }],
