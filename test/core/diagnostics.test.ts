@@ -8,8 +8,8 @@ import { protect } from "scopegate/node";
 import { CACHE_CHANNEL, DECISION_CHANNEL, KEYS_CHANNEL } from "../../src/core/runtime/channels.ts";
 import { messagesOf } from "../support/channel.ts";
 import { ask, listen } from "../support/http.ts";
-import { createIssuer } from "../support/issuer.ts";
-import { createRemote, setOf } from "../support/remote-keys.ts";
+import { first } from "../support/key-issuer.ts";
+import { createFakeIssuer, createRemote } from "../support/remote-keys.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
 
@@ -111,13 +111,12 @@ describe("scopegate:cache", () => {
 
 describe("scopegate:keys", () => {
   it("publishes the events that onKeyEvent receives, with the issuer", async () => {
-    const first = createIssuer({ kid: "first" });
-    const fetch = vi.fn(() => Promise.resolve(Response.json(setOf(first))));
+    const { fetch, fail } = createFakeIssuer(first);
     const messages = messagesOf("scopegate:keys");
     const keys = { jwksUri: "https://issuer.example/jwks", fetch };
     const { server, events } = createRemote(keys, { issuer: "https://issuer.example" });
     await server.ready();
-    fetch.mockImplementation(() => Promise.resolve(new Response(null, { status: 500 })));
+    fail();
     await expect(server.refreshKeys()).rejects.toThrow("500");
     expect(messages.map(({ type, issuer }) => [type, issuer])).toEqual([
       ["fetched", "https://issuer.example"],
@@ -139,7 +138,7 @@ describe("a channel", () => {
     );
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     onTestFinished(() => void vi.restoreAllMocks());
-    const fetch = () => Promise.resolve(Response.json(setOf(issuer)));
+    const { fetch } = createFakeIssuer(issuer);
     const port = await serve({ keys: { jwksUri: "https://issuer.example/jwks", fetch } });
     const statuses = [];
     for (const scopes of [["agents:read"], ["agents:read"], []])

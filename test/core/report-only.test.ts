@@ -12,6 +12,7 @@ import {
 import { pipelineOf } from "../../src/core/port.ts";
 import { refusalIn } from "../../src/core/policy/decision.ts";
 import { PROPERTY } from "../support/policy.ts";
+import { createFakeIssuer } from "../support/remote-keys.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 
 const warn = vi.fn();
@@ -49,6 +50,12 @@ const bearer = async (...scopes: readonly string[]) => `Bearer ${await tokenWith
 const get = async (server: ResourceServer, target: string, authorization?: string, method = "GET") =>
   server.check({ method, target, authorization });
 
+/** The decision of a guard that checks the route later, or does not. */
+async function decide(server: ResourceServer, target: string, isChecked: boolean, authorization?: string) {
+  const request = { method: "GET", target, authorization };
+  return (await pipelineOf(server).decide(request, isChecked)).decision();
+}
+
 /** The result in short: `allowed`, `reported` or `refused`, with the reason. */
 function resultOf(decision: Decision): string {
   if (!decision.allowed) return `refused ${decision.reason}`;
@@ -82,8 +89,9 @@ describe("a report-only rule", () => {
   });
 
   it("refuses with 503 while no keys are available", async () => {
-    const down = () => Promise.reject(new Error("down"));
-    const keys = { jwksUri: "https://issuer.example/jwks", fetch: down };
+    const { fetch, fail } = createFakeIssuer();
+    fail();
+    const keys = { jwksUri: "https://issuer.example/jwks", fetch };
     const server = serverWith({ keys, enforcement: "report", onKeyEvent: () => undefined });
     expect(resultOf(await get(server, "/new", await bearer()))).toBe("refused keys_unavailable");
     await server.close();
@@ -103,22 +111,17 @@ describe("a report-only rule", () => {
       "GET /items/me": { report: ["me:read"] },
       "GET /items/:id": ["items:read"],
     };
-    const pipeline = pipelineOf(serverWith({ scopeMappings: table }));
+    const server = serverWith({ scopeMappings: table });
     // Some routers read this path as that of both rules.
-    const decide = async (...scopes: readonly string[]) =>
-      (
-        await pipeline.decide(
-          { method: "GET", target: "/items/ME", authorization: await bearer(...scopes) },
-          true,
-        )
-      ).decision();
-    const refused = await decide();
+    const decideFor = async (...scopes: readonly string[]) =>
+      decide(server, "/items/ME", true, await bearer(...scopes));
+    const refused = await decideFor();
     expect(resultOf(refused)).toBe("refused scope_insufficient");
     expect(refused.rule?.key).toBe("GET /items/:id");
     expect(refused.missing).toEqual(["me:read", "items:read"]);
-    expect(resultOf(await decide("me:read"))).toBe("refused scope_insufficient");
-    expect(resultOf(await decide("items:read"))).toBe("reported scope_insufficient");
-    expect(resultOf(await decide("me:read", "items:read"))).toBe("allowed");
+    expect(resultOf(await decideFor("me:read"))).toBe("refused scope_insufficient");
+    expect(resultOf(await decideFor("items:read"))).toBe("reported scope_insufficient");
+    expect(resultOf(await decideFor("me:read", "items:read"))).toBe("allowed");
   });
 
   it("checks the rule again at the route that runs, and refuses if an enforced rule of the route does", async () => {
@@ -380,16 +383,6 @@ describe("report-only enforcement, for any table, request and token", () => {
       mixed: serverWith({ unmappedRoutes, scopeMappings: wrapped }),
     };
   };
-  const decide = async (
-    server: ResourceServer,
-    target: string,
-    isChecked: boolean,
-    authorization?: string,
-  ) => {
-    const request = { method: "GET", target, authorization };
-    return (await pipelineOf(server).decide(request, isChecked)).decision();
-  };
-
   it("refuses a missing or bad token whenever enforcement refuses it", async () => {
     const property = fc.asyncProperty(
       tables,

@@ -184,22 +184,18 @@ describe.each(asymmetric)("a key for %s", (algorithm) => {
 });
 
 describe("a private key", () => {
-  it("rejects the forms specific to RSA and EC", () => {
-    const ec = createIssuer({ algorithm: "ES256" });
-    expectMistake("key_private", issuer.privateKey.export({ type: "pkcs1", format: "pem" }));
-    expectMistake("key_private", ec.privateKey.export({ type: "sec1", format: "pem" }), {
-      algorithm: "ES256",
-    });
-    const openssh = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n";
-    expectMistake("key_private", openssh);
-  });
+  const ec = createIssuer({ algorithm: "ES256" });
+  const secret = issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 
-  it("rejects a private key after a public key, and in every damaged form", () => {
-    const secret = issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-    const base64 = Buffer.from(secret).toString("base64");
-    for (const form of [pem + secret, secret.replaceAll("\n", ""), `"${secret}"`, base64])
-      expectMistake("key_private", form);
-  });
+  it.each([
+    ["as PKCS#1", issuer.privateKey.export({ type: "pkcs1", format: "pem" }), {}],
+    ["as SEC 1", ec.privateKey.export({ type: "sec1", format: "pem" }), { algorithm: "ES256" }],
+    ["of OpenSSH", "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n", {}],
+    ["after a public key", pem + secret, {}],
+    ["on one line", secret.replaceAll("\n", ""), {}],
+    ["in quotes", `"${secret}"`, {}],
+    ["in base64", Buffer.from(secret).toString("base64"), {}],
+  ])("is rejected in this form: %s", (_, key, options) => expectMistake("key_private", key, options));
 });
 
 describe("an HMAC secret", () => {
