@@ -1,4 +1,5 @@
 /** Remote keys with a broken clock, with hooks that call the server, and after close(). */
+import { webcrypto } from "node:crypto";
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { ResourceServer } from "scopegate";
 import { first, second } from "../../support/key-issuer.ts";
@@ -30,6 +31,18 @@ it.each<readonly [string, () => number]>([
   fail();
   // The keys are stale.
   await brokenAt(NOW * 1000 + MAX_AGE);
+});
+
+it("rejects a bad signature if the clock fails before newer keys are requested", async () => {
+  let now = () => NOW * 1000;
+  const { fetch } = createFakeIssuer(first);
+  const { server, verdict } = createRemote({ jwksUri, fetch }, { now: () => now() });
+  await server.ready();
+  vi.spyOn(webcrypto.subtle, "verify").mockImplementationOnce(() => {
+    now = throwing(new Error("canary"));
+    return Promise.resolve(false);
+  });
+  expect(await verdict(await first.token())).toBe("signature");
 });
 
 it("reports a fixed message when the clock throws a value that is not an error", async () => {
