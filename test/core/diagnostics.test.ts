@@ -8,8 +8,8 @@ import { protect } from "scopegate/node";
 import { CACHE_CHANNEL, DECISION_CHANNEL, KEYS_CHANNEL } from "../../src/core/runtime/channels.ts";
 import { messagesOf } from "../support/channel.ts";
 import { ask, listen } from "../support/http.ts";
-import { createIssuer } from "../support/issuer.ts";
-import { createRemote, setOf } from "../support/remote-keys.ts";
+import { first } from "../support/key-issuer.ts";
+import { createFakeIssuer, createRemote } from "../support/remote-keys.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
 
@@ -43,8 +43,8 @@ describe("scopegate:decision", () => {
       "credential_missing",
     ]);
     for (const [index, { decision, request, event }] of messages.entries()) {
-      const [known, ...others] = onDecision.mock.calls[index] as readonly unknown[];
-      expect(decision).toBe(known);
+      const [observedDecision, ...others] = onDecision.mock.calls[index] as readonly unknown[];
+      expect(decision).toBe(observedDecision);
       expect(others).toEqual([request, event]);
       expect(event.durationMs).toBeGreaterThan(0);
     }
@@ -54,8 +54,8 @@ describe("scopegate:decision", () => {
     const messages = messagesOf("scopegate:decision");
     const port = await serve();
     const token = await issuer.token({ scopes: ["agents:read"] });
-    for (const one of [token, token, `${token}x`])
-      await ask(port, { path: "/agents?key=canary", token: one, headers: [["cookie", "canary=1"]] });
+    for (const sentToken of [token, token, `${token}x`])
+      await ask(port, { path: "/agents?key=canary", token: sentToken, headers: [["cookie", "canary=1"]] });
     expect(messages.map(({ decision }) => decision.allowed)).toEqual([true, true, false]);
     expect(messages[0]).toMatchObject({ request: { method: "GET", target: "/agents" } });
     const text = JSON.stringify(messages);
@@ -111,13 +111,12 @@ describe("scopegate:cache", () => {
 
 describe("scopegate:keys", () => {
   it("publishes the events that onKeyEvent receives, with the issuer", async () => {
-    const first = createIssuer({ kid: "first" });
-    const fetch = vi.fn(() => Promise.resolve(Response.json(setOf(first))));
+    const { fetch, fail } = createFakeIssuer(first);
     const messages = messagesOf("scopegate:keys");
     const keys = { jwksUri: "https://issuer.example/jwks", fetch };
     const { server, events } = createRemote(keys, { issuer: "https://issuer.example" });
     await server.ready();
-    fetch.mockImplementation(() => Promise.resolve(new Response(null, { status: 500 })));
+    fail();
     await expect(server.refreshKeys()).rejects.toThrow("500");
     expect(messages.map(({ type, issuer }) => [type, issuer])).toEqual([
       ["fetched", "https://issuer.example"],
@@ -139,7 +138,7 @@ describe("a channel", () => {
     );
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     onTestFinished(() => void vi.restoreAllMocks());
-    const fetch = () => Promise.resolve(Response.json(setOf(issuer)));
+    const { fetch } = createFakeIssuer(issuer);
     const port = await serve({ keys: { jwksUri: "https://issuer.example/jwks", fetch } });
     const statuses = [];
     for (const scopes of [["agents:read"], ["agents:read"], []])

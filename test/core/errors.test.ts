@@ -37,13 +37,13 @@ describe.each(NAMES)("%s", (name) => {
   });
 
   it("keeps the usual instanceof for subclasses", () => {
-    class Own extends (ours[name] as new (...given: unknown[]) => Error) {}
-    const own = new Own([]);
-    expect([own instanceof Own, own instanceof ours[name], own instanceof theirs[name]]).toEqual([
-      true,
-      true,
-      true,
-    ]);
-    expect(made(ours)[name] instanceof Own).toBe(false);
+    class SpecialError extends (ours[name] as new (...given: unknown[]) => Error) {}
+    const error = new SpecialError([]);
+    expect([
+      error instanceof SpecialError,
+      error instanceof ours[name],
+      error instanceof theirs[name],
+    ]).toEqual([true, true, true]);
+    expect(made(ours)[name] instanceof SpecialError).toBe(false);
   });
 });

@@ -1,19 +1,15 @@
 /** `server.health()`, for readiness probes. */
-import { expect, it, vi } from "vitest";
-import { createResourceServer, type KeyFetch } from "scopegate";
-import { createIssuer } from "../support/issuer.ts";
-import { createRemote, MAX_AGE, setOf, STALE } from "../support/remote-keys.ts";
+import { expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
+import { first as signer } from "../support/key-issuer.ts";
+import { createFakeIssuer, createRemote, MAX_AGE, setOf, STALE } from "../support/remote-keys.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
 
-const signer = createIssuer({ kid: "first" });
 const jwksUri = "https://issuer.example/jwks";
 
 function setUp() {
-  const fetch = vi.fn<KeyFetch>();
-  const publish = () => fetch.mockImplementation(() => Promise.resolve(Response.json(setOf(signer))));
-  const fail = () => fetch.mockImplementation(() => Promise.resolve(new Response(null, { status: 500 })));
-  publish();
-  return { fetch, publish, fail, ...createRemote({ jwksUri, fetch }) };
+  const issuer = createFakeIssuer(signer);
+  return { ...issuer, ...createRemote({ jwksUri, fetch: issuer.fetch }) };
 }
 
 it("reports ok with keys in the options, and the size of the cache", async () => {
@@ -48,7 +44,7 @@ it("reports degraded while the last good keys are in use, then unavailable, and 
   expect(server.health()).toMatchObject({ status: "unavailable", keys: [{ state: "unavailable" }] });
   await new Promise(setImmediate);
   expect(fetch).not.toHaveBeenCalled();
-  publish();
+  publish(signer);
   await server.refreshKeys();
   expect(server.health().status).toBe("ok");
 });
@@ -63,12 +59,13 @@ it("reports unavailable if the first load failed, and if the clock fails", async
 });
 
 it("reports degraded if one of several issuers is unavailable, because tokens of the others are accepted", async () => {
-  const failing = { jwksUri, fetch: () => Promise.resolve(new Response(null, { status: 500 })) };
+  const { fetch, fail } = createFakeIssuer();
+  fail();
   const algorithms = ["RS256"] as const;
   const server = createResourceServer({
     serviceId: "agents-prod",
     issuers: [
-      { issuer: "https://a.example", keys: failing, algorithms },
+      { issuer: "https://a.example", keys: { jwksUri, fetch }, algorithms },
       { issuer: "https://b.example", keys: { jwks: setOf(signer) }, algorithms },
     ],
     onKeyEvent: () => undefined,

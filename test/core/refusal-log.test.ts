@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Refused } from "scopegate";
 import { refuse } from "../../src/core/policy/decision.ts";
-import { createRefusalLog } from "../../src/core/refusal-log.ts";
+import { createRefusalLog, type RefusalLog } from "../../src/core/refusal-log.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
 
 const token = {
@@ -17,36 +17,40 @@ const token = {
 const status = () => ({ source: "jwks", state: "fresh", keyIds: ["2026", "2027"] }) as const;
 const configuration = { token, keys: { status } };
 
-function lineFor(
-  refused: Refused,
-  issuers: Parameters<typeof createRefusalLog>[0] = [configuration],
-): string {
-  const log = Object.assign(vi.fn(), { enabled: true });
-  createRefusalLog(issuers, log).logDecision(refused, () => ({ method: "GET", target: "/a" }));
-  expect(log.mock.calls).toHaveLength(1);
-  expect(log.mock.calls[0]?.[0]).toBe("%s");
-  return String(log.mock.calls[0]?.[1]);
+type Issuers = Parameters<typeof createRefusalLog>[0];
+
+/** The lines that a log writes. */
+function linesOf(write: (log: RefusalLog) => void, issuers: Issuers = [configuration], enabled = true) {
+  const log = Object.assign(vi.fn<(format: string, ...values: readonly unknown[]) => void>(), { enabled });
+  write(createRefusalLog(issuers, log));
+  return log.mock.calls.map(([format, line]) => {
+    expect(format).toBe("%s");
+    return String(line);
+  });
+}
+
+const requestOf = (target: string) => () => ({ method: "GET", target });
+
+/** The only line about a refusal. */
+function lineFor(refused: Refused, issuers: Issuers = [configuration], target = "/a"): string {
+  const [line = "", ...others] = linesOf((log) => log.logDecision(refused, requestOf(target)), issuers);
+  expect(others).toEqual([]);
+  return line;
 }
 
 describe("the log for development", () => {
   it("writes one line without terminal escapes, whatever the target is", () => {
-    const log = Object.assign(vi.fn(), { enabled: true });
     const target = "/\u009b31mred\u0085forged\n\u2028\u001b[2J";
-    createRefusalLog([configuration], log).logDecision(refuse("route_unmapped"), () => ({
-      method: "GET",
-      target,
-    }));
-    expect(log.mock.calls[0]?.[1]).toMatch(/^[ -~]*$/);
+    expect(lineFor(refuse("route_unmapped"), [configuration], target)).toMatch(/^"GET [ -~]*$/);
+    const [line] = linesOf((log) => log.logResponse("413: The body is too large.", requestOf(target)));
+    expect(line).toMatch(/^"GET [ -~]*" 413: The body is too large\.$/);
   });
 
   it("writes no token that a client sends in its path", () => {
-    const log = Object.assign(vi.fn(), { enabled: true });
     const target = "/agents/eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ1In0.c2ln/runs";
-    createRefusalLog([configuration], log).logDecision(refuse("route_unmapped"), () => ({
-      method: "GET",
-      target,
-    }));
-    expect(log.mock.calls[0]?.[1]).toBe('"GET /agents/[token]/runs" route_unmapped');
+    expect(lineFor(refuse("route_unmapped"), [configuration], target)).toBe(
+      '"GET /agents/[token]/runs" route_unmapped',
+    );
   });
 
   it.each<readonly [string, Partial<Refused>]>([
@@ -103,24 +107,13 @@ describe("the log for development", () => {
   });
 
   it("writes that a refusal is only reported, and nothing for any other allowed request", () => {
-    const log = Object.assign(vi.fn(), { enabled: true });
-    const refusalLog = createRefusalLog([configuration], log);
-    const request = () => ({ method: "GET", target: "/a" });
-    const allowed = {
-      allowed: true,
-      rules: [],
-      required: [],
-      granted: [],
-      missing: [],
-      satisfied: [],
-    } as const;
-    refusalLog.logDecision(allowed, request);
-    expect(log).not.toHaveBeenCalled();
-    refusalLog.logDecision({ ...allowed, reported: refuse("route_unmapped") }, request);
-    expect(log).toHaveBeenCalledExactlyOnceWith(
-      "%s",
-      '"GET /a" route_unmapped; allowed, because it is only reported',
-    );
+    const lists = { rules: [], required: [], granted: [], missing: [], satisfied: [] };
+    const allowed = { allowed: true, ...lists } as const;
+    const lines = linesOf((log) => {
+      log.logDecision(allowed, requestOf("/a"));
+      log.logDecision({ ...allowed, reported: refuse("route_unmapped") }, requestOf("/a"));
+    });
+    expect(lines).toEqual(['"GET /a" route_unmapped; allowed, because it is only reported']);
   });
 
   it("writes the expected values of several issuers, and omits values that an issuer does not check", () => {
@@ -151,23 +144,13 @@ describe("the log for development", () => {
   });
 
   it("writes nothing without NODE_DEBUG=scopegate", () => {
-    const log = Object.assign(vi.fn(), { enabled: false });
-    const request = () => ({ method: "GET", target: "/a" });
-    createRefusalLog([configuration], log).logDecision(refuse("route_unmapped"), request);
-    createRefusalLog([configuration], log).logResponse("400: The body must be JSON.", request);
-    expect(log).not.toHaveBeenCalled();
-  });
-});
-
-describe("an answer that no rule decided", () => {
-  it("logs one line, whatever the target contains", () => {
-    const log = Object.assign(vi.fn(), { enabled: true });
-    const refusalLog = createRefusalLog([configuration], log);
-    refusalLog.logResponse("413: The body is too large.", () => ({
-      method: "POST",
-      target: "/mcp\n\u001b[2J",
-    }));
-    expect(refusalLog.isEnabled()).toBe(true);
-    expect(log.mock.calls[0]?.[1]).toMatch(/^"POST [ -~]*" 413: The body is too large\.$/);
+    const write = (log: RefusalLog) => {
+      log.logDecision(refuse("route_unmapped"), requestOf("/a"));
+      log.logResponse("400: The body must be JSON.", requestOf("/a"));
+    };
+    expect(linesOf(write, [configuration], false)).toEqual([]);
+    expect(linesOf(write)).toHaveLength(2);
+    linesOf((log) => expect(log.isEnabled()).toBe(false), [configuration], false);
+    linesOf((log) => expect(log.isEnabled()).toBe(true));
   });
 });

@@ -1,25 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { once } from "node:events";
-import { createServer as createHttp, get, type IncomingMessage } from "node:http";
 import { type Principal, type ResourceServerOptions, untilExpiry } from "scopegate";
 import type { AccessEnd } from "../../src/core/until-expiry.ts";
-import { principalOf, protect } from "scopegate/node";
-import { listen } from "../support/http.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 import { type OwnTimers, useOwnTimers } from "../support/timers.ts";
 import { until } from "../support/until.ts";
 
 let now = NOW * 1000;
-const closing: (() => unknown)[] = [];
 let timers: OwnTimers;
 beforeEach(() => {
   now = NOW * 1000;
   timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout"] });
 });
-afterEach(async () => {
-  vi.useRealTimers();
-  for (const close of closing.splice(0).reverse()) await close();
-});
+afterEach(() => void vi.useRealTimers());
 
 const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
   createServer({ now: () => now, scopeMappings: { "GET /events": ["events:read"] }, ...options });
@@ -107,6 +100,8 @@ describe("server.revalidate", () => {
     await expect(server.revalidate(await make("https://c.example"))).rejects.toThrow("this server accepts");
   });
 });
+
+// `docs/guides/sockets.md` has a stream of server-sent events that ends with its token, and a test runs it.
 
 describe("untilExpiry", () => {
   const start = async (
@@ -276,47 +271,5 @@ describe("untilExpiry", () => {
       expect(() => untilExpiry(principal, { onEnd: () => 0, [name]: value })).toThrow(
         `untilExpiry.${name}: `,
       );
-  });
-});
-
-describe("a connection whose token ends", () => {
-  const callerOf = (request: object): Principal => {
-    const principal = principalOf(request);
-    if (!principal) throw new Error("The guard let an anonymous client pass.");
-    return principal;
-  };
-
-  it("ends a stream of events with an event that the client can read", async () => {
-    const server = serverWith();
-    const guard = protect(server);
-    const { port, close } = await listen(
-      createHttp((request, response) => {
-        void guard(request, response).then((isAllowed) => {
-          if (!isAllowed) return;
-          response.writeHead(200, { "Content-Type": "text/event-stream" }).write("data: welcome\n\n");
-          const onEnd = ({ event }: AccessEnd) => response.end(event);
-          response.on("close", untilExpiry(callerOf(request), { server, onEnd }));
-        });
-      }),
-    );
-    closing.push(close);
-    const token = await issuer.token({ scopes: ["events:read"], exp: NOW + 30 });
-    const sent = get({
-      port,
-      host: "127.0.0.1",
-      path: "/events",
-      headers: { authorization: `Bearer ${token}` },
-    });
-    const [response] = (await once(sent, "response")) as [IncomingMessage];
-    response.setEncoding("utf8");
-    const received: string[] = [];
-    response.on("data", (text: string) => received.push(text));
-    await once(response, "data");
-    const ended = once(response, "end");
-    await pass(30);
-    await ended;
-    expect(received.join("")).toBe(
-      'data: welcome\n\nevent: access_ended\ndata: {"reason":"expired","status":401}\n\n',
-    );
   });
 });

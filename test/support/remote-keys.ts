@@ -1,7 +1,14 @@
 /** Resource servers with remote keys, a clock that tests control, and a record of key events. */
 import { EventEmitter, once } from "node:events";
-import { onTestFinished } from "vitest";
-import type { KeyEvent, KeySource, ResourceServer, ResourceServerOptions } from "scopegate";
+import { onTestFinished, vi } from "vitest";
+import {
+  type KeyEvent,
+  type KeyFetch,
+  type KeySource,
+  KeysUnavailableError,
+  type ResourceServer,
+  type ResourceServerOptions,
+} from "scopegate";
 import { createServer, NOW, verdictOf } from "./resource-servers.ts";
 
 export const [TIMEOUT, COOLDOWN, MAX_AGE, STALE] = [5_000, 30_000, 600_000, 3_600_000] as const;
@@ -56,6 +63,23 @@ export type Signers = readonly { readonly publicJwk: object }[];
 export const setOf = (...keys: Signers) => ({
   keys: keys.map(({ publicJwk }) => publicJwk),
 });
+
+/** An issuer in memory: the `fetch` of its JWK Set, and functions that change its answer. */
+export function createFakeIssuer(...signers: Signers) {
+  const fetch = vi.fn<KeyFetch>();
+  const publish = (...keys: Signers) =>
+    fetch.mockImplementation(() => Promise.resolve(Response.json(setOf(...keys))));
+  const fail = () => fetch.mockImplementation(() => Promise.resolve(new Response(null, { status: 500 })));
+  publish(...signers);
+  return { fetch, publish, fail };
+}
+
+/** The error of `ready()`. Throws if the server is ready. */
+export async function readyErrorOf(server: ResourceServer): Promise<KeysUnavailableError> {
+  const error: unknown = await server.ready().catch((thrown: unknown) => thrown);
+  if (error instanceof KeysUnavailableError) return error;
+  throw new Error("The server was ready.");
+}
 
 /** The token with another `kid`, and therefore an invalid signature. */
 export function withKid(token: string, kid: string): string {

@@ -126,9 +126,11 @@ describe("the iss of a token", () => {
     const members = fc.array(member, { maxLength: 3 });
     let accepted = 0;
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...signers), members, async (signer, given) => {
+      fc.asyncProperty(fc.constantFrom(...signers), members, async (signer, claimMembers) => {
         try {
-          const { issuer } = await server.authenticate(signedBy(signer, { payload: payloadOf(...given) }));
+          const { issuer } = await server.authenticate(
+            signedBy(signer, { payload: payloadOf(...claimMembers) }),
+          );
           expect(issuer).toBe(signer.iss);
           accepted += 1;
         } catch (error) {

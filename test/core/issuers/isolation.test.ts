@@ -70,11 +70,6 @@ describe("several issuers", () => {
       expect(verdicts.get("accepted") ?? 0).toBe(signer === claimed ? accepted : 0);
     },
   );
-
-  it.each(signers)("reject a token of %s with an unknown iss", async (_, signer) => {
-    for (const iss of ["https://stranger.example", undefined])
-      expect(await verdictOf(server, signedBy(signer, { claims: { iss } }))).toBe("issuer");
-  });
 });
 
 describe("one key under several issuers", () => {
@@ -132,8 +127,8 @@ describe("the public key of one issuer", () => {
   it("verifies no token of an issuer with a secret, in any form", async () => {
     const server = createWithIssuers();
     const der = createIssuer().publicKey.export({ type: "spki", format: "der" }).toString("base64");
-    const known = [CONTROL.known, CONTROL.known.trim(), BACKEND.known, REMOTE.known, der, PARTNER.iss, "x"];
-    for (const secret of known) {
+    const guesses = [CONTROL.known, CONTROL.known.trim(), BACKEND.known, REMOTE.known, der, PARTNER.iss, "x"];
+    for (const secret of guesses) {
       const forger: Signer = { ...CONTROL, known: secret };
       const claims = { iss: PARTNER.iss, aud: PARTNER.audience };
       expect(await verdictOf(server, signedBy(forger, { alg: "HS256", claims }))).toBe("signature");

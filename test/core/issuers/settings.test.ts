@@ -9,8 +9,8 @@ type Settings = Omit<TrustedIssuer, "issuer" | "keys" | "algorithms">;
 type Claims = Readonly<Record<string, unknown>>;
 
 /** The first issuer has its own settings, the second has none. */
-const serverOf = (own: Settings, options: Partial<ResourceServerOptions> = {}): ResourceServer =>
-  createServer({ issuers: [{ ...ENTRIES.control, ...own }, ENTRIES.backend], ...options });
+const serverOf = (settings: Settings, options: Partial<ResourceServerOptions> = {}): ResourceServer =>
+  createServer({ issuers: [{ ...ENTRIES.control, ...settings }, ENTRIES.backend], ...options });
 
 const tokenOf = (signer: Signer, claims: Claims, header: Claims = {}): string =>
   signedBy(signer, { claims: { aud: "agents-prod", ...claims }, header });
@@ -65,20 +65,20 @@ const types: readonly (readonly [Settings, Partial<ResourceServerOptions>, strin
 describe("the settings of one issuer", () => {
   it.each(verdicts)(
     "apply to its tokens only: %j with server options %j and claims %j: %s, other issuer: %s",
-    async (own, options, claims, ...expected) => {
-      const server = serverOf(own, options);
-      const found = [CONTROL, BACKEND].map((signer) => verdictOf(server, tokenOf(signer, claims)));
-      expect(await Promise.all(found)).toEqual(expected);
+    async (settings, options, claims, ...expected) => {
+      const server = serverOf(settings, options);
+      const both = [CONTROL, BACKEND].map((signer) => verdictOf(server, tokenOf(signer, claims)));
+      expect(await Promise.all(both)).toEqual(expected);
     },
   );
 
   it.each(types)(
     "apply to its tokens only: %j with server options %j and typ %j: %s, other issuer: %s",
-    async (own, options, type, ...expected) => {
-      const server = serverOf(own, options);
+    async (settings, options, type, ...expected) => {
+      const server = serverOf(settings, options);
       const header = { typ: type ?? undefined };
-      const found = [CONTROL, BACKEND].map((signer) => verdictOf(server, tokenOf(signer, {}, header)));
-      expect(await Promise.all(found)).toEqual(expected);
+      const both = [CONTROL, BACKEND].map((signer) => verdictOf(server, tokenOf(signer, {}, header)));
+      expect(await Promise.all(both)).toEqual(expected);
     },
   );
 
@@ -94,8 +94,8 @@ describe("the settings of one issuer", () => {
       ...{ scp: "a:shared", user: "u-shared", sid: "s-shared" },
       ...{ scopes: ["platform:admin"], sub: "root", session_id: "s-default" },
     };
-    const own = await server.authenticate(tokenOf(CONTROL, claims));
-    expect(own).toMatchObject({
+    const principal = await server.authenticate(tokenOf(CONTROL, claims));
+    expect(principal).toMatchObject({
       scopes: ["a:own"],
       userId: "u-own",
       sessionId: "s-own",
@@ -114,12 +114,12 @@ describe("the settings of one issuer", () => {
     const algorithms: "RS256"[] = ["RS256"];
     const jwk = { ...createIssuer({ algorithm: "ES256" }).publicJwk };
     const jwks = { keys: [jwk] };
-    const own = {
+    const control = {
       ...ENTRIES.control,
       ...{ audience, requiredClaims, tokenTypes, scopesClaim, userIdClaim, algorithms },
     };
-    const other = { issuer: BACKEND.iss, keys: { jwks }, algorithms: ["ES256" as const] };
-    const issuers: TrustedIssuer[] = [own, other];
+    const backend = { issuer: BACKEND.iss, keys: { jwks }, algorithms: ["ES256" as const] };
+    const issuers: TrustedIssuer[] = [control, backend];
     const server = createServer({ issuers });
 
     audience.push("other");
@@ -130,7 +130,7 @@ describe("the settings of one issuer", () => {
     algorithms.splice(0, 1, "PS256" as never);
     jwks.keys.splice(0);
     Object.assign(jwk, { alg: "RS256", kid: "another" });
-    Object.assign(own, { issuer: BACKEND.iss, verifyAudience: false, audience: "other" });
+    Object.assign(control, { issuer: BACKEND.iss, verifyAudience: false, audience: "other" });
     issuers.push({ ...ENTRIES.partner });
     issuers.reverse();
 

@@ -1,10 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import type { KeyFetch } from "scopegate";
-import { createIssuer } from "../../support/issuer.ts";
+import { first, second } from "../../support/key-issuer.ts";
 import { createRemote, MAX_AGE, setOf } from "../../support/remote-keys.ts";
 
-const first = createIssuer({ kid: "first" });
-const second = createIssuer({ kid: "second" });
 const HOST = "https://issuer.example";
 const JWKS = `${HOST}/jwks`;
 const OPENID = "/.well-known/openid-configuration";
@@ -72,20 +70,30 @@ describe("discovery of issuer metadata", () => {
     ]);
   });
 
-  it.each<readonly [string, unknown]>([
-    ["has an extra slash", `${HOST}/`],
-    ["has another letter case", "https://Issuer.example"],
-    ["is absent", undefined],
-    ["is an array", [HOST]],
-    ["is very long", HOST + "/canary".repeat(10_000)],
-  ])("rejects metadata whose issuer %s", async (_, named) => {
+  const NO_ISSUER = "returned metadata of no issuer, but";
+  it.each<readonly [string, unknown, string]>([
+    ["with an extra slash in its issuer", metadataOf(`${HOST}/`), `of issuer "${HOST}/", but`],
+    [
+      "with another letter case in its issuer",
+      metadataOf("https://Issuer.example"),
+      '"https://Issuer.example"',
+    ],
+    ["with a very long issuer", metadataOf(HOST + "/canary".repeat(10_000)), `of issuer "${HOST}/canary`],
+    [
+      "with control characters in its issuer, which it reports in ASCII",
+      metadataOf("\u001b[31m\n\u009b2J\u202e\u2028\u007fé"),
+      '"\\u001b[31m\\n\\u009b2J\\u202e\\u2028\\u007f\\u00e9"',
+    ],
+    ["with an array as its issuer", { issuer: [HOST], jwks_uri: JWKS }, NO_ISSUER],
+    ...[null, [], "metadata", true, {}].map((value) => [JSON.stringify(value), value, NO_ISSUER] as const),
+  ])("rejects metadata %s", async (_, metadata, message) => {
     const { verdictOfFirst, asked, events } = remoteOf(HOST, {
-      [HOST + OPENID]: { issuer: named, jwks_uri: JWKS },
+      [HOST + OPENID]: metadata,
       [JWKS]: setOf(first),
     });
     expect(await verdictOfFirst()).toBe("unavailable");
     expect(asked).toEqual([HOST + OPENID]);
-    expect(events[0]?.message).toContain("returned metadata of ");
+    expect(events[0]?.message).toContain(message);
     expect(events[0]?.message?.length).toBeLessThan(400);
   });
 
@@ -116,20 +124,6 @@ describe("discovery of issuer metadata", () => {
       /^https:\/\/issuer\.example\/\.well-known\/openid-configuration returned metadata (?:without an https `jwks_uri`|whose `jwks_uri` is on this machine)\.$/,
     );
     expect(JSON.stringify(events)).not.toContain("canary");
-  });
-
-  it("reports the issuer of the metadata in printable ASCII", async () => {
-    const { verdictOfFirst, events } = remoteOf(HOST, {
-      [HOST + OPENID]: metadataOf("\u001b[31m\n\u009b2J\u202e\u2028\u007fé"),
-    });
-    expect(await verdictOfFirst()).toBe("unavailable");
-    expect(events[0]?.message).toContain('"\\u001b[31m\\n\\u009b2J\\u202e\\u2028\\u007f\\u00e9"');
-  });
-
-  it.each([null, [], "metadata", true, {}])("rejects metadata that is %j", async (metadata) => {
-    const { verdictOfFirst, events } = remoteOf(HOST, { [HOST + OPENID]: metadata });
-    expect(await verdictOfFirst()).toBe("unavailable");
-    expect(events[0]?.message).toContain("returned metadata of no issuer, but");
   });
 
   it("allows a JWK Set at another origin and reports its errors without the query", async () => {

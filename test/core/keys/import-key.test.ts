@@ -15,12 +15,12 @@ const PAYLOAD = '{"scopes":[],"aud":"agents-prod","sub":"user-1"}';
 const verdictBy = (key: VerificationKeyInput, token: string, algorithm: Algorithm = "RS256") =>
   verdictOf(createServer({ algorithm, verificationKeys: [key] }), token);
 
-/** The only mistake reported for a key. */
-function mistakeIn(key: unknown, options: object = {}): { readonly code: string; readonly hint: string } {
+/** Expects a single mistake in a key, with this code and this part of the hint. */
+function expectMistake(code: string | RegExp, key: unknown, options: object = {}, hint = ""): void {
   const { issues } = configurationErrorOf({ serviceId: "agents-prod", verificationKeys: [key], ...options });
-  expect(issues).toHaveLength(1);
-  expect(issues[0]?.path).toEqual(["verificationKeys", 0]);
-  return { code: issues[0]?.code ?? "", hint: issues[0]?.hint ?? "" };
+  expect(issues.map(({ path }) => path)).toEqual([["verificationKeys", 0]]);
+  expect(issues[0]?.code).toMatch(code);
+  expect(issues[0]?.hint).toContain(hint);
 }
 
 const pem = issuer.publicPem;
@@ -75,24 +75,20 @@ describe("a key as a string", () => {
     ["broken JSON", '{"kty":"RSA"'],
     ["a JWK without its modulus", '{"kty":"RSA","e":"AQAB"}'],
   ])("rejects %s", (_, text) => {
-    expect(mistakeIn(text)).toMatchObject({
-      code: "key_invalid",
-      hint: expect.stringContaining("PEM") as string,
-    });
+    expectMistake("key_invalid", text, {}, "PEM");
   });
 
   it("rejects a JWK Set as JSON and names the option for it", () => {
-    expect(mistakeIn(JSON.stringify({ keys: [issuer.publicJwk] }))).toMatchObject({
-      code: "key_invalid",
-      hint: expect.stringContaining("keys: { jwks }") as string,
-    });
+    expectMistake("key_invalid", JSON.stringify({ keys: [issuer.publicJwk] }), {}, "keys: { jwks }");
   });
 
   it("rejects several keys in one string", () => {
-    expect(mistakeIn(pem + createIssuer({ kid: "other" }).publicPem)).toMatchObject({
-      code: "key_invalid",
-      hint: "Pass each key as a separate entry.",
-    });
+    expectMistake(
+      "key_invalid",
+      pem + createIssuer({ kid: "other" }).publicPem,
+      {},
+      "Pass each key as a separate entry.",
+    );
   });
 });
 
@@ -107,7 +103,7 @@ describe("a key as an object", () => {
     { ...issuer.publicJwk, kid: 5 },
     { ...issuer.publicJwk, kid: null },
   ])("rejects an invalid JWK: %j", (jwk) => {
-    expect(mistakeIn(jwk).code).toMatch(/^(key|option)_invalid$/);
+    expectMistake(/^(key|option)_invalid$/, jwk);
   });
 });
 
@@ -144,24 +140,24 @@ const importCryptoKey = (key: KeyObject, algorithm: Algorithm, extractable = fal
   );
 
 describe.each(asymmetric)("a key for %s", (algorithm) => {
-  const own = createIssuer({ algorithm });
+  const signer = createIssuer({ algorithm });
 
   it("accepts every form", async () => {
-    const token = await own.token();
+    const token = await signer.token();
     const forms: readonly VerificationKeyInput[] = [
-      own.publicPem,
-      own.publicPem.replaceAll("\n", "\\n"),
-      own.publicJwk,
-      JSON.stringify(own.publicJwk),
-      own.publicKey,
-      await importCryptoKey(own.publicKey, algorithm),
-      await importCryptoKey(own.publicKey, algorithm, true),
+      signer.publicPem,
+      signer.publicPem.replaceAll("\n", "\\n"),
+      signer.publicJwk,
+      JSON.stringify(signer.publicJwk),
+      signer.publicKey,
+      await importCryptoKey(signer.publicKey, algorithm),
+      await importCryptoKey(signer.publicKey, algorithm, true),
     ];
     for (const form of forms) expect(await verdictBy(form, token, algorithm)).toBe("accepted");
   });
 
   it("rejects every form of the private key", async () => {
-    const { privateKey } = own;
+    const { privateKey } = signer;
     const jwk = privateKey.export({ format: "jwk" });
     const pkcs8 = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     const cryptoKey = await webcrypto.subtle.importKey(
@@ -182,31 +178,24 @@ describe.each(asymmetric)("a key for %s", (algorithm) => {
       cryptoKey,
     ];
     for (const form of forms) {
-      expect(mistakeIn(form, { algorithm })).toMatchObject({
-        code: "key_private",
-        hint: expect.stringContaining("public key only") as string,
-      });
+      expectMistake("key_private", form, { algorithm }, "public key only");
     }
   });
 });
 
 describe("a private key", () => {
-  it("rejects the forms specific to RSA and EC", () => {
-    const ec = createIssuer({ algorithm: "ES256" });
-    expect(mistakeIn(issuer.privateKey.export({ type: "pkcs1", format: "pem" })).code).toBe("key_private");
-    expect(
-      mistakeIn(ec.privateKey.export({ type: "sec1", format: "pem" }), { algorithm: "ES256" }).code,
-    ).toBe("key_private");
-    const openssh = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n";
-    expect(mistakeIn(openssh).code).toBe("key_private");
-  });
+  const ec = createIssuer({ algorithm: "ES256" });
+  const secret = issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 
-  it("rejects a private key after a public key, and in every damaged form", () => {
-    const secret = issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-    const base64 = Buffer.from(secret).toString("base64");
-    for (const form of [pem + secret, secret.replaceAll("\n", ""), `"${secret}"`, base64])
-      expect(mistakeIn(form).code).toBe("key_private");
-  });
+  it.each([
+    ["as PKCS#1", issuer.privateKey.export({ type: "pkcs1", format: "pem" }), {}],
+    ["as SEC 1", ec.privateKey.export({ type: "sec1", format: "pem" }), { algorithm: "ES256" }],
+    ["of OpenSSH", "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n", {}],
+    ["after a public key", pem + secret, {}],
+    ["on one line", secret.replaceAll("\n", ""), {}],
+    ["in quotes", `"${secret}"`, {}],
+    ["in base64", Buffer.from(secret).toString("base64"), {}],
+  ])("is rejected in this form: %s", (_, key, options) => expectMistake("key_private", key, options));
 });
 
 describe("an HMAC secret", () => {
@@ -243,10 +232,7 @@ describe("an HMAC secret", () => {
       ]),
     ];
     for (const form of forms) {
-      expect(mistakeIn(form, { algorithm })).toMatchObject({
-        code: "key_weak",
-        hint: expect.stringContaining(`at least ${bytes + 1} random bytes`) as string,
-      });
+      expectMistake("key_weak", form, { algorithm }, `at least ${bytes + 1} random bytes`);
     }
   });
 
@@ -260,7 +246,7 @@ describe("an HMAC secret", () => {
   });
 
   it.each([{ kty: "oct" }, { kty: "oct", k: 5 as never }])("rejects a JWK without a secret: %j", (jwk) => {
-    expect(mistakeIn(jwk, { algorithm: "HS256" })).toMatchObject({ code: "key_weak" });
+    expectMistake("key_weak", jwk, { algorithm: "HS256" });
   });
 
   it("accepts a random secret in hexadecimal", () => {
@@ -270,7 +256,7 @@ describe("an HMAC secret", () => {
 
   it("requires the length of the longest allowed hash", () => {
     const options = { algorithms: ["HS256", "HS512"] };
-    expect(mistakeIn("s".repeat(63), options).code).toBe("key_weak");
+    expectMistake("key_weak", "s".repeat(63), options);
     expect(() =>
       createServer({ algorithms: ["HS256", "HS512"], verificationKeys: ["s".repeat(64)] }),
     ).not.toThrow();
@@ -296,18 +282,14 @@ describe("an HMAC secret", () => {
     ["a public KeyObject", issuer.publicKey],
     ["a public JWK", { ...issuer.publicJwk, alg: undefined }],
   ])("rejects %s as a secret (RFC 8725 section 2.1)", (_, key) => {
-    for (const algorithm of ["HS256", "HS384", "HS512"])
-      expect(mistakeIn(key, { algorithm }).code).toBe("key_unusable");
+    for (const algorithm of ["HS256", "HS384", "HS512"]) expectMistake("key_unusable", key, { algorithm });
   });
 
   it.each<readonly [string, unknown]>([
     ["a KeyObject", createSecretKey("s".repeat(64), "utf8")],
     ["a JWK", { kty: "oct", k: encode("s".repeat(64)) }],
   ])("rejects %s when an asymmetric algorithm is expected", (_, key) => {
-    expect(mistakeIn(key)).toMatchObject({
-      code: "key_unusable",
-      hint: expect.stringContaining("`algorithm`") as string,
-    });
+    expectMistake("key_unusable", key, {}, "`algorithm`");
   });
 });
 
@@ -337,16 +319,13 @@ async function formsOf(jwk: ReturnType<typeof rsaJwk>): Promise<readonly unknown
 describe("an RSA key", () => {
   it.each([1024, 2047])("rejects %i bits (RFC 7518 section 3.3)", async (bits) => {
     for (const form of await formsOf(rsaJwk(bits, 65_537))) {
-      expect(mistakeIn(form)).toMatchObject({
-        code: "key_weak",
-        hint: expect.stringContaining("2048 bits") as string,
-      });
+      expectMistake("key_weak", form, {}, "2048 bits");
     }
   });
 
   it.each([1, 2, 4, 256, 65_536])("rejects the exponent %i", async (exponent) => {
     for (const form of await formsOf(rsaJwk(2048, exponent)).catch(() => [rsaJwk(2048, exponent)])) {
-      expect(mistakeIn(form).code).toMatch(/^key_(weak|invalid)$/);
+      expectMistake(/^key_(weak|invalid)$/, form);
     }
   });
 
@@ -377,10 +356,7 @@ describe("an RSA key", () => {
     "rejects a modulus that is 65537 ** %i modulo the small primes (CVE-2017-15361)",
     async (exponent) => {
       for (const form of await formsOf(rsaJwk(2048, 65_537, withRemainder(65_537n ** (exponent % 97n)))))
-        expect(mistakeIn(form)).toMatchObject({
-          code: "key_weak",
-          hint: expect.stringContaining("CVE-2017-15361") as string,
-        });
+        expectMistake("key_weak", form, {}, "CVE-2017-15361");
     },
   );
 
@@ -397,10 +373,6 @@ describe("an RSA key", () => {
       expect(() => createServer({ algorithm: "RS256", verificationKeys: [key] })).not.toThrow();
     },
   );
-
-  it("rejects weak keys for PS* as well", () => {
-    expect(mistakeIn(rsaJwk(1024, 65_537), { algorithm: "PS256" }).code).toBe("key_weak");
-  });
 });
 
 describe("a key of the wrong type for the algorithm", () => {
@@ -419,17 +391,14 @@ describe("a key of the wrong type for the algorithm", () => {
     ["an X25519 key", generated("x25519"), ["Ed25519", "ES256"]],
   ])("rejects %s", (_, key, algorithms) => {
     for (const algorithm of algorithms) {
-      expect(mistakeIn(key, { algorithm })).toMatchObject({
-        code: "key_unusable",
-        hint: expect.stringContaining("`algorithm`") as string,
-      });
+      expectMistake("key_unusable", key, { algorithm }, "`algorithm`");
     }
   });
 
   it("supports only the allowed algorithms that match its type", async () => {
-    const own = createIssuer({ algorithm: "ES256" });
-    const server = createServer({ algorithms: ["ES256", "ES384"], verificationKeys: [own.publicPem] });
-    expect(await verdictOf(server, await own.token())).toBe("accepted");
+    const signer = createIssuer({ algorithm: "ES256" });
+    const server = createServer({ algorithms: ["ES256", "ES384"], verificationKeys: [signer.publicPem] });
+    expect(await verdictOf(server, await signer.token())).toBe("accepted");
     expect(await verdictOf(server, await createIssuer({ algorithm: "ES384" }).token())).toBe("key");
   });
 });
@@ -450,21 +419,14 @@ describe("the alg, use and key_ops of a JWK", () => {
     { alg: ["RS256"] },
     { use: "enc", key_ops: ["verify"] },
   ])("reject RS256 with %j (RFC 7517 sections 4.2 to 4.4)", (members) => {
-    expect(mistakeIn(jwk(members)).code).toBe("key_unusable");
-  });
-
-  it("bind a key to one of several allowed algorithms", async () => {
-    const options = { algorithms: ["RS256", "RS512"], verificationKeys: [jwk({ alg: "RS512" })] } as const;
-    const server = createServer(options);
-    expect(await verdictOf(server, await createIssuer({ algorithm: "RS512" }).token())).toBe("accepted");
-    expect(await verdictOf(server, await issuer.token())).toBe("key");
+    expectMistake("key_unusable", jwk(members));
   });
 });
 
 describe("the algorithm and usages of a CryptoKey", () => {
   it("require a match with the allowed algorithm", async () => {
     for (const other of ["RS384", "RS512", "PS256"] as const) {
-      expect(mistakeIn(await importCryptoKey(issuer.publicKey, other)).code).toBe("key_unusable");
+      expectMistake("key_unusable", await importCryptoKey(issuer.publicKey, other));
     }
     const encryption = await webcrypto.subtle.importKey(
       "spki",
@@ -473,14 +435,14 @@ describe("the algorithm and usages of a CryptoKey", () => {
       false,
       ["encrypt"],
     );
-    expect(mistakeIn(encryption).code).toBe("key_unusable");
+    expectMistake("key_unusable", encryption);
   });
 
   it("require verify", async () => {
     const secret = Buffer.alloc(32, "s");
     const hmac = { name: "HMAC", hash: "SHA-256" };
     const signing = await webcrypto.subtle.importKey("raw", secret, hmac, false, ["sign"]);
-    expect(mistakeIn(signing, { algorithm: "HS256" }).code).toBe("key_unusable");
+    expectMistake("key_unusable", signing, { algorithm: "HS256" });
     const useless = await webcrypto.subtle.importKey(
       "spki",
       issuer.publicKey.export({ type: "spki", format: "der" }),
@@ -488,12 +450,12 @@ describe("the algorithm and usages of a CryptoKey", () => {
       false,
       [],
     );
-    expect(mistakeIn(useless).code).toBe("key_unusable");
+    expectMistake("key_unusable", useless);
   });
 
   it("limit an HMAC key to its hash", async () => {
     const hmac = { name: "HMAC", hash: "SHA-512" };
     const key = await webcrypto.subtle.importKey("raw", Buffer.alloc(64, "s"), hmac, false, ["verify"]);
-    expect(mistakeIn(key, { algorithm: "HS256" }).code).toBe("key_unusable");
+    expectMistake("key_unusable", key, { algorithm: "HS256" });
   });
 });

@@ -4,16 +4,8 @@ import { createServer, issuer, issuesOf, verdictOf } from "../../support/resourc
 
 const other = createIssuer({ kid: "other" });
 const third = createIssuer({ kid: "third" });
-const anonymous = (own: typeof other) => own.token({}, { kid: undefined });
 
 describe("verificationKeys", () => {
-  it("tries each key until one verifies the token", async () => {
-    const server = createServer({ verificationKeys: [issuer.publicPem, other.publicPem] });
-    expect(await verdictOf(server, await issuer.token())).toBe("accepted");
-    expect(await verdictOf(server, await anonymous(other))).toBe("accepted");
-    expect(await verdictOf(server, await anonymous(third))).toBe("signature");
-  });
-
   it("accepts duplicate keys and several forms of keys", async () => {
     const server = createServer({
       verificationKeys: [issuer.publicPem, issuer.publicKey, issuer.publicJwk, other.publicJwk],
@@ -45,16 +37,5 @@ describe("verificationKeys", () => {
       { code: "key_invalid", path: ["verificationKeys", 2] },
       { code: "key_private", path: ["verificationKeys", 3] },
     ]);
-  });
-
-  it("rejects an empty array", () => {
-    for (const [options, path] of [
-      [{ verificationKeys: [] }, ["verificationKeys"]],
-      [{ keys: { verificationKeys: [] } }, ["keys", "verificationKeys"]],
-    ] as const) {
-      expect(issuesOf({ serviceId: "a", ...options })).toMatchObject([
-        { code: "option_invalid", path, hint: "Pass at least one key." },
-      ]);
-    }
   });
 });

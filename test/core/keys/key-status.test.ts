@@ -3,22 +3,24 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { createResourceServer, type KeyFetch } from "scopegate";
-import { createIssuer } from "../../support/issuer.ts";
-import { COOLDOWN, createRemote, MAX_AGE, setOf, STALE } from "../../support/remote-keys.ts";
+import { createResourceServer } from "scopegate";
+import { first, second } from "../../support/key-issuer.ts";
+import {
+  COOLDOWN,
+  createFakeIssuer,
+  createRemote,
+  MAX_AGE,
+  setOf,
+  STALE,
+} from "../../support/remote-keys.ts";
 import { createServer, NOW } from "../../support/resource-servers.ts";
 
-const first = createIssuer({ kid: "first" });
-const second = createIssuer({ kid: "second" });
 const jwksUri = "https://issuer.example/jwks";
 const START = NOW * 1000;
 
 function setUp() {
-  const fetch = vi.fn<KeyFetch>(() => Promise.resolve(Response.json(setOf(first))));
-  const publish = (...keys: readonly (typeof first)[]) =>
-    fetch.mockImplementation(() => Promise.resolve(Response.json(setOf(...keys))));
-  const fail = () => fetch.mockImplementation(() => Promise.resolve(new Response(null, { status: 500 })));
-  return { fetch, publish, fail, ...createRemote({ jwksUri: `${jwksUri}?key=canary`, fetch }) };
+  const issuer = createFakeIssuer(first);
+  return { ...issuer, ...createRemote({ jwksUri: `${jwksUri}?key=canary`, fetch: issuer.fetch }) };
 }
 
 it("lists one entry for each source, in the order of the issuers", () => {
@@ -83,7 +85,7 @@ it("shows a source that was never available", async () => {
   fail();
   await server.ready().catch(() => undefined);
   const lastFailure = { time: new Date(START), reason: `${jwksUri} returned status 500.` };
-  expect(server.keys).toEqual([{ source: jwksUri, state: "unavailable", keyIds: [], lastFailure }]);
+  expect(server.keys).toStrictEqual([{ source: jwksUri, state: "unavailable", keyIds: [], lastFailure }]);
 });
 
 it("fetches fresh keys again in refreshKeys, and rejects with every source that failed", async () => {

@@ -2,10 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { KeyEvent, KeyFetch } from "scopegate";
 import { type Behaviour, behave, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
-import { createIssuer } from "../../support/issuer.ts";
-import { COOLDOWN, createRemote, MAX_AGE, setOf, TIMEOUT } from "../../support/remote-keys.ts";
+import { first } from "../../support/key-issuer.ts";
+import { createRemote, MAX_AGE, setOf, TIMEOUT } from "../../support/remote-keys.ts";
 
-const first = createIssuer({ kid: "first" });
 const SET = setOf(first);
 const MIB = 2 ** 20;
 /** The query may contain a secret, so it must not be reported. */
@@ -181,17 +180,5 @@ describe("a response", () => {
     await createRemote({ jwksUri: issuer.url + PATH }).verdict(await first.token());
     await issuer.whenIdle();
     expect(enormous.sent()).toBeLessThan(32 * MIB);
-  });
-
-  it("recovers with the next valid response", async () => {
-    issuer.answer(PATH, behave.sequence(behave.reset(), behave.status(500), behave.json(SET)));
-    const { verdict, pass, types } = createRemote({ jwksUri: issuer.url + PATH });
-    const verdicts: string[] = [];
-    for (let turn = 0; turn < 3; turn += 1) {
-      verdicts.push(await verdict(await first.token()));
-      pass(COOLDOWN);
-    }
-    expect(verdicts).toEqual(["unavailable", "unavailable", "accepted"]);
-    expect(types()).toEqual(["failed", "failed", "fetched"]);
   });
 });

@@ -27,18 +27,6 @@ describe("concurrent tokens", () => {
     expect(asked()).toBe(1);
   });
 
-  it("share the failure of one fetch, which is reported once", async () => {
-    const gate = behave.held(behave.status(500));
-    issuer.answer("/jwks", gate);
-    const { verdict, types } = createRemote({ jwksUri });
-    const token = await first.token();
-    const waiting = [...Array(50).keys()].map(() => verdict(token));
-    await issuer.whenAsked("/jwks", 1);
-    gate.release();
-    expect(new Set(await Promise.all(waiting))).toEqual(new Set(["unavailable"]));
-    expect([asked(), types()]).toEqual([1, ["failed"]]);
-  });
-
   it("do not wait for the fetch of an unknown kid if their own key is loaded", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
@@ -56,19 +44,6 @@ describe("concurrent tokens", () => {
 });
 
 describe("the fetch for an unknown kid", () => {
-  it("sends one request for a thousand tokens within a second", async () => {
-    const { verdict, pass } = createRemote({ jwksUri });
-    const tokens = await unknownKids(1_000);
-    await verdict(await first.token());
-    pass(COOLDOWN);
-    const verdicts = tokens.map((token) => {
-      pass(1);
-      return verdict(token);
-    });
-    expect(new Set(await Promise.all(verdicts))).toEqual(new Set(["key"]));
-    expect(asked()).toBe(2);
-  });
-
   it.each([
     ["cooldown when the issuer responds", "key", COOLDOWN, () => publish(first)],
     [

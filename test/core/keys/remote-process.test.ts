@@ -6,12 +6,11 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Behaviour, behave, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
-import { createIssuer } from "../../support/issuer.ts";
-import { createRemote, setOf } from "../../support/remote-keys.ts";
+import { first } from "../../support/key-issuer.ts";
+import { setOf } from "../../support/remote-keys.ts";
 import { CHILD_LIMIT } from "../../support/child-limit.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
-const first = createIssuer({ kid: "first" });
 
 let issuer: FaultServer;
 beforeEach(async () => (issuer = await createFaultServer()));
@@ -116,15 +115,5 @@ describe("close()", () => {
     await issuer.whenAsked("/jwks", 1);
     gate.release();
     expect(await ended).toBe("KeysUnavailableError\n0");
-  });
-
-  it("closes the connection of a running fetch", async () => {
-    issuer.answer("/jwks", behave.drip(setOf(first)));
-    const { server, verdict } = createRemote({ jwksUri: `${issuer.url}/jwks` });
-    const waiting = verdict(await first.token());
-    await issuer.whenAsked("/jwks", 1);
-    await server.close();
-    expect(await waiting).toBe("unavailable");
-    await issuer.whenIdle();
   });
 });

@@ -3,60 +3,7 @@ import { agentScopeMappings, createResourceServer, parseConfiguration } from "sc
 import { OPTION_NAMES } from "../../../src/core/options/shape.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { issuer, thrownBy } from "../../support/resource-servers.ts";
-
-/** Every JSON name with a value, and the option that it becomes. */
-const names: readonly (readonly [string, string, unknown])[] = [
-  ["verification_keys", "verificationKeys", [issuer.publicPem]],
-  ["keys", "keys", { jwks: { keys: [issuer.publicJwk] } }],
-  ["algorithm", "algorithm", "RS256"],
-  ["algorithms", "algorithms", ["RS256", "ES256"]],
-  ["issuer", "issuer", "https://issuer.example"],
-  [
-    "issuers",
-    "issuers",
-    [
-      {
-        issuer: "https://a.example",
-        algorithms: ["ES256"],
-        keys: { jwks: { keys: [] } },
-        audience: "agents",
-      },
-    ],
-  ],
-  ["service_id", "serviceId", "agents-prod"],
-  ["audience", "audience", ["agents-prod", "agents"]],
-  ["verify_audience", "verifyAudience", false],
-  ["authorization", "authorization", false],
-  ["scope_mappings", "scopeMappings", { "POST /custom/endpoint": ["custom:write"], "GET /public/stats": [] }],
-  ["default_scope_mappings", "defaultScopeMappings", {}],
-  ["unmapped_routes", "unmappedRoutes", "authenticated"],
-  ["enforcement", "enforcement", "report"],
-  ["admin_scope", "adminScope", null],
-  ["implied_scopes", "impliedScopes", { "agents:write": ["agents:read"] }],
-  ["scopes_claim", "scopesClaim", ["realm_access", "roles"]],
-  [
-    "scope_sources",
-    "scopeSources",
-    [
-      { claim: "scp", required: false },
-      { claim: "roles", map: { any_of: ["a:b"] } },
-    ],
-  ],
-  ["user_id_claim", "userIdClaim", "uid"],
-  ["session_id_claim", "sessionIdClaim", "sid"],
-  ["required_claims", "requiredClaims", ["exp"]],
-  ["token_types", "tokenTypes", ["at+jwt", null]],
-  ["clock_tolerance_seconds", "clockToleranceSeconds", 5],
-  ["max_token_age_seconds", "maxTokenAgeSeconds", 3600],
-  ["max_token_bytes", "maxTokenBytes", 4096],
-  ["token_sources", "tokenSources", [{ header: "authorization" }, { cookie: "access_token" }]],
-  ["multiple_credentials", "multipleCredentials", "first"],
-  ["grants_max_age_seconds", "grantsMaxAgeSeconds", 10],
-  ["token_cache", "tokenCache", false],
-  ["realm", "realm", "agents"],
-  ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],
-  ["resource", "resource", { id: "https://service.example/mcp" }],
-];
+import { JSON_NAMES } from "./json-names.ts";
 
 /** What every configuration without `default_scope_mappings` has. */
 const BASE = { defaultScopeMappings: agentScopeMappings };
@@ -65,14 +12,8 @@ const REQUIRED = { service_id: "agents-prod", verification_keys: [issuer.publicP
 
 const issuesOf = (json: unknown) => thrownBy(() => parseConfiguration(json)).issues;
 
-const ISSUER = {
-  issuer: "https://a.example",
-  keys: { jwks_uri: "https://a.example/jwks" },
-  algorithms: ["RS256"],
-};
-
 describe("parseConfiguration", () => {
-  it.each(names)("converts %s to the option %s", (name, option, value) => {
+  it.each(JSON_NAMES)("converts %s to the option %s", (name, option, value) => {
     const json: unknown = JSON.parse(JSON.stringify({ [name]: value }));
     expect(parseConfiguration(json)).toEqual({ ...BASE, [option]: value });
   });
@@ -113,8 +54,8 @@ describe("parseConfiguration", () => {
       "refusalBody",
       "now",
     ];
-    const known = names.map(([, option]) => option);
-    expect([...known, ...functions].sort()).toEqual([...OPTION_NAMES].sort());
+    const converted = JSON_NAMES.map(([, option]) => option);
+    expect([...converted, ...functions].sort()).toEqual([...OPTION_NAMES].sort());
   });
 
   it("accepts any_of, filtered, optional and public", () => {
@@ -203,13 +144,7 @@ describe("parseConfiguration", () => {
     [{ keys: { jwks_url: "https://issuer.example" } }, ["keys", "jwks_url"], "option_unknown"],
     [{ keys: { jwks_uri: "http://issuer.example" } }, ["keys", "jwks_uri"], "option_invalid"],
     [{ keys: { jwks_uri: "https://a.example", fetch: "x" } }, ["keys", "fetch"], "option_unknown"],
-    [{ issuers: [{ ...ISSUER, scopes_claim: 5 }] }, ["issuers", 0, "scopes_claim"], "option_invalid"],
-    [
-      { issuers: [{ ...ISSUER, keys: { jwks_uri: "x" } }] },
-      ["issuers", 0, "keys", "jwks_uri"],
-      "option_invalid",
-    ],
-    [{ issuers: ISSUER }, ["issuers"], "option_invalid"],
+    [{ issuers: {} }, ["issuers"], "option_invalid"],
   ])("rejects %j with a path of JSON names", (json, path, code) => {
     const issues = issuesOf({ ...REQUIRED, ...json });
     expect(issues).toHaveLength(1);

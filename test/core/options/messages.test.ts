@@ -1,20 +1,12 @@
 /** Configuration errors as readers see them: what was found, where, and the fix. */
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, createResourceServer } from "scopegate";
-import { createIssuer } from "../../support/issuer.ts";
+import { configurationErrorOf, createServer, issuer } from "../../support/resource-servers.ts";
 
-const { publicPem } = createIssuer();
+const { publicPem } = issuer;
 
 /** The message of the error for these options. */
-function messageFor(options: object, keys: object = { verificationKeys: [publicPem] }): string {
-  try {
-    createResourceServer({ serviceId: "agents-prod", ...keys, ...options });
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error.message;
-    throw error;
-  }
-  return "";
-}
+const messageFor = (options: object, keys: object = { verificationKeys: [publicPem] }): string =>
+  configurationErrorOf({ serviceId: "agents-prod", ...keys, ...options }).message;
 
 describe("the message of a configuration error", () => {
   it.each<[string, object, string]>([
@@ -71,7 +63,11 @@ describe("the message of a configuration error", () => {
     ["login.example/keys", "has no scheme: add `https://`"],
     ["ftp://login.example/keys", "starts with `ftp:`"],
     ["localhost:8080/keys", "starts with `localhost:`: is `https://` missing?"],
-  ])("explains once what is wrong with the URL %s, without the password", (jwksUri, expected) => {
+    [
+      "",
+      "keys.jwksUri: cannot be an empty string. Write an absolute https URL; http is only allowed for this machine.",
+    ],
+  ])("explains once what is wrong with the URL %j, without the password", (jwksUri, expected) => {
     const message = messageFor({}, { keys: { jwksUri } });
     expect(message).toContain(expected);
     expect(message).not.toContain("hunter2");
@@ -81,9 +77,8 @@ describe("the message of a configuration error", () => {
   it.each(["http://localhost:3000/meta", "http://127.0.0.1:3000/meta", "http://[::1]/meta"])(
     "accepts a URL of this machine with http, in every option: %s",
     (url) => {
-      expect(messageFor({ resourceMetadataUrl: url })).toBe("");
-      expect(messageFor({}, { keys: { jwksUri: url } })).toBe("");
-      expect(messageFor({ issuer: url }, { keys: { discovery: url } })).toBe("");
+      for (const keys of [{ jwksUri: url }, { discovery: url }])
+        expect(() => createServer({ resourceMetadataUrl: url, issuer: url, keys })).not.toThrow();
     },
   );
 
@@ -107,24 +102,19 @@ describe("the message of a configuration error", () => {
 
   it("accepts a table without a prototype, and an empty one", () => {
     const bare = Object.assign(Object.create(null) as object, { "GET /x": ["a:b"] });
-    expect(messageFor({ scopeMappings: bare, impliedScopes: {} })).toBe("");
+    expect(() => createServer({ scopeMappings: bare, impliedScopes: {} })).not.toThrow();
   });
 
-  it("reports an empty URL once", () => {
-    const message = messageFor({}, { keys: { jwksUri: "" } });
-    expect(message).toBe(
-      "keys.jwksUri: cannot be an empty string. Write an absolute https URL; http is only allowed for this machine.",
-    );
-  });
+  const withoutServiceId = { serviceId: undefined };
+  const withoutKeys = { verificationKeys: undefined };
 
   it.each([
-    ["serviceID", { serviceId: undefined, serviceID: "agents-prod" }, {}],
-    ["verificationKey", { verificationKey: [publicPem] }, { verificationKeys: undefined }],
-    ["publicKey", { publicKey: publicPem }, { verificationKeys: undefined }],
-    ["aud", { serviceId: undefined, aud: "agents-prod" }, {}],
-  ])("reports only the misspelled %s, and not a missing option", (name, options, keys) => {
-    const given = Object.keys(keys).length > 0 ? {} : { verificationKeys: [publicPem] };
-    const message = messageFor(options, given);
+    ["serviceID", { ...withoutServiceId, serviceID: "agents-prod" }],
+    ["verificationKey", { ...withoutKeys, verificationKey: [publicPem] }],
+    ["publicKey", { ...withoutKeys, publicKey: publicPem }],
+    ["aud", { ...withoutServiceId, aud: "agents-prod" }],
+  ])("reports only the misspelled %s, and not a missing option", (name, options) => {
+    const message = messageFor(options);
     expect(message).toContain(`${name}: received unknown option`);
     expect(message.split("\n")).toHaveLength(1);
   });

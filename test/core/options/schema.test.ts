@@ -104,7 +104,7 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
 ];
 
 /** The same for keys. */
-const invalidKeys: readonly (readonly [object, readonly (string | number)[], string])[] = [
+const invalidKeys: typeof invalid = [
   [{ verificationKeys: issuer.publicPem }, ["verificationKeys"], "array of keys"],
   [{ verificationKeys: [""] }, ["verificationKeys", 0], "Write a PEM"],
   [{ verificationKeys: [5] }, ["verificationKeys", 0], "Write a PEM"],
@@ -138,12 +138,11 @@ describe("createResourceServer with an option of the wrong shape", () => {
   });
 
   it.each(invalidKeys)("reports the path and the fix for keys: %j", (options, path, hint) => {
-    const issues = issuesOf({ ...WITHOUT_KEYS, ...options });
-    expect(issues).toHaveLength(1);
-    expect(issues[0]?.code).toBe("option_invalid");
-    expect(issues[0]?.path.slice(0, path.length)).toEqual(path);
-    expect(issues[0]?.hint).toContain(hint);
-    expect(issues[0]?.hint).not.toBe("");
+    const [issue, ...others] = issuesOf({ ...WITHOUT_KEYS, ...options });
+    expect(others).toEqual([]);
+    expect(issue?.code).toBe("option_invalid");
+    expect(issue?.path.slice(0, path.length)).toEqual(path);
+    expect(issue?.hint).toContain(hint);
   });
 
   const mistaken: readonly (readonly [unknown])[] = [
@@ -156,6 +155,7 @@ describe("createResourceServer with an option of the wrong shape", () => {
     [[5]],
     [["agents:read", null]],
     [{ anyOf: "agents:read" }],
+    [{ anyOf: [] }],
     [{ anyOf: [5] }],
     [{ any_of: ["agents:read"] }],
     [{ filtered: 5 }],
@@ -210,16 +210,17 @@ it("rejects an empty realm", () => {
 
 describe("createResourceServer with an unknown option", () => {
   it.each([
-    ["scopeMapping", "scopeMappings"],
-    ["scope_mappings", "scopeMappings"],
-    ["verifyAudiance", "verifyAudience"],
-    ["algorithmn", "algorithm"],
-  ])("rejects %s and suggests %s", (name, guess) => {
-    expect(issuesOf({ ...REQUIRED, [name]: "x" })).toEqual([
+    [["scopeMapping"], "scopeMappings", { scopeMapping: "x" }],
+    [["scope_mappings"], "scopeMappings", { scope_mappings: "x" }],
+    [["verifyAudiance"], "verifyAudience", { verifyAudiance: "x" }],
+    [["algorithmn"], "algorithm", { algorithmn: "x" }],
+    [["tokenCache", "maxEntrys"], "maxEntries", { tokenCache: { maxEntrys: 5 } }],
+  ])("rejects %j and suggests %s", (path, guess, options) => {
+    expect(issuesOf({ ...REQUIRED, ...options })).toEqual([
       {
         code: "option_unknown",
-        path: [name],
-        message: `received unknown option \`${name}\`.`,
+        path,
+        message: `received unknown option \`${path.at(-1)}\`.`,
         hint: `Did you mean \`${guess}\`?`,
       },
     ]);
@@ -245,17 +246,6 @@ describe("createResourceServer with an unknown option", () => {
     const issues = issuesOf({ ...REQUIRED, [name]: "x" });
     expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
     expect(issues[0]?.hint).toContain(hint);
-  });
-
-  it("rejects an unknown property of tokenCache with a suggestion", () => {
-    expect(issuesOf({ ...REQUIRED, tokenCache: { maxEntrys: 5 } })).toEqual([
-      {
-        code: "option_unknown",
-        path: ["tokenCache", "maxEntrys"],
-        message: "received unknown option `maxEntrys`.",
-        hint: "Did you mean `maxEntries`?",
-      },
-    ]);
   });
 
   it.each(["cache", "x", "0", ""])("rejects %j without a suggestion if no name is similar", (name) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type LookupResult, Remembered } from "../../../src/core/runtime/remembered.ts";
 
 const result = (value: string, until = 100): LookupResult<string> => ({ value, until });
-const find = (found: LookupResult<string>) => () => Promise.resolve(found);
+const find = (lookupResult: LookupResult<string>) => () => Promise.resolve(lookupResult);
 const fails = () => Promise.reject(new Error("down"));
 
 describe("Remembered", () => {

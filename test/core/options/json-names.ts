@@ -1,0 +1,55 @@
+import { issuer } from "../../support/resource-servers.ts";
+
+/** Every JSON name with a value, and the option that it becomes. */
+export const JSON_NAMES: readonly (readonly [string, string, unknown])[] = [
+  ["verification_keys", "verificationKeys", [issuer.publicPem]],
+  ["keys", "keys", { jwks: { keys: [{ kty: "RSA", key_ops: ["verify"] }] } }],
+  ["algorithm", "algorithm", "RS256"],
+  ["algorithms", "algorithms", ["RS256", "ES256"]],
+  ["issuer", "issuer", "https://issuer.example"],
+  [
+    "issuers",
+    "issuers",
+    [
+      {
+        issuer: "https://a.example",
+        algorithms: ["ES256"],
+        keys: { jwks: { keys: [] } },
+        audience: "agents",
+      },
+    ],
+  ],
+  ["service_id", "serviceId", "agents-prod"],
+  ["audience", "audience", ["agents-prod", "agents"]],
+  ["verify_audience", "verifyAudience", false],
+  ["authorization", "authorization", false],
+  ["scope_mappings", "scopeMappings", { "POST /custom/endpoint": ["custom:write"], "GET /public/stats": [] }],
+  ["default_scope_mappings", "defaultScopeMappings", {}],
+  ["unmapped_routes", "unmappedRoutes", "authenticated"],
+  ["enforcement", "enforcement", "report"],
+  ["admin_scope", "adminScope", null],
+  ["implied_scopes", "impliedScopes", { "agents:write": ["agents:read"] }],
+  ["scopes_claim", "scopesClaim", ["realm_access", "scopes_claim"]],
+  [
+    "scope_sources",
+    "scopeSources",
+    [
+      { claim: "scp", required: false },
+      { claim: "scope_sources", map: { any_of: ["a:b"], scope_sources: ["a:b"] } },
+    ],
+  ],
+  ["user_id_claim", "userIdClaim", "user_id"],
+  ["session_id_claim", "sessionIdClaim", ["session_id"]],
+  ["required_claims", "requiredClaims", ["exp", "required_claims"]],
+  ["token_types", "tokenTypes", ["at+jwt", null]],
+  ["clock_tolerance_seconds", "clockToleranceSeconds", 5],
+  ["max_token_age_seconds", "maxTokenAgeSeconds", 3600],
+  ["max_token_bytes", "maxTokenBytes", 4096],
+  ["token_sources", "tokenSources", [{ header: "authorization" }, { cookie: "access_token" }]],
+  ["multiple_credentials", "multipleCredentials", "first"],
+  ["grants_max_age_seconds", "grantsMaxAgeSeconds", 10],
+  ["token_cache", "tokenCache", false],
+  ["realm", "realm", "agents"],
+  ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],
+  ["resource", "resource", { id: "https://service.example/mcp" }],
+];
