@@ -175,14 +175,32 @@ describe.each(applications)("$name when a check cannot be completed", (applicati
   it.each([
     ["throws", () => Promise.reject(new Error("canary-cause"))],
     ["answers nonsense", () => "no" as unknown as boolean],
-  ])("answers 503 with Retry-After when isRevoked %s", async (_, isRevoked) => {
+  ])("answers 503 on every route that reads a token when isRevoked %s", async (_, isRevoked) => {
     const running = await start(application, { isRevoked });
-    const answer = await ask(running.port, { path: "/signed-in", token: await token() });
-    expect(answer.status).toBe(503);
-    expect(answer.headers["retry-after"]).toMatch(/^\d+$/);
-    expect(answer.headers["www-authenticate"]).toBeUndefined();
-    expect(answer.text).not.toContain("canary-cause");
+    const admin = await token({ scopes: ["platform:admin"] });
+    const routes: Asked[] = [
+      ...["/agents", "/signed-in", "/optional", "/extra/5", "/any", "/mounted/items/7", "/mounted"].map(
+        (path) => ({ path }),
+      ),
+      { method: "POST", path: "/custom/endpoint", body: { any: "body" } },
+    ];
+    for (const route of routes) {
+      const { status, headers, body, text } = await ask(running.port, { ...route, token: admin });
+      expect({ status, body }).toMatchObject({
+        status: 503,
+        body: { status: 503, code: "keys_unavailable" },
+      });
+      expect(headers["content-type"]).toBe("application/problem+json");
+      expect(headers["cache-control"]).toBe("no-store");
+      expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
+      expect(headers).not.toHaveProperty("www-authenticate");
+      expect(text).not.toContain("canary-cause");
+    }
+    const head = await ask(running.port, { method: "HEAD", path: "/agents", token: admin });
+    expect(head).toMatchObject({ status: 503, text: "" });
     expect(running.ran).toEqual([]);
+    expect((await ask(running.port, { path: "/public/stats", token: admin })).status).toBe(200);
+    expect((await ask(running.port, { path: "/optional" })).body).toEqual({ user: null });
     await running.close();
   });
 
