@@ -181,7 +181,7 @@ describe("h3, encoded slashes and letters (CVE-2026-33131)", () => {
 });
 
 describe("http-proxy-middleware, which passes on what its filter matches", () => {
-  async function openProxy(isUpgradeGuarded: boolean) {
+  async function openProxy() {
     const reached: string[] = [];
     const backend = createServer((request, response) => {
       reached.push(String(request.url));
@@ -198,7 +198,7 @@ describe("http-proxy-middleware, which passes on what its filter matches", () =>
       createProxyMiddleware({ pathFilter: "/api", ws: true, target: `http://127.0.0.1:${backendPort}` }),
     );
     const http = createServer(app);
-    if (isUpgradeGuarded) guardUpgrades(http, server);
+    guardUpgrades(http, server);
     const { port, close } = await listen(http);
     onTestFinished(close);
     onTestFinished(closeBackend);
@@ -206,7 +206,7 @@ describe("http-proxy-middleware, which passes on what its filter matches", () =>
   }
 
   it("passes no spelling of a protected path on", async () => {
-    const { port, reached } = await openProxy(true);
+    const { port, reached } = await openProxy();
     expect(await findReached(port, ADMIN, reached)).toEqual([]);
   });
 
@@ -218,7 +218,7 @@ describe("http-proxy-middleware, which passes on what its filter matches", () =>
   ] as const;
 
   it("decides an upgrade with an absolute target by its path, with guardUpgrades", async () => {
-    const { port, reached } = await openProxy(true);
+    const { port, reached } = await openProxy();
     // The proxy listens for upgrades from its first request on.
     await ask(port, { path: "/api/open" });
     for (const path of ["/api/admin", "http://h/api/admin", "http://evil.example/api/admin"]) {
