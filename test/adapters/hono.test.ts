@@ -17,23 +17,8 @@ const askFor = async (app: Application, asked: Asked, scopes?: readonly string[]
 const statusOf = async (app: Application, path: string, scopes?: readonly string[], method = "GET") =>
   (await askFor(app, { path, method }, scopes)).status;
 
-/** Adds a header, so that a test sees that a handler ran. */
-const mark: MiddlewareHandler = async (context, next) => {
-  await next();
-  context.header("x-ran", "yes");
-};
-
 describe("protect in Hono", () => {
-  it("requires the rule of every route that runs, and not of those that do not", async () => {
-    const app = new Hono().use(protect(serverFor({ "GET /a/me": "public", "GET /a/:id": ["a:read"] })));
-    app.get("/a/me", async (context, next) => (context.req.query("next") ? next() : context.text("me")));
-    app.get("/a/:id", (context) => context.text("any"));
-    expect(await statusOf(app, "/a/me")).toBe(200);
-    expect(await statusOf(app, "/a/me?next=1")).toBe(401);
-    expect(await statusOf(app, "/a/me?next=1", ["b:read"])).toBe(403);
-    expect(await statusOf(app, "/a/me?next=1", ["a:read"])).toBe(200);
-  });
-
+  // `test/routing` checks the order of routes, nested and mounted applications. These are other cases.
   it("requires the rule of app.all in a nested application with an error handler of its own", async () => {
     const inner = new Hono().all("/*", (context) => context.text("all"));
     inner.onError((_error, context) => context.text("fault", 500));
@@ -49,24 +34,6 @@ describe("protect in Hono", () => {
     app.get("/a/me", pass);
     app.get("/a/:id", (context) => context.text("any"));
     expect(await statusOf(app, "/a/me")).toBe(401);
-  });
-
-  it("requires no rule for middleware, which takes `next` and is registered for every method below a path", async () => {
-    const app = new Hono().use(protect(serverFor({ "* /a/*path": ["a:any"], "GET /a/open": "public" })));
-    app.use(mark).use("/a/*", mark);
-    app.get("/a/open", (context) => context.text("open"));
-    const answer = await askFor(app, { path: "/a/open" });
-    expect([answer.status, answer.headers["x-ran"]]).toEqual([200, "yes"]);
-  });
-
-  it("decides a mounted application by the rule of the path alone", async () => {
-    const app = new Hono().use(protect(serverFor({ "* /a/*path": ["a:any"], "GET /a/open": "public" })));
-    app.all(
-      "/a/*",
-      mount((request: Request) => new Response(new URL(request.url).pathname)),
-    );
-    expect((await askFor(app, { path: "/a/open" })).text).toBe("/open");
-    expect(await statusOf(app, "/a/other")).toBe(401);
   });
 
   it("checks a handler that is registered in two applications", async () => {
