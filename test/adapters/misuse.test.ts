@@ -117,11 +117,6 @@ describe("a request of Hono", () => {
   });
 });
 
-it("throws in requireScopes of scopegate/fetch for a request that passed no guard, and explains that a clone is another request", () => {
-  const request = new Request("http://127.0.0.1/");
-  expect(() => forFetch.requireScopes("agents:read")(request)).toThrow("a clone is another request");
-});
-
 describe("the error of a guard that another framework calls", () => {
   const next = () => undefined;
   it.each([

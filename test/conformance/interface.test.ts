@@ -132,20 +132,6 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
     });
   });
 
-  it("hides sessions of other users, and deleted sessions", async () => {
-    const mine = { scopes: ALL, sub: "owner" };
-    const created = (await call("/sessions", mine, { method: "POST", body: { name: "notes" } })).body as {
-      session_id: string;
-    };
-    const path = `/sessions/${created.session_id}`;
-    expect((await call(path, { scopes: ALL, sub: "other" })).status).toBe(404);
-    expect((await call(path, mine, { method: "PATCH", body: { name: "renamed" } })).body).toMatchObject({
-      name: "renamed",
-    });
-    expect((await call(path, mine, { method: "DELETE" })).status).toBe(204);
-    expect((await call(path, mine)).status).toBe(404);
-  });
-
   it("answers a body that is not JSON with 400, behind the guard", async () => {
     const send = async (token: string | undefined): Promise<Answer> => {
       const headers = {
