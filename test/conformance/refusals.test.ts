@@ -66,10 +66,6 @@ describe.each(applications)("$name", (application) => {
     expect(answer.body).toMatchObject({ code: "credential_malformed" });
   });
 
-  it("accepts the scheme in any letter case (RFC 9110 section 11.1)", async () => {
-    expect((await get("/signed-in", bearer(`bEARER ${await token()}`))).status).toBe(200);
-  });
-
   it("answers a rejected token with 401 invalid_token", async () => {
     const expired = await token({ scopes: ["agents:read"], exp: 1 });
     const good = await token({ scopes: ["agents:read"] });
@@ -201,17 +197,6 @@ describe.each(applications)("$name when a check cannot be completed", (applicati
     expect(running.ran).toEqual([]);
     expect((await ask(running.port, { path: "/public/stats", token: admin })).status).toBe(200);
     expect((await ask(running.port, { path: "/optional" })).body).toEqual({ user: null });
-    await running.close();
-  });
-
-  it("answers a revoked token with 401 invalid_token", async () => {
-    const running = await start(application, { isRevoked: ({ tokenId }) => tokenId === "gone" });
-    const revoked = await ask(running.port, { path: "/signed-in", token: await token({ jti: "gone" }) });
-    expect(revoked.status).toBe(401);
-    expect(parseChallenge(revoked.headers["www-authenticate"])).toMatchObject({ error: "invalid_token" });
-    expect(
-      (await ask(running.port, { path: "/signed-in", token: await token({ jti: "kept" }) })).status,
-    ).toBe(200);
     await running.close();
   });
 
