@@ -81,23 +81,6 @@ describe("protect for fetch", () => {
     expect(principalOf(request)).toBeUndefined();
   });
 
-  it("keeps the credential that the first guard received", async () => {
-    const server = serverWith();
-    const guard = protect(server);
-    const request = requestOf("/items/7", await bearer("items:8:read"));
-    expect(refused(await guard(request)).status).toBe(403);
-    request.headers.set("authorization", await bearer("items:7:read"));
-    expect(refused(await guard(request)).status).toBe(403);
-    expect(principalOf(request)).toBeUndefined();
-  });
-
-  it("returns no caller for a request that one of two guards refuses", async () => {
-    const request = requestOf("/self", await bearer());
-    passed(await protect(serverWith())(request));
-    refused(await protect(serverWith({ scopeMappings: { "GET /self": ["self:read"] } }))(request));
-    expect(principalOf(request)).toBeUndefined();
-  });
-
   it.each([undefined, null, {}, { headers: {} }, { headers: { get: "x" } }])(
     "rejects %j, which is not a request",
     async (value) => {

@@ -245,17 +245,6 @@ describe("protectUpgrade", () => {
     });
   });
 
-  it("answers with 503 and Retry-After if the token cannot be checked, and upgrades nothing", async () => {
-    const { port, upgraded } = await startUpgrading({ isRevoked: () => Promise.reject(new Error("canary")) });
-    const bytes = await exchange(port, handshake(EVENTS, GOOD));
-    const { line, headers } = parseAnswer(bytes);
-    expect(line).toBe("HTTP/1.1 503 Service Unavailable");
-    expect(headers["retry-after"]).toMatch(/^\d+$/);
-    expect(headers).not.toHaveProperty("www-authenticate");
-    expect(bytes).not.toContain("canary");
-    expect(upgraded).toEqual([]);
-  });
-
   it("answers an error with an empty 500 and a process warning, and does not reject", async () => {
     const { port, upgraded, seen } = await startUpgrading({ now: () => Number.NaN });
     const warned = once(process, "warning");
