@@ -12,10 +12,8 @@ export const fetchApplication: Application = {
   parsesUrl: true,
   start: async ({ server, routes, mounted = [], cors, metadata: hasMetadata }) => {
     const ran: string[] = [];
-    const below = mounted.map((route) => ({ ...route, path: `/mounted${route.path}`.replace(/\/$/, "") }));
-    const table = [...routes, ...below].map((route) => ({
+    const table = withFinders(routes, mounted).map((route) => ({
       ...route,
-      find: matchPattern<Record<string, string>>(route.path),
       check: route.requires ? requireScopes(...route.requires) : () => undefined,
     }));
 
@@ -46,6 +44,15 @@ export const fetchApplication: Application = {
     const listener = getRequestListener(cors ? withCors(answer) : answer);
     return { ...(await listen(createServer((request, response) => void listener(request, response)))), ran };
   },
+};
+
+/** Both kinds of routes by their whole path, each with a function that finds its parameters in a path. */
+export const withFinders = (routes: readonly Route[], mounted: readonly Route[]) => {
+  const below = mounted.map((route) => ({ ...route, path: `/mounted${route.path}`.replace(/\/$/, "") }));
+  return [...routes, ...below].map((route) => ({
+    ...route,
+    find: matchPattern<Record<string, string>>(route.path),
+  }));
 };
 
 export const serves = ({ method }: Route, asked: string): boolean =>

@@ -146,47 +146,17 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
   });
 });
 
-describe.each(Object.keys(FRAMEWORKS) as Framework[])("the configuration parameters in %s", (framework) => {
-  const statusOf = async (service: Service, path: string, claims: Record<string, unknown>, method = "GET") =>
-    (await ask(portOf(service), { path, method, token: await issuer.token(claims) })).status;
-
-  it("verifies tokens with each key of verification_keys", async () => {
-    const other = createIssuer({ kid: "second" });
-    const service = await startWith(framework, { verification_keys: [other.publicPem, issuer.publicPem] });
-    expect(await statusOf(service, "/agents", { scopes: ALL })).toBe(200);
-    const token = await other.token({ scopes: ALL }, { kid: undefined });
-    expect((await ask(portOf(service), { path: "/agents", token })).status).toBe(200);
-    const strangers = await createIssuer({ kid: "third" }).token({ scopes: ALL }, { kid: undefined });
-    expect((await ask(portOf(service), { path: "/agents", token: strangers })).status).toBe(401);
-  });
-
-  it("rejects a token with another algorithm than `algorithm`", async () => {
-    const token = await issuer.token({ scopes: ALL }, { alg: "RS512" });
-    const service = await startWith(framework, { algorithm: "RS256" });
-    expect((await ask(portOf(service), { path: "/agents", token })).status).toBe(401);
-    const strict = await startWith(framework, { algorithm: "RS512" });
-    expect((await ask(portOf(strict), { path: "/agents", token })).status).toBe(200);
-  });
-
-  it("verifies tokens and checks no scopes with authorization: false", async () => {
-    const service = await startWith(framework, { authorization: false });
-    expect(await statusOf(service, "/agents", { scopes: [] })).toBe(200);
-    expect(await statusOf(service, "/agents", { scopes: [], exp: 1 })).toBe(401);
-  });
-
-  it("adds scope_mappings to the defaults, overrides the same route, and requires no scope for an empty array", async () => {
+it.each(Object.keys(FRAMEWORKS) as Framework[])(
+  "adds scope_mappings to the defaults in %s, overrides the same route, and requires no scope for an empty array",
+  async (framework) => {
     const service = await startWith(framework, {
       scope_mappings: { "GET /teams": ["custom:read"], "GET /knowledge/config": [] },
     });
-    expect(await statusOf(service, "/teams", { scopes: ["teams:read"] })).toBe(403);
-    expect(await statusOf(service, "/teams", { scopes: ["custom:read"] })).toBe(200);
-    expect(await statusOf(service, "/knowledge/config", { scopes: [] })).toBe(200);
-    expect(await statusOf(service, "/agents", { scopes: ["agents:read"] })).toBe(200);
-  });
-
-  it("accepts a token for another service with verify_audience: false", async () => {
-    const service = await startWith(framework, { verify_audience: false });
-    expect(await statusOf(service, "/agents", { scopes: ALL, aud: "other" })).toBe(200);
-    expect(await statusOf(service, "/agents", { scopes: ALL, aud: undefined })).toBe(200);
-  });
-});
+    const statusOf = async (path: string, ...scopes: string[]) =>
+      (await ask(portOf(service), { path, token: await issuer.token({ scopes }) })).status;
+    expect(await statusOf("/teams", "teams:read")).toBe(403);
+    expect(await statusOf("/teams", "custom:read")).toBe(200);
+    expect(await statusOf("/knowledge/config")).toBe(200);
+    expect(await statusOf("/agents", "agents:read")).toBe(200);
+  },
+);
