@@ -89,13 +89,16 @@ const table = kindsTable(kinds(["a", "b", "A", "suffix", "pair", "parameter", "w
   .filter((sources) => tableIssues(getTable(sources)).length === 0);
 const runs = { numRuns: 150, seed: 6749 };
 
-describe("the search for the rule of a path", () => {
+describe.each([
+  ["the rule of a path", findPathRule],
+  ["all readings of a path", collectReadings],
+])("the search for %s", (_, search) => {
   it("reads each segment a bounded number of times, whatever the table and the path", () => {
     fc.assert(
       fc.property(table, hostile, fc.boolean(), (sources, segments, hasSlash) => {
         const tree = treeOf(...sources);
         expectLinear((length) =>
-          stepsFor(repeated(segments, length), hasSlash, (path) => findPathRule(tree, "GET", path)),
+          stepsFor(repeated(segments, length), hasSlash, (path) => search(tree, "GET", path)),
         );
       }),
       runs,
@@ -111,21 +114,7 @@ describe("the search for the rule of a path", () => {
   ])("takes linear time for %s and paths of %j", (source, segments) => {
     const tree = treeOf(source);
     expectLinear((length) =>
-      stepsFor(repeated(segments, length), false, (path) => findPathRule(tree, "GET", path)),
-    );
-  });
-});
-
-describe("the search for all readings of a path", () => {
-  it("reads each segment a bounded number of times, whatever the table and the path", () => {
-    fc.assert(
-      fc.property(table, hostile, fc.boolean(), (sources, segments, hasSlash) => {
-        const tree = treeOf(...sources);
-        expectLinear((length) =>
-          stepsFor(repeated(segments, length), hasSlash, (path) => collectReadings(tree, "GET", path)),
-        );
-      }),
-      runs,
+      stepsFor(repeated(segments, length), false, (path) => search(tree, "GET", path)),
     );
   });
 });
