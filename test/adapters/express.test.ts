@@ -30,35 +30,6 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     expect(await statusOf(app, "/api", ["other:read"])).toBe(403);
   });
 
-  it.each([
-    ["a case-insensitive router inside a case-sensitive application", false, ["api:admin"], []],
-    ["a case-sensitive router inside a case-insensitive application", true, [], ["api:admin"]],
-  ])("refuses paths that %s reads as the path of another rule", async (_kind, caseSensitive, me, id) => {
-    const router = express.Router({ caseSensitive });
-    router.get("/me", (_request, response) => response.json("me"));
-    router.get("/:id", (_request, response) => response.json("id"));
-    const app = express();
-    app.set("case sensitive routing", !caseSensitive).set("strict routing", !caseSensitive);
-    app.use(protect(serverFor({ "GET /api/me": me, "GET /api/:id": id })));
-    app.use("/api", router);
-    const paths = caseSensitive
-      ? ["/api/ME", "/API/ME", "/Api/mE"]
-      : ["/api/ME", "/API/ME", "/api/me/", "/API/me"];
-    for (const path of paths) expect(await statusOf(app, path, []), path).toBe(403);
-  });
-
-  it.each(["/PUBLIC/x", "/HEALTH/", "/HEALTH", "/h%65alth"])(
-    "refuses %s, which does not spell a public rule exactly",
-    async (path) => {
-      const app = express();
-      app.use(protect(serverFor({ "GET /public/*path": "public", "GET /health": "public" })));
-      app.use((_request, response) => {
-        response.json("ran");
-      });
-      expect(await statusOf(app, path, [])).toBe(400);
-    },
-  );
-
   it("writes nothing and runs no handler when a timeout has already answered the request", async () => {
     const app = express();
     let ran = 0;
