@@ -213,7 +213,8 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   });
 
   it("checks the routes of the first request behind a router that has passed it on", async () => {
-    const app = new Koa().use(new Router().get("/x", passOn).routes());
+    const app = new Koa();
+    app.use(new Router().get("/x", passOn).routes());
     app.use(protect(serverFor({ "GET /x": [], "GET /:page": ["page:read"] })));
     app.use(answering("/:page").routes());
     expect(await statusOf(app, "/x", ["other:read"])).toBe(403);
