@@ -52,15 +52,6 @@ describe("protect in Hono", () => {
     expect(await statusOf(app, "/b/1")).toBe(200);
   });
 
-  it("requires the rules of each of two guards", async () => {
-    const app = new Hono().use(protect(serverFor({ "GET /a/:id": ["a:read"] })));
-    app.use("/a/*", protect(serverFor({ "GET /a/:id": ["b:read"] })));
-    app.get("/a/:id", (context) => context.text(principalOf(context)?.scopes.join() ?? ""));
-    expect(await statusOf(app, "/a/1", ["a:read"])).toBe(403);
-    expect(await statusOf(app, "/a/1", ["b:read"])).toBe(403);
-    expect((await askFor(app, { path: "/a/1" }, ["a:read", "b:read"])).text).toBe("a:read,b:read");
-  });
-
   it("keeps the caller when middleware replaces the request and its credential", async () => {
     const app = new Hono().use(protect(serverFor({ "GET /a": [] })));
     app.use(async (context, next) => {

@@ -402,15 +402,7 @@ describe.each(PLATFORMS)("@RequireScopes and inheritance on %s", (platform) => {
     }
   }
 
-  it("keeps the scopes of a method of the base class", async () => {
-    @Controller()
-    class Derived extends Base {}
-    const { call } = await start(platform, { controllers: [Derived], server });
-    expect((await call("/inherited", [])).status).toBe(403);
-    expect((await call("/inherited", ["base:read"])).status).toBe(200);
-  });
-
-  it("keeps the scopes of a base class and of a mixin, in addition to those of the subclass", async () => {
+  it("keeps the scopes of a method of a base class and of a mixin, in addition to those of the subclass", async () => {
     const mixin = () => {
       @RequireScopes("mixin:read")
       class Mixed extends Base {}
@@ -420,6 +412,7 @@ describe.each(PLATFORMS)("@RequireScopes and inheritance on %s", (platform) => {
     @requireScopes("derived:read")
     class Derived extends mixin() {}
     const { call } = await start(platform, { controllers: [Derived], server });
+    expect((await call("/inherited", ["mixin:read", "derived:read"])).status).toBe(403);
     expect((await call("/inherited", ["base:read", "derived:read"])).status).toBe(403);
     expect((await call("/inherited", ["base:read", "mixin:read"])).status).toBe(403);
     expect((await call("/inherited", ["base:read", "mixin:read", "derived:read"])).status).toBe(200);
