@@ -7,8 +7,12 @@ import type { ScopeMappings } from "scopegate";
 import { protect } from "scopegate/koa";
 import { KOA_VERSIONS, koaListener, serve, serverFor, statusWith } from "../support/frameworks.ts";
 
-const statusOf = async (app: Koa3, path: string, scopes: readonly string[], method = "GET") =>
-  statusWith(await serve(koaListener(app)), path, scopes, { method });
+const statusOf = async (
+  app: Parameters<typeof koaListener>[0],
+  path: string,
+  scopes: readonly string[],
+  method = "GET",
+) => statusWith(await serve(koaListener(app)), path, scopes, { method });
 
 const run = (context: { body: unknown }) => {
   context.body = "ran";
@@ -30,6 +34,8 @@ const passOn = changing(() => undefined);
 const answering = (path: string, options: RouterOptions = {}) => new Router(options).get(path, run);
 
 describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
+  const guarded = (rules: ScopeMappings) => new Koa().use(protect(serverFor(rules)));
+
   it.each([
     ["/api/public", "/secret"],
     ["/api/apix", "x"],
@@ -98,8 +104,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   });
 
   it("refuses a target without a path that was rewritten in front of a mounted application", async () => {
-    const inner = new Koa();
-    inner.use(protect(serverFor({ "GET /api/open": "public" }))).use(answering("/open").routes());
+    const inner = guarded({ "GET /api/open": "public" }).use(answering("/open").routes());
     const app = new Koa().use(changing((context) => (context.url = "/api/open"))).use(mount("/api", inner));
     expect(await statusOf(app, "*", [])).toBe(400);
   });
@@ -108,14 +113,12 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   const unreadable = ["http://xn--a/open", "http://[::1/open"].filter((url) => !URL.canParse(url));
 
   it.each(unreadable)("refuses %s, whose authority Koa cannot read", async (target) => {
-    const app = new Koa();
-    app.use(protect(serverFor({ "GET /open": "public" }))).use(answering("/open").routes());
+    const app = guarded({ "GET /open": "public" }).use(answering("/open").routes());
     expect(await statusOf(app, target, [])).toBe(400);
   });
 
   it("requires the rule of the route when a mount is stricter about letter case than a router", async () => {
-    const app = new Koa();
-    app.use(protect(serverFor({ "GET /Public/:id": "public", "GET /:area/:id": ["x:admin"] })));
+    const app = guarded({ "GET /Public/:id": "public", "GET /:area/:id": ["x:admin"] });
     app.use(mount("/Public", answering("/:id").routes()));
     app.use(answering("/:area/:id").routes());
     expect(await statusOf(app, "/public/users", [])).toBe(403);
@@ -146,8 +149,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
       }),
     );
     router.delete("/x", run).get("/secret", run).get("/open", run);
-    const app = new Koa();
-    app.use(protect(serverFor(rules))).use(router.routes());
+    const app = guarded(rules).use(router.routes());
     const port = await serve(koaListener(app));
     const statusFor = (method: string, path: string, headers: readonly [string, string][]) =>
       statusWith(port, path, ["x:delete", "secret:read"], { method, headers });
@@ -259,16 +261,14 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     async (path, options) => {
       const router = new Router();
       router.register(path, ["GET"], run, options);
-      const app = new Koa();
-      app.use(protect(serverFor({ "GET /files/:id": ["files:<id>:read"] }))).use(router.routes());
+      const app = guarded({ "GET /files/:id": ["files:<id>:read"] }).use(router.routes());
       expect(await statusOf(app, "/files/abc", ["files:abc:read"])).toBe(200);
       expect(await statusOf(app, "/files/abc", ["files:other:read"])).toBe(403);
     },
   );
 
   it("requires the rule of a route behind a mount with characters of the pattern syntax", async () => {
-    const app = new Koa();
-    app.use(protect(serverFor({ "GET /a\\(b\\)/x": [], "GET /a\\(b\\)/:page": ["page:read"] })));
+    const app = guarded({ "GET /a\\(b\\)/x": [], "GET /a\\(b\\)/:page": ["page:read"] });
     app.use(mount("/a(b)", answering("/:page").routes()));
     expect(await statusOf(app, "/a(b)/x", [])).toBe(403);
     expect(await statusOf(app, "/a(b)/x", ["page:read"])).toBe(200);
