@@ -77,19 +77,6 @@ describe("protect in Hono", () => {
     expect(await statusOf(app, "/a?path=/b")).toBe(400);
   });
 
-  it("decides by the path that getPath of the application returns", async () => {
-    const app = new Hono({
-      getPath: (request) => `/${request.headers.get("x-tenant") ?? ""}${new URL(request.url).pathname}`,
-    });
-    app.use(protect(serverFor({ "GET /red/a": "public", "GET /blue/a": ["a:read"], "GET /a": "public" })));
-    app.get("/:tenant/a", (context) => context.text("ran"));
-    const asked = (tenant: string) => ({ path: "/a", headers: [["x-tenant", tenant] as const] });
-    expect((await askFor(app, asked("red"))).status).toBe(200);
-    expect((await askFor(app, asked("blue"))).status).toBe(401);
-    expect((await askFor(app, asked("green"), ["a:read"])).status).toBe(403);
-    expect((await askFor(app, asked("red/a?"))).status).toBe(403);
-  });
-
   it("checks the rule of every name in a batch, also if the application has its own getPath", async () => {
     const app = new Hono({ getPath: ({ url }) => `/red${new URL(url).pathname}` });
     app.use(protect(serverFor({ "GET /red/trpc/:name": [], "GET /red/trpc/remove": ["admin:run"] })));
