@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer as createHttp, type Server as HttpServer } from "node:http";
 import type { Socket as NetSocket } from "node:net";
-import express from "express";
 import { Server, type ServerOptions, type Socket } from "socket.io";
 import {
   io as connect,
@@ -11,8 +10,7 @@ import {
 } from "socket.io-client";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ResourceServer, ResourceServerOptions } from "scopegate";
-import * as forExpress from "scopegate/express";
-import { guardUpgrades, protectUpgrade } from "scopegate/node";
+import { protectUpgrade } from "scopegate/node";
 import { principalOf, protect, type SocketIoOptions } from "scopegate/socketio";
 import { ask, listen } from "../support/http.ts";
 import { exchange, openRaw, render, renderUpgrade } from "../support/raw-http.ts";
@@ -120,22 +118,6 @@ const post = async (port: number, sid: string, packets: string, token?: string) 
   const bytes = await exchange(port, render(`POST ${sessionPath(sid)} HTTP/1.1`, fields) + packets);
   return Number(bytes.slice(9, 12));
 };
-
-describe("Socket.IO without protect", () => {
-  it("accepts an anonymous client that polls, in front of Express and guardUpgrades", async () => {
-    const server = serverWith();
-    const app = express();
-    app.use(forExpress.protect(server));
-    const http = createHttp(app);
-    guardUpgrades(http, server);
-    const io = new Server(http);
-    io.on("connection", (socket) => socket.on("hello", (reply: (text: string) => void) => reply("hello")));
-    const { port } = await listen(http);
-    onTestFinished(() => io.close());
-    expect(await outcomeOf(open(port, POLLING))).toBe("hello");
-    expect(await outcomeOf(open(port, WEBSOCKET))).toBe("Unexpected server response: 400");
-  });
-});
 
 describe.each([
   ["polling", POLLING],
