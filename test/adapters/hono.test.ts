@@ -1,7 +1,6 @@
 /** `protect` of scopegate/hono, on real servers. */
 import { type Handler, Hono, type MiddlewareHandler } from "hono";
 import { some } from "hono/combine";
-import { cors } from "hono/cors";
 import { mount } from "hono/mount";
 import { describe, expect, it } from "vitest";
 import { principalOf, protect, requireScopes } from "scopegate/hono";
@@ -94,20 +93,15 @@ describe("protect in Hono", () => {
 
   it("puts the headers of earlier middleware on refusals, and keeps its own", async () => {
     const app = new Hono();
-    app.use(cors({ origin: "https://app.example", credentials: true }));
     app.use(async (context, next) => {
       context.header("x-request-id", "7");
       context.header("cache-control", "public");
       await next();
     });
     app.use(protect(serverFor({ "GET /a": [] })));
-    const { status, headers } = await askFor(app, {
-      path: "/a",
-      headers: [["origin", "https://app.example"]],
-    });
+    const { status, headers } = await askFor(app, { path: "/a" });
     expect(status).toBe(401);
     expect(headers).toMatchObject({
-      "access-control-allow-origin": "https://app.example",
       "x-request-id": "7",
       "cache-control": "no-store",
       "content-type": "application/problem+json",
@@ -134,16 +128,13 @@ describe("protect in Hono", () => {
     expect(await statusOf(app, "/a")).toBe(401);
   });
 
-  it("fails every request in a version of Hono whose routes it cannot read", async () => {
-    const app = new Hono().use(protect(serverFor({ "GET /a": "public" })));
-    app.get("/a", (context) => context.text("ran"));
+  it("fails every request in a version of Hono whose routes it cannot read", () => {
     const guard = protect(serverFor({ "GET /a": "public" }));
     const context = {
       req: { raw: new Request("http://127.0.0.1/a"), path: "/a" },
       newResponse: () => undefined,
     };
     expect(() => guard(context as never, () => Promise.resolve())).toThrow("install Hono 4.8 or later");
-    expect(await statusOf(app, "/a")).toBe(200);
   });
 });
 

@@ -103,15 +103,6 @@ describe("express-ws", () => {
     });
     expect(await outcomes(await serveHttp(http))).toEqual([401, 403, "hello ada"]);
   });
-
-  it("opens connections of anonymous clients without guardUpgrades, and then closes them", async () => {
-    const app = express();
-    const http = createHttp(app);
-    const { app: withSockets } = expressWs(app, http);
-    app.use(forExpress.protect(serverWith()));
-    withSockets.ws("/events", (socket) => socket.send("hello"));
-    expect(await outcomes(await serveHttp(http))).toEqual([1005, 1005, "hello"]);
-  });
 });
 
 describe("http-proxy-middleware", () => {

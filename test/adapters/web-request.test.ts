@@ -104,14 +104,6 @@ describe("the credentials of a Fetch-standard request", () => {
     expect(request.authorization).toBe(field);
     expect(await server.check(request)).toMatchObject({ allowed: true });
   });
-
-  it("reads a long field of commas, blanks and names in linear time", () => {
-    for (const part of [", ", ",a", ",   a ", "a,", ",bearer "]) {
-      const start = performance.now();
-      read("http://127.0.0.1/", [["authorization", `Basic ${part.repeat(50_000)}`]]);
-      expect(performance.now() - start).toBeLessThan(1_000);
-    }
-  });
 });
 
 describe("the response of a refusal", () => {

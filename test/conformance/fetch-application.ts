@@ -10,7 +10,7 @@ import type { Application, Route } from "./applications.ts";
 export const fetchApplication: Application = {
   name: "Fetch",
   parsesUrl: true,
-  start: async ({ server, routes, mounted = [], cors, metadata: hasMetadata }) => {
+  start: async ({ server, routes, mounted = [], metadata: hasMetadata }) => {
     const ran: string[] = [];
     const table = withFinders(routes, mounted).map((route) => ({
       ...route,
@@ -41,7 +41,7 @@ export const fetchApplication: Application = {
         return Response.json({ fault: (error as Error).message }, { status: 500 });
       }
     };
-    const listener = getRequestListener(cors ? withCors(answer) : answer);
+    const listener = getRequestListener(answer);
     return { ...(await listen(createServer((request, response) => void listener(request, response)))), ran };
   },
 };
@@ -57,14 +57,3 @@ export const withFinders = (routes: readonly Route[], mounted: readonly Route[])
 
 export const serves = ({ method }: Route, asked: string): boolean =>
   method === "ALL" || method === asked || (method === "GET" && asked === "HEAD");
-
-/** CORS in front of the guard: it answers preflights itself, and puts its header on refusals too. */
-const withCors =
-  (handler: (request: Request) => Promise<Response>) =>
-  async (request: Request): Promise<Response> => {
-    const isPreflight = request.method === "OPTIONS" && request.headers.has("access-control-request-method");
-    const response = isPreflight ? new Response(null, { status: 204 }) : await handler(request);
-    response.headers.set("access-control-allow-origin", "*");
-    if (isPreflight) response.headers.set("access-control-allow-headers", "authorization");
-    return response;
-  };

@@ -15,7 +15,6 @@ export const policy: ScopeMappings = {
   ...agentScopeMappings,
   "GET /public/stats": "public",
   "GET /signed-in": [],
-  "GET /agents/me": [],
   "GET /optional": "optional",
   "POST /custom/endpoint": ["custom:write"],
   "GET /either": { anyOf: ["custom:read", "custom:write"] },
@@ -26,7 +25,6 @@ export const policy: ScopeMappings = {
   "GET /slow/:turns": [],
   "GET /mounted/items/:id": ["items:<id>:read"],
   "GET /mounted": ["mounted:read"],
-  "GET /files/*path": ["files:read"],
 };
 
 const describe = (principal: Principal | undefined) => ({
@@ -43,7 +41,6 @@ export const routes: readonly Route[] = [
       return ids === "all" ? "all" : [...(ids ?? [])];
     },
   },
-  { method: "GET", path: "/agents/me", handle: ({ principal }) => describe(principal) },
   { method: "GET", path: "/agents/:agent_id", handle: ({ params }) => params },
   { method: "POST", path: "/agents/:agent_id/runs", handle: ({ principal }) => describe(principal) },
   {

@@ -1,5 +1,5 @@
 /** One tRPC router behind the guard of each HTTP host. */
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
 import { fastifyTRPCPlugin } from "@trpc/server/adapters/fastify";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
@@ -60,6 +60,16 @@ export interface Served {
 
 const shared = { router, allowMethodOverride: true };
 
+/** Serves a handler behind the guard for Node.js. */
+export function listenBehindNode(server: ResourceServer, handle: RequestListener): Promise<Host> {
+  const guard = forNode.protect(server);
+  return listen(
+    createServer((request, response) => {
+      void guard(request, response).then((isAllowed) => isAllowed && handle(request, response));
+    }),
+  );
+}
+
 export const HOSTS = ["express", "node", "fastify", "fetch", "hono"] as const;
 
 const hosts: Readonly<Record<(typeof HOSTS)[number], (served: Served) => Promise<Host>>> = {
@@ -70,13 +80,7 @@ const hosts: Readonly<Record<(typeof HOSTS)[number], (served: Served) => Promise
     return listen(createServer(app));
   },
   node({ server, createContext }) {
-    const guard = forNode.protect(server);
-    const handle = createHTTPHandler({ ...shared, createContext, basePath: "/trpc/" });
-    return listen(
-      createServer((request, response) => {
-        void guard(request, response).then((mayGoOn) => mayGoOn && handle(request, response));
-      }),
-    );
+    return listenBehindNode(server, createHTTPHandler({ ...shared, createContext, basePath: "/trpc/" }));
   },
   async fastify({ server, createContext }) {
     const app = fastify({ routerOptions: { maxParamLength: 8_192 } });

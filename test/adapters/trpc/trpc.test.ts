@@ -1,4 +1,3 @@
-import { createServer } from "node:http";
 import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink } from "@trpc/client";
 import { initTRPC } from "@trpc/server";
 import { createHTTPHandler } from "@trpc/server/adapters/standalone";
@@ -6,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { createResourceServer, type Decision, type ScopeMappings } from "scopegate";
 import * as forNode from "scopegate/node";
 import * as trpc from "scopegate/trpc";
-import { ask, listen } from "../../support/http.ts";
+import { ask } from "../../support/http.ts";
 import { createIssuer } from "../../support/issuer.ts";
-import { type Host, HOSTS, ran, type Router, type Served, startHost } from "./hosts.ts";
+import { type Host, HOSTS, listenBehindNode, ran, type Router, type Served, startHost } from "./hosts.ts";
 
 const issuer = createIssuer();
 const decisions: Decision[] = [];
@@ -214,12 +213,7 @@ describe("a router with another path separator", () => {
       basePath: "/trpc/",
       createContext: trpc.protect(server, { prefix: "/trpc", pathSeparator: "~" }),
     });
-    const guard = forNode.protect(server);
-    const host = await listen(
-      createServer((request, response) => {
-        void guard(request, response).then((mayGoOn) => mayGoOn && handle(request, response));
-      }),
-    );
+    const host = await listenBehindNode(server, handle);
     ran.length = 0;
     const call = async (path: string, scopes: readonly string[]) =>
       (await ask(host.port, { method: "POST", path, token: await tokenOf(scopes), body: {} })).status;
