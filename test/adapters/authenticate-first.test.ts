@@ -136,18 +136,6 @@ describe("authenticateFirst", () => {
     }
   });
 
-  it("reports the decision to onDecision, without the token", async () => {
-    const onDecision = vi.fn();
-    const { port } = await start({ onDecision });
-    await closeOf(port, first(WEAK));
-    expect(onDecision).toHaveBeenCalledOnce();
-    expect(onDecision.mock.calls[0]?.slice(0, 2)).toMatchObject([
-      { reason: "scope_insufficient" },
-      { target: "/live" },
-    ]);
-    expect(JSON.stringify(onDecision.mock.calls)).not.toContain(WEAK);
-  });
-
   it("closes with 4408 if no message arrives in time", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { port, results } = await start({}, { timeoutMs: 3_000 });
