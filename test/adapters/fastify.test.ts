@@ -4,12 +4,14 @@ import express from "express";
 import fastify, { type FastifyInstance } from "fastify";
 import fastify4 from "fastify4";
 import { describe, expect, it, vi } from "vitest";
-import type { AccessRequest, ScopeMappings } from "scopegate";
+import type { AccessRequest } from "scopegate";
 import { protect } from "scopegate/fastify";
 import { toPattern, toWrittenPattern } from "../../src/adapters/fastify/pattern.ts";
 import { isPattern, parsePattern } from "../../src/core/policy/parse-pattern.ts";
 import { serverFor } from "../support/frameworks.ts";
 import { issuer } from "../support/resource-servers.ts";
+
+/** `test/routing` checks paths, routes and plugins. These are other cases. */
 
 /** The answer to GET with a token that has these scopes. Without scopes, it has no token. */
 async function get(app: Pick<FastifyInstance, "inject">, url: string, ...scopes: readonly string[]) {
@@ -23,19 +25,6 @@ describe.each([
   ["Fastify 4", fastify4 as unknown as typeof fastify, middie8],
   ["Fastify 5", fastify, middie5],
 ])("protect in %s", (_, create, middie) => {
-  it("guards the routes of its instance and of the plugins registered before and after it", async () => {
-    const app = create();
-    app.get("/root", () => "root");
-    app.register((inner, _options, done) => done(void inner.get("/before", () => "before")));
-    app.register(protect(serverFor({ "* /*path": ["all:use"] })));
-    app.register((inner, _options, done) => done(void inner.get("/after", () => "after")));
-    for (const url of ["/root", "/before", "/after", "/nowhere"]) {
-      expect(await statusOf(app, url), url).toBe(401);
-      expect(await statusOf(app, url, "other:use"), url).toBe(403);
-    }
-    expect((await get(app, "/before", "all:use")).body).toBe("before");
-  });
-
   it("guards only the instance that it is registered on", async () => {
     const app = create();
     app.register(async (inner) => {
@@ -47,25 +36,6 @@ describe.each([
     expect((await app.inject("/outside")).body).toBe("outside");
   });
 
-  it("requires a grant for every id where the parameter is empty", async () => {
-    const app = create();
-    app.register(protect(serverFor({ "GET /agents/:id": ["agents:<id>:read"] })));
-    app.get("/agents/:id", () => "ran");
-    expect(await statusOf(app, "/agents/", "agents:web:read")).toBe(403);
-    expect(await statusOf(app, "/agents/", "agents::read")).toBe(403);
-    expect(await statusOf(app, "/agents/", "agents:read")).toBe(200);
-  });
-
-  it("decides by the path alone where no rule covers the route, and refuses other spellings of the path", async () => {
-    const app = create();
-    app.register(protect(serverFor({ "GET /files/readme": ["files:read"], "GET /files/:name": [] })));
-    app.get("/files/*", () => "ran");
-    expect(await statusOf(app, "/files/readme", "files:read")).toBe(200);
-    expect(await statusOf(app, "/files/readme", "other:read")).toBe(403);
-    expect(await statusOf(app, "/files/README", "files:read")).toBe(400);
-    expect(await statusOf(app, "/files/a/b", "files:read")).toBe(403);
-  });
-
   it("reports the matched route in the spelling of the table", async () => {
     const onDecision = vi.fn();
     const server = serverFor({ "* /{*path}": "public" }, { onDecision });
@@ -75,30 +45,6 @@ describe.each([
     for (const url of ["/agents/web", "/assets/a/b", "/in/a/b"]) await app.inject(url);
     const patterns = onDecision.mock.calls.map(([, request]) => (request as AccessRequest).matchedPattern);
     expect(patterns).toEqual(["/agents/:agent_id", "/assets/*path", '/in/:path/*"*"']);
-  });
-
-  it("requires the rule of the path and the rule of the route", async () => {
-    const app = create();
-    const policy: ScopeMappings = {
-      "GET /files/*path": "public",
-      "GET /files/private/*path": ["files:admin"],
-      "GET /agents/:id": ["agents:<id>:read"],
-      "GET /agents/root": ["root:read"],
-    };
-    app.register(protect(serverFor(policy)));
-    app.get("/files/*", () => "file");
-    app.get("/agents/:id", () => "agent");
-    expect(await statusOf(app, "/files/open/x")).toBe(200);
-    expect(await statusOf(app, "/files/private;v=1/x", "files:admin")).toBe(400);
-    for (const url of ["/files/private/x", "/files/%70rivate/x"]) {
-      expect(await statusOf(app, url), url).toBe(401);
-      expect(await statusOf(app, url, "other:read"), url).toBe(403);
-      expect(await statusOf(app, url, "files:admin"), url).toBe(200);
-    }
-    expect(await statusOf(app, "/agents/web", "agents:web:read")).toBe(200);
-    expect(await statusOf(app, "/agents/root", "agents:root:read")).toBe(403);
-    expect(await statusOf(app, "/agents/root", "root:read")).toBe(403);
-    expect(await statusOf(app, "/agents/root", "root:read", "agents:root:read")).toBe(200);
   });
 
   it("decides by the path alone where the route has a wildcard after text", async () => {

@@ -1,9 +1,10 @@
 /** Faults around the guard do not bypass it. */
 import { once } from "node:events";
 import Router from "@koa/router";
-import type { ErrorRequestHandler, RequestHandler } from "express";
+import type { ErrorRequestHandler, Request, RequestHandler } from "express";
 import Koa from "koa";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import type { ScopeMappings } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forKoa from "scopegate/koa";
 import { EXPRESS_VERSIONS, koaListener, serve, serverFor, statusWith } from "../support/frameworks.ts";
@@ -89,46 +90,38 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     expect(await statusWith(await serve(app), "/x", ["x:read"])).toBe(500);
   });
 
-  it("runs no route when a wrapper of protect continues before the decision or after a refusal", async () => {
-    const server = serverFor({ "GET /x": ["x:read"], "GET /:page": ["x:read"] });
-    const guard = forExpress.protect(server);
-    const app = express();
-    let ran = 0;
-    app.use((request, response, next) => {
-      guard(request, response, () => undefined);
-      next();
-    });
-    app.get("/:page", (_request, response) => {
-      ran += 1;
-      response.end();
-    });
-    const onFault: ErrorRequestHandler = (_error, _request, response, _next) => {
-      if (!response.headersSent) response.status(500).end();
-    };
-    app.use(onFault);
-    const port = await serve(app);
-    expect(await statusWith(port, "/x")).toBe(401);
-    // A request is decided at once as soon as the token is remembered.
-    expect(await statusWith(port, "/x", [])).toBe(500);
-    await expect.poll(() => statusWith(port, "/x", [])).toBe(403);
-    expect(ran).toBe(0);
-  });
+  describe("behind a wrapper of protect that always continues", () => {
+    /** With another URL, if `change` sets one. */
+    async function startIgnoring(rules: ScopeMappings, path: string, change: (request: Request) => void) {
+      const guard = forExpress.protect(serverFor(rules));
+      const run = vi.fn(answer);
+      const onFault: ErrorRequestHandler = (_error, _request, response, _next) => {
+        if (!response.headersSent) response.status(500).end();
+      };
+      const app = express().use((request, response, next) => {
+        guard(request, response, () => undefined);
+        change(request);
+        next();
+      });
+      return { port: await serve(app.get(path, run).use(onFault)), run };
+    }
 
-  it("runs no public route when a wrapper of protect continues after a refusal with another URL", async () => {
-    const guard = forExpress.protect(serverFor({ "GET /x": [], "GET /open": "public" }));
-    const app = express();
-    let ran = 0;
-    app.use((request, response, next) => {
-      guard(request, response, () => undefined);
-      request.url = "/open";
-      next();
+    it("runs no route before the decision or after a refusal", async () => {
+      const rules = { "GET /x": ["x:read"], "GET /:page": ["x:read"] };
+      const { port, run } = await startIgnoring(rules, "/:page", () => undefined);
+      expect(await statusWith(port, "/x")).toBe(401);
+      // A request is decided at once as soon as the token is remembered.
+      expect(await statusWith(port, "/x", [])).toBe(500);
+      await expect.poll(() => statusWith(port, "/x", [])).toBe(403);
+      expect(run).not.toHaveBeenCalled();
     });
-    app.get("/open", (_request, response) => {
-      ran += 1;
-      response.end();
+
+    it("runs no public route after a refusal with another URL", async () => {
+      const rules: ScopeMappings = { "GET /x": [], "GET /open": "public" };
+      const { port, run } = await startIgnoring(rules, "/open", (request) => (request.url = "/open"));
+      expect(await statusWith(port, "/x")).toBe(401);
+      expect(run).not.toHaveBeenCalled();
     });
-    expect(await statusWith(await serve(app), "/x")).toBe(401);
-    expect(ran).toBe(0);
   });
 
   it("returns no principal for a request that one of two guards has refused", async () => {

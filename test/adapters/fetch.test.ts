@@ -26,11 +26,6 @@ const passed = (result: Access | Response): Access => {
   return result;
 };
 
-const refused = (result: Access | Response): Response => {
-  if ("decision" in result) throw new Error("let pass");
-  return result;
-};
-
 describe("protect for fetch", () => {
   it("refuses a handler as its second argument, and every option", () => {
     const handler = (): Response => new Response();
@@ -46,19 +41,6 @@ describe("protect for fetch", () => {
     expect(principal?.userId).toBe("user-1");
     expect(decision).toMatchObject({ allowed: true, required: ["items:7:read"] });
     expect(decision.principal).toBe(principal);
-  });
-
-  it.each(["/Open", "/open/", "/%6fpen", "/SELF", "/self/", "/items/7/"])(
-    "refuses the inexact path %s, because no router reports the route",
-    async (path) => {
-      const response = refused(await protect(serverWith())(requestOf(path, await bearer("platform:admin"))));
-      expect(response.status).toBe(400);
-    },
-  );
-
-  it("accepts any object with the properties of a request", async () => {
-    const request = { method: "GET", url: "https://agents.example/open", headers: new Headers() };
-    expect(passed(await protect(serverWith())(request)).decision.allowed).toBe(true);
   });
 
   it("accepts a request of another realm", async () => {
@@ -78,23 +60,6 @@ describe("protect for fetch", () => {
     });
     const request = requestOf("/self", await bearer());
     await expect(protect(server)(request)).rejects.toThrow("no clock");
-    expect(principalOf(request)).toBeUndefined();
-  });
-
-  it("keeps the credential that the first guard received", async () => {
-    const server = serverWith();
-    const guard = protect(server);
-    const request = requestOf("/items/7", await bearer("items:8:read"));
-    expect(refused(await guard(request)).status).toBe(403);
-    request.headers.set("authorization", await bearer("items:7:read"));
-    expect(refused(await guard(request)).status).toBe(403);
-    expect(principalOf(request)).toBeUndefined();
-  });
-
-  it("returns no caller for a request that one of two guards refuses", async () => {
-    const request = requestOf("/self", await bearer());
-    passed(await protect(serverWith())(request));
-    refused(await protect(serverWith({ scopeMappings: { "GET /self": ["self:read"] } }))(request));
     expect(principalOf(request)).toBeUndefined();
   });
 
@@ -158,21 +123,13 @@ describe("a polluted prototype", () => {
 
 describe("requireScopes for fetch", () => {
   const mayUse = requireScopes("extra:<id>:use");
-  const statusOf = async (scopes: readonly string[], params?: Readonly<Record<string, string>>) => {
-    const handler = withScopes(serverWith(), (request) => mayUse(request, params) ?? new Response("ran"));
-    return (await handler(requestOf("/self", await bearer(...scopes)))).status;
-  };
-
-  it("throws without the parameter that its scope names", async () => {
-    await expect(statusOf(["platform:admin"])).rejects.toThrow("<id>");
-  });
 
   it("throws for a request that passed no guard, and for a clone", async () => {
     expect(() => mayUse(requestOf("/self"), { id: "7" })).toThrow("needs protect(server)");
     const request = requestOf("/self", await bearer("extra:7:use"));
     passed(await protect(serverWith())(request));
     expect(mayUse(request, { id: "7" })).toBeUndefined();
-    expect(() => mayUse(request.clone(), { id: "7" })).toThrow("needs protect(server)");
+    expect(() => mayUse(request.clone(), { id: "7" })).toThrow("a clone is another request");
   });
 });
 

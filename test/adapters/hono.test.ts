@@ -1,7 +1,6 @@
 /** `protect` of scopegate/hono, on real servers. */
 import { type Handler, Hono, type MiddlewareHandler } from "hono";
 import { some } from "hono/combine";
-import { cors } from "hono/cors";
 import { mount } from "hono/mount";
 import { describe, expect, it } from "vitest";
 import { principalOf, protect, requireScopes } from "scopegate/hono";
@@ -17,23 +16,8 @@ const askFor = async (app: Application, asked: Asked, scopes?: readonly string[]
 const statusOf = async (app: Application, path: string, scopes?: readonly string[], method = "GET") =>
   (await askFor(app, { path, method }, scopes)).status;
 
-/** Adds a header, so that a test sees that a handler ran. */
-const mark: MiddlewareHandler = async (context, next) => {
-  await next();
-  context.header("x-ran", "yes");
-};
-
 describe("protect in Hono", () => {
-  it("requires the rule of every route that runs, and not of those that do not", async () => {
-    const app = new Hono().use(protect(serverFor({ "GET /a/me": "public", "GET /a/:id": ["a:read"] })));
-    app.get("/a/me", async (context, next) => (context.req.query("next") ? next() : context.text("me")));
-    app.get("/a/:id", (context) => context.text("any"));
-    expect(await statusOf(app, "/a/me")).toBe(200);
-    expect(await statusOf(app, "/a/me?next=1")).toBe(401);
-    expect(await statusOf(app, "/a/me?next=1", ["b:read"])).toBe(403);
-    expect(await statusOf(app, "/a/me?next=1", ["a:read"])).toBe(200);
-  });
-
+  // `test/routing` checks the order of routes, nested and mounted applications. These are other cases.
   it("requires the rule of app.all in a nested application with an error handler of its own", async () => {
     const inner = new Hono().all("/*", (context) => context.text("all"));
     inner.onError((_error, context) => context.text("fault", 500));
@@ -51,24 +35,6 @@ describe("protect in Hono", () => {
     expect(await statusOf(app, "/a/me")).toBe(401);
   });
 
-  it("requires no rule for middleware, which takes `next` and is registered for every method below a path", async () => {
-    const app = new Hono().use(protect(serverFor({ "* /a/*path": ["a:any"], "GET /a/open": "public" })));
-    app.use(mark).use("/a/*", mark);
-    app.get("/a/open", (context) => context.text("open"));
-    const answer = await askFor(app, { path: "/a/open" });
-    expect([answer.status, answer.headers["x-ran"]]).toEqual([200, "yes"]);
-  });
-
-  it("decides a mounted application by the rule of the path alone", async () => {
-    const app = new Hono().use(protect(serverFor({ "* /a/*path": ["a:any"], "GET /a/open": "public" })));
-    app.all(
-      "/a/*",
-      mount((request: Request) => new Response(new URL(request.url).pathname)),
-    );
-    expect((await askFor(app, { path: "/a/open" })).text).toBe("/open");
-    expect(await statusOf(app, "/a/other")).toBe(401);
-  });
-
   it("checks a handler that is registered in two applications", async () => {
     const inner = new Hono().get("/:id", (context) => context.text("ran"));
     const server = serverFor({ "GET /a/:id": ["a:read"], "GET /b/:id": ["b:read"] });
@@ -83,15 +49,6 @@ describe("protect in Hono", () => {
     app.get("/:all/:id", (context) => context.text("ran"));
     expect(await statusOf(app, "/a/1")).toBe(401);
     expect(await statusOf(app, "/b/1")).toBe(200);
-  });
-
-  it("requires the rules of each of two guards", async () => {
-    const app = new Hono().use(protect(serverFor({ "GET /a/:id": ["a:read"] })));
-    app.use("/a/*", protect(serverFor({ "GET /a/:id": ["b:read"] })));
-    app.get("/a/:id", (context) => context.text(principalOf(context)?.scopes.join() ?? ""));
-    expect(await statusOf(app, "/a/1", ["a:read"])).toBe(403);
-    expect(await statusOf(app, "/a/1", ["b:read"])).toBe(403);
-    expect((await askFor(app, { path: "/a/1" }, ["a:read", "b:read"])).text).toBe("a:read,b:read");
   });
 
   it("keeps the caller when middleware replaces the request and its credential", async () => {
@@ -119,19 +76,6 @@ describe("protect in Hono", () => {
     expect(await statusOf(app, "/a?path=/b")).toBe(400);
   });
 
-  it("decides by the path that getPath of the application returns", async () => {
-    const app = new Hono({
-      getPath: (request) => `/${request.headers.get("x-tenant") ?? ""}${new URL(request.url).pathname}`,
-    });
-    app.use(protect(serverFor({ "GET /red/a": "public", "GET /blue/a": ["a:read"], "GET /a": "public" })));
-    app.get("/:tenant/a", (context) => context.text("ran"));
-    const asked = (tenant: string) => ({ path: "/a", headers: [["x-tenant", tenant] as const] });
-    expect((await askFor(app, asked("red"))).status).toBe(200);
-    expect((await askFor(app, asked("blue"))).status).toBe(401);
-    expect((await askFor(app, asked("green"), ["a:read"])).status).toBe(403);
-    expect((await askFor(app, asked("red/a?"))).status).toBe(403);
-  });
-
   it("checks the rule of every name in a batch, also if the application has its own getPath", async () => {
     const app = new Hono({ getPath: ({ url }) => `/red${new URL(url).pathname}` });
     app.use(protect(serverFor({ "GET /red/trpc/:name": [], "GET /red/trpc/remove": ["admin:run"] })));
@@ -149,20 +93,15 @@ describe("protect in Hono", () => {
 
   it("puts the headers of earlier middleware on refusals, and keeps its own", async () => {
     const app = new Hono();
-    app.use(cors({ origin: "https://app.example", credentials: true }));
     app.use(async (context, next) => {
       context.header("x-request-id", "7");
       context.header("cache-control", "public");
       await next();
     });
     app.use(protect(serverFor({ "GET /a": [] })));
-    const { status, headers } = await askFor(app, {
-      path: "/a",
-      headers: [["origin", "https://app.example"]],
-    });
+    const { status, headers } = await askFor(app, { path: "/a" });
     expect(status).toBe(401);
     expect(headers).toMatchObject({
-      "access-control-allow-origin": "https://app.example",
       "x-request-id": "7",
       "cache-control": "no-store",
       "content-type": "application/problem+json",
@@ -189,16 +128,13 @@ describe("protect in Hono", () => {
     expect(await statusOf(app, "/a")).toBe(401);
   });
 
-  it("fails every request in a version of Hono whose routes it cannot read", async () => {
-    const app = new Hono().use(protect(serverFor({ "GET /a": "public" })));
-    app.get("/a", (context) => context.text("ran"));
+  it("fails every request in a version of Hono whose routes it cannot read", () => {
     const guard = protect(serverFor({ "GET /a": "public" }));
     const context = {
       req: { raw: new Request("http://127.0.0.1/a"), path: "/a" },
       newResponse: () => undefined,
     };
     expect(() => guard(context as never, () => Promise.resolve())).toThrow("install Hono 4.8 or later");
-    expect(await statusOf(app, "/a")).toBe(200);
   });
 });
 

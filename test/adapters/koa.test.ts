@@ -7,28 +7,34 @@ import type { ScopeMappings } from "scopegate";
 import { protect } from "scopegate/koa";
 import { KOA_VERSIONS, koaListener, serve, serverFor, statusWith } from "../support/frameworks.ts";
 
-const statusOf = async (app: Koa3, path: string, scopes: readonly string[], method = "GET") =>
-  statusWith(await serve(koaListener(app)), path, scopes, { method });
+const statusOf = async (
+  app: Parameters<typeof koaListener>[0],
+  path: string,
+  scopes: readonly string[],
+  method = "GET",
+) => statusWith(await serve(koaListener(app)), path, scopes, { method });
 
 const run = (context: { body: unknown }) => {
   context.body = "ran";
 };
 
+/** Middleware that changes the context and continues. */
+const changing =
+  (change: (context: Koa3.Context) => void): Koa3.Middleware =>
+  (context, next) => {
+    change(context);
+    return next();
+  };
+
+const useRouterPath = (path: string) =>
+  changing((context) => Object.assign(context, { newRouterPath: path }));
+
+const passOn = changing(() => undefined);
+
 const answering = (path: string, options: RouterOptions = {}) => new Router(options).get(path, run);
 
 describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
-  it("answers canonical requests when protect itself is mounted in a mounted application", async () => {
-    const router = answering("/admin/users").get("/teams", run);
-    const server = serverFor({ "GET /api/admin/users": ["users:read"], "GET /api/teams": ["teams:read"] });
-    const sub = new Koa();
-    sub.use(mount("/admin", protect(server)));
-    sub.use(router.routes());
-    const app = new Koa();
-    app.use(mount("/api", sub));
-    expect(await statusOf(app, "/api/admin/users", ["users:read"])).toBe(200);
-    expect(await statusOf(app, "/api/admin/users", ["other:read"])).toBe(403);
-    expect(await statusOf(app, "/api/ADMIN/users", ["users:read"])).toBe(200);
-  });
+  const guarded = (rules: ScopeMappings) => new Koa().use(protect(serverFor(rules)));
 
   it.each([
     ["/api/public", "/secret"],
@@ -36,27 +42,15 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   ])(
     "refuses %s when a middleware of a mounted application rewrites the path to %s",
     async (path, rewritten) => {
-      const inner = new Koa();
-      inner.use((context, next) => {
-        context.path = rewritten;
-        return next();
-      });
-      inner.use(protect(serverFor({ "GET /api/*path": "public" })));
-      inner.use(run);
+      const inner = new Koa().use(changing((context) => (context.path = rewritten)));
+      inner.use(protect(serverFor({ "GET /api/*path": "public" }))).use(run);
       expect(await statusOf(new Koa().use(mount("/api", inner)), path, [])).toBe(400);
     },
   );
 
   it("requires the rule of a method that a middleware has written in lower case", async () => {
-    const app = new Koa();
-    app.use((context, next) => {
-      context.method = context.method.toLowerCase();
-      return next();
-    });
-    app.use(protect(serverFor({ "* /x": [], "DELETE /x": ["x:delete"] })));
-    app.use((context) => {
-      context.body = context.method;
-    });
+    const app = new Koa().use(changing((context) => (context.method = context.method.toLowerCase())));
+    app.use(protect(serverFor({ "* /x": [], "DELETE /x": ["x:delete"] }))).use(run);
     expect(await statusOf(app, "/x", [], "DELETE")).toBe(403);
     expect(await statusOf(app, "/x", ["x:delete"], "DELETE")).toBe(200);
   });
@@ -69,7 +63,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     const guard = protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] }));
     const inner = new Koa();
     if (isBelow) inner.use(guard).use(run);
-    else inner.use((_context, next) => next());
+    else inner.use(passOn);
     const app = new Koa().use(mount(prefix, inner));
     app.use(guard).use(answering("/api/things/:id").routes());
     expect(await statusOf(app, "/api/things/7", ["things:7:read"])).toBe(200);
@@ -80,11 +74,9 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     const inner = new Koa();
     const policy: ScopeMappings = { "GET /public/*path": "public", "GET /admin/*path": ["admin:all"] };
     inner.use(protect(serverFor(policy))).use(answering("/users").routes());
-    const app = new Koa();
-    app.use((context, next) => {
-      context.url = context.url.replace("/public/", "/admin/");
-      return next();
-    });
+    const app = new Koa().use(
+      changing((context) => (context.url = context.url.replace("/public/", "/admin/"))),
+    );
     app.use(mount("/admin", inner));
     expect(await statusOf(app, "/public/users", [])).toBe(400);
     expect(await statusOf(app, "/admin/users", ["admin:all"])).toBe(200);
@@ -96,11 +88,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
       const router = answering("/secret");
       const app = new Koa();
       if (name === "the option routerPath") router.opts.routerPath = "/secret";
-      else
-        app.use((context, next) => {
-          (context as unknown as { newRouterPath: string }).newRouterPath = "/secret";
-          return next();
-        });
+      else app.use(useRouterPath("/secret"));
       app.use(protect(serverFor({ "GET /open": "public", "GET /secret": ["secret:read"] })));
       app.use(router.routes());
       expect(await statusOf(app, "/open", [])).toBe(403);
@@ -109,25 +97,15 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   );
 
   it("refuses a request with newRouterPath inside a mounted application", async () => {
-    const inner = new Koa();
-    inner.use((context, next) => {
-      (context as unknown as { newRouterPath: string }).newRouterPath = "/secret";
-      return next();
-    });
+    const inner = new Koa().use(useRouterPath("/secret"));
     inner.use(protect(serverFor({ "GET /api/open": "public", "GET /secret": "public" })));
     inner.use(answering("/secret").routes());
     expect(await statusOf(new Koa().use(mount("/api", inner)), "/api/open", [])).toBe(400);
   });
 
   it("refuses a target without a path that was rewritten in front of a mounted application", async () => {
-    const inner = new Koa();
-    inner.use(protect(serverFor({ "GET /api/open": "public" }))).use(answering("/open").routes());
-    const app = new Koa();
-    app.use((context, next) => {
-      context.url = "/api/open";
-      return next();
-    });
-    app.use(mount("/api", inner));
+    const inner = guarded({ "GET /api/open": "public" }).use(answering("/open").routes());
+    const app = new Koa().use(changing((context) => (context.url = "/api/open"))).use(mount("/api", inner));
     expect(await statusOf(app, "*", [])).toBe(400);
   });
 
@@ -135,14 +113,12 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   const unreadable = ["http://xn--a/open", "http://[::1/open"].filter((url) => !URL.canParse(url));
 
   it.each(unreadable)("refuses %s, whose authority Koa cannot read", async (target) => {
-    const app = new Koa();
-    app.use(protect(serverFor({ "GET /open": "public" }))).use(answering("/open").routes());
+    const app = guarded({ "GET /open": "public" }).use(answering("/open").routes());
     expect(await statusOf(app, target, [])).toBe(400);
   });
 
   it("requires the rule of the route when a mount is stricter about letter case than a router", async () => {
-    const app = new Koa();
-    app.use(protect(serverFor({ "GET /Public/:id": "public", "GET /:area/:id": ["x:admin"] })));
+    const app = guarded({ "GET /Public/:id": "public", "GET /:area/:id": ["x:admin"] });
     app.use(mount("/Public", answering("/:id").routes()));
     app.use(answering("/:area/:id").routes());
     expect(await statusOf(app, "/public/users", [])).toBe(403);
@@ -153,7 +129,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     const app = new Koa();
     const router = answering("/agents/:id");
     app.use(protect(serverFor({ "GET /agents/:id": ["agents:<id>:read"] })));
-    app.use(new Router().all("/{*path}", (_context, next) => next()).routes()).use(router.routes());
+    app.use(new Router().all("/{*path}", passOn).routes()).use(router.routes());
     expect(await statusOf(app, "/agents/web", ["agents:web:read"])).toBe(200);
     expect(await statusOf(app, "/AGENTS/web", ["agents:web:read"])).toBe(400);
   });
@@ -166,14 +142,14 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
       "GET /open": "public",
     };
     const router = new Router();
-    router.use(async (context, next) => {
-      context.method = context.get("x-method") || context.method;
-      context.url = context.get("x-url") || context.url;
-      await next();
-    });
+    router.use(
+      changing((context) => {
+        context.method = context.get("x-method") || context.method;
+        context.url = context.get("x-url") || context.url;
+      }),
+    );
     router.delete("/x", run).get("/secret", run).get("/open", run);
-    const app = new Koa();
-    app.use(protect(serverFor(rules))).use(router.routes());
+    const app = guarded(rules).use(router.routes());
     const port = await serve(koaListener(app));
     const statusFor = (method: string, path: string, headers: readonly [string, string][]) =>
       statusWith(port, path, ["x:delete", "secret:read"], { method, headers });
@@ -188,11 +164,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   it.each<[string, string, (router: Router, guard: RouterMiddleware) => Router]>([
     ["as its middleware", "/open", (router, guard) => router.use(guard).use(answering("/open").routes())],
     ["in front of its route", "/open", (router, guard) => router.get("/open", guard, run)],
-    [
-      "behind another middleware",
-      "/open",
-      (router, guard) => router.use((_context, next) => next(), guard).get("/open", run),
-    ],
+    ["behind another middleware", "/open", (router, guard) => router.use(passOn, guard).get("/open", run)],
     ["behind a prefix", "/api/open", (router, guard) => router.prefix("/api").use(guard).get("/open", run)],
     [
       "in a nested router",
@@ -244,7 +216,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
 
   it("checks the routes of the first request behind a router that has passed it on", async () => {
     const app = new Koa();
-    app.use(new Router().get("/x", (_context, next) => next()).routes());
+    app.use(new Router().get("/x", passOn).routes());
     app.use(protect(serverFor({ "GET /x": [], "GET /:page": ["page:read"] })));
     app.use(answering("/:page").routes());
     expect(await statusOf(app, "/x", ["other:read"])).toBe(403);
@@ -289,16 +261,14 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     async (path, options) => {
       const router = new Router();
       router.register(path, ["GET"], run, options);
-      const app = new Koa();
-      app.use(protect(serverFor({ "GET /files/:id": ["files:<id>:read"] }))).use(router.routes());
+      const app = guarded({ "GET /files/:id": ["files:<id>:read"] }).use(router.routes());
       expect(await statusOf(app, "/files/abc", ["files:abc:read"])).toBe(200);
       expect(await statusOf(app, "/files/abc", ["files:other:read"])).toBe(403);
     },
   );
 
   it("requires the rule of a route behind a mount with characters of the pattern syntax", async () => {
-    const app = new Koa();
-    app.use(protect(serverFor({ "GET /a\\(b\\)/x": [], "GET /a\\(b\\)/:page": ["page:read"] })));
+    const app = guarded({ "GET /a\\(b\\)/x": [], "GET /a\\(b\\)/:page": ["page:read"] });
     app.use(mount("/a(b)", answering("/:page").routes()));
     expect(await statusOf(app, "/a(b)/x", [])).toBe(403);
     expect(await statusOf(app, "/a(b)/x", ["page:read"])).toBe(200);

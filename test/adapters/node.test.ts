@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { inspect } from "node:util";
@@ -63,11 +63,10 @@ interface Upgrading {
   readonly sockets: WebSocketServer;
 }
 
-/** A server whose WebSockets send back what they get; every request that is no upgrade is answered by 204. */
+/** A server whose WebSockets send back what they receive. */
 async function startUpgrading(
   options: Partial<ResourceServerOptions> = {},
-  listener: RequestListener = (_request, response) => response.writeHead(204).end(),
-  http: Server = createServer(listener),
+  http: Server = createServer(),
 ): Promise<Upgrading> {
   const mayUpgrade = protectUpgrade(serverWith(options));
   const sockets = new WebSocketServer({ noServer: true });
@@ -100,28 +99,6 @@ function frame(text: string): Buffer {
   return Buffer.concat([Buffer.from([0x81]), length, Buffer.alloc(4), payload]);
 }
 
-interface RawAnswer {
-  readonly line: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly content: string;
-}
-
-/** Parses a response by the grammar of RFC 9112; fails on any other syntax and on a field that stands twice. */
-function parseAnswer(bytes: string): RawAnswer {
-  const end = bytes.indexOf("\r\n\r\n");
-  const [line = "", ...fields] = bytes.slice(0, end).split("\r\n");
-  expect(line).toMatch(/^HTTP\/1\.1 [1-5]\d\d [\x20-\x7e]+$/);
-  const headers: Record<string, string> = {};
-  for (const field of fields) {
-    const [, name = "", value = ""] =
-      /^([\w-]+): ([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)$/.exec(field) ?? [];
-    expect(name, field).not.toBe("");
-    expect(headers).not.toHaveProperty([name.toLowerCase()]);
-    headers[name.toLowerCase()] = value;
-  }
-  return { line, headers, content: bytes.slice(end + 4) };
-}
-
 /** What becomes of a handshake: the status line of the refusal, or of the upgrade. */
 async function lineOf(port: number, bytes: string): Promise<string> {
   const client = await openRaw(port);
@@ -134,18 +111,13 @@ async function lineOf(port: number, bytes: string): Promise<string> {
 describe("protectUpgrade", () => {
   it.each([
     [EVENTS, ["agents:web:read"], "101"],
-    [EVENTS, ["agents:read"], "101"],
     [EVENTS, ["agents:api:read"], "403"],
-    [EVENTS, ["agents:web:write"], "403"],
     [`${EVENTS}?since=7`, ["agents:web:read"], "101"],
     ["/unmapped", ["platform:admin"], "403"],
     ["/agents//events", ["platform:admin"], "400"],
-    ["/agents/x/../web/events", ["platform:admin"], "400"],
-    ["/agents%2Fweb/events", ["platform:admin"], "400"],
     ["/agents/web/EVENTS", ["platform:admin"], "400"],
     [`http://agents.example${EVENTS}`, ["agents:web:read"], "101"],
     [`http://agents.example${EVENTS}`, ["agents:api:read"], "403"],
-    [`http://user@agents.example${EVENTS}`, ["agents:web:read"], "400"],
     ["*", ["platform:admin"], "400"],
   ])("answers an upgrade of %s with %j by %s", async (target, scopes, status) => {
     const { port, upgraded } = await startUpgrading();
@@ -154,8 +126,6 @@ describe("protectUpgrade", () => {
   });
 
   it.each<[string, string, Fields, string?]>([
-    ["no credential", "401", []],
-    ["a scheme without a token", "400", [["Authorization", "Bearer"]]],
     ["two fields, the second good", "400", [["Authorization", "Basic eDp5"], ...GOOD]],
     // Where WebSocket clients in browsers often put a token.
     ["a token in the query", "401", [], `?${COOKIE}`],
@@ -173,13 +143,6 @@ describe("protectUpgrade", () => {
     expect(await lineOf(port, handshake(EVENTS, cookie))).toBe("101");
     expect(await lineOf(port, handshake(EVENTS, [...cookie, ...cookie]))).toBe("400");
     expect(await lineOf(port, handshake(EVENTS, GOOD))).toBe("401");
-  });
-
-  it("ignores the token on a public route, and allows none or a valid one on an optional route", async () => {
-    const { port } = await startUpgrading();
-    expect(await lineOf(port, handshake("/open"))).toBe("101");
-    expect(await lineOf(port, handshake("/maybe"))).toBe("101");
-    expect(await lineOf(port, handshake("/maybe", [["Authorization", "Bearer a.b.c"]]))).toBe("401");
   });
 
   it.each([
@@ -218,7 +181,7 @@ describe("protectUpgrade", () => {
     async (method, scopes, isAllowed) => {
       const http = createServer();
       http.on("connect", (...handed: unknown[]) => http.emit("upgrade", ...handed));
-      const { port, seen } = await startUpgrading({}, undefined, http);
+      const { port, seen } = await startUpgrading({}, http);
       const { socket } = await openRaw(port);
       socket.write(handshake(EVENTS, [["Authorization", await bearer(...scopes)]], method));
       await until(() => seen.length === 1);
@@ -227,56 +190,25 @@ describe("protectUpgrade", () => {
     },
   );
 
-  it("answers a refused HEAD without content", async () => {
+  it("answers a refusal with a whole response, and without content for HEAD", async () => {
     const { port } = await startUpgrading();
-    const { line, headers, content } = parseAnswer(await exchange(port, handshake(EVENTS, [], "HEAD")));
-    expect(line).toBe("HTTP/1.1 401 Unauthorized");
-    expect(Number(headers["content-length"])).toBeGreaterThan(0);
-    expect(content).toBe("");
-  });
-
-  it.each([
-    ["HTTP/1.1 401 Unauthorized", EVENTS, [], /^Bearer$/],
-    ["HTTP/1.1 400 Bad Request", "//", [], /^Bearer error="invalid_request", error_description=".+"$/],
-    ["HTTP/1.1 403 Forbidden", "/unmapped", [], /^$/],
-    ["HTTP/1.1 403 Forbidden", EVENTS, OTHER, /^Bearer error="insufficient_scope", .*"agents:web:read"$/],
-  ])("writes %s for %s with the fields %j as a whole response", async (line, target, fields, challenge) => {
-    const { port } = await startUpgrading();
-    const answer = parseAnswer(await exchange(port, handshake(target, fields)));
-    expect(answer.line).toBe(line);
-    const { date, "www-authenticate": authenticate, ...headers } = answer.headers;
-    expect(headers).toEqual({
-      "content-type": "application/problem+json",
-      "cache-control": "no-store",
-      "content-length": String(answer.content.length),
-      connection: "close",
-    });
-    expect(new Date(date ?? "").toUTCString()).toBe(date);
-    expect(authenticate ?? "").toMatch(challenge);
-    expect(JSON.parse(answer.content)).toMatchObject({
-      status: Number(line.slice(9, 12)),
-      title: line.slice(13),
-    });
-  });
-
-  it("answers with 503 and Retry-After if the token cannot be checked, and upgrades nothing", async () => {
-    const { port, upgraded } = await startUpgrading({ isRevoked: () => Promise.reject(new Error("canary")) });
-    const bytes = await exchange(port, handshake(EVENTS, GOOD));
-    const { line, headers } = parseAnswer(bytes);
-    expect(line).toBe("HTTP/1.1 503 Service Unavailable");
-    expect(headers["retry-after"]).toMatch(/^\d+$/);
-    expect(headers).not.toHaveProperty("www-authenticate");
-    expect(bytes).not.toContain("canary");
-    expect(upgraded).toEqual([]);
+    const [head = "", content = ""] = (await exchange(port, handshake(EVENTS, OTHER))).split("\r\n\r\n");
+    expect(head).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
+    expect(head).toMatch(/\r\nWWW-Authenticate: Bearer error="insufficient_scope", .*"agents:web:read"\r\n/);
+    const [, date = ""] = /\r\nDate: (.+)\r\n/.exec(head) ?? [];
+    expect(new Date(date).toUTCString()).toBe(date);
+    expect(JSON.parse(content)).toMatchObject({ status: 403, code: "scope_insufficient" });
+    expect(await exchange(port, handshake(EVENTS, [], "HEAD"))).toMatch(
+      /^HTTP\/1\.1 401 Unauthorized\r\n[^]*\r\n\r\n$/,
+    );
   });
 
   it("answers an error with an empty 500 and a process warning, and does not reject", async () => {
     const { port, upgraded, seen } = await startUpgrading({ now: () => Number.NaN });
     const warned = once(process, "warning");
-    const answer = parseAnswer(await exchange(port, handshake(EVENTS, GOOD)));
-    expect(answer.line).toBe("HTTP/1.1 500 Internal Server Error");
-    expect(answer.content).toBe("");
-    expect(Object.keys(answer.headers)).toEqual(["content-length", "date", "connection"]);
+    expect(await exchange(port, handshake(EVENTS, GOOD))).toMatch(
+      /^HTTP\/1\.1 500 Internal Server Error\r\nContent-Length: 0\r\n[^]*\r\n\r\n$/,
+    );
     expect(await seen[0]?.answer).toBe(false);
     expect(upgraded).toEqual([]);
     const [warning] = (await warned) as [Error & { readonly detail?: string }];
@@ -407,12 +339,6 @@ describe("a client that disconnects", () => {
 });
 
 describe("the end of a refused connection", () => {
-  it("happens as soon as the client has read the response and closed", async () => {
-    const { port, seen } = await startUpgrading();
-    expect(await exchange(port, handshake(EVENTS))).toContain("credential_missing");
-    await until(() => seen[0]?.socket.destroyed === true);
-  });
-
   it("does not lose the response if the client has sent more bytes", async () => {
     const { client, seen, answer } = await startPending();
     // No help from the limit: what is left unread keeps nothing open.
@@ -465,30 +391,15 @@ describe("the end of a refused connection", () => {
 });
 
 describe("an upgrade in front of a framework", () => {
-  const expressApp = (): express.Express => {
-    const app = express();
-    app.use(forExpress.protect(serverWith()));
-    app.get("/agents/:agent_id/events", (_request, response) => response.json("events"));
-    return app;
-  };
-
   it("bypasses protect for every route as soon as there is an upgrade listener", async () => {
-    const http = createServer(expressApp());
+    const app = express().use(forExpress.protect(serverWith()));
+    const http = createServer(app.get("/agents/:agent_id/events", (_request, response) => response.json("")));
     const sockets = new WebSocketServer({ server: http });
     const port = await serveHttp(http);
     expect((await ask(port, { path: EVENTS })).status).toBe(401);
     expect(await lineOf(port, handshake(EVENTS))).toBe("101");
     expect(await lineOf(port, handshake("/unmapped"))).toBe("101");
     sockets.close();
-  });
-
-  it("passes through protectUpgrade next to protect, with the same table", async () => {
-    const { port, seen } = await startUpgrading({}, expressApp());
-    expect((await ask(port, { path: EVENTS })).status).toBe(401);
-    expect((await ask(port, { path: EVENTS, headers: OTHER })).status).toBe(403);
-    expect(await lineOf(port, handshake(EVENTS))).toBe("401");
-    expect(await lineOf(port, handshake(EVENTS, OTHER))).toBe("403");
-    for (const { request } of seen) expect(principalOf(request)).toBeUndefined();
   });
 
   it.each([

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer as createHttp, type Server as HttpServer } from "node:http";
 import type { Socket as NetSocket } from "node:net";
-import express from "express";
 import { Server, type ServerOptions, type Socket } from "socket.io";
 import {
   io as connect,
@@ -9,18 +8,14 @@ import {
   type Socket as Client,
   type SocketOptions,
 } from "socket.io-client";
-import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { type ResourceServer, type ResourceServerOptions, untilExpiry } from "scopegate";
-import * as forExpress from "scopegate/express";
-import { guardUpgrades, protectUpgrade } from "scopegate/node";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { ResourceServer, ResourceServerOptions } from "scopegate";
+import { protectUpgrade } from "scopegate/node";
 import { principalOf, protect, type SocketIoOptions } from "scopegate/socketio";
 import { ask, listen } from "../support/http.ts";
 import { exchange, openRaw, render, renderUpgrade } from "../support/raw-http.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 import { slowCheck } from "../support/slow-check.ts";
-import { until } from "../support/until.ts";
-
-afterEach(() => void vi.useRealTimers());
 
 const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
   createServer({
@@ -123,22 +118,6 @@ const post = async (port: number, sid: string, packets: string, token?: string) 
   const bytes = await exchange(port, render(`POST ${sessionPath(sid)} HTTP/1.1`, fields) + packets);
   return Number(bytes.slice(9, 12));
 };
-
-describe("Socket.IO without protect", () => {
-  it("accepts an anonymous client that polls, in front of Express and guardUpgrades", async () => {
-    const server = serverWith();
-    const app = express();
-    app.use(forExpress.protect(server));
-    const http = createHttp(app);
-    guardUpgrades(http, server);
-    const io = new Server(http);
-    io.on("connection", (socket) => socket.on("hello", (reply: (text: string) => void) => reply("hello")));
-    const { port } = await listen(http);
-    onTestFinished(() => io.close());
-    expect(await outcomeOf(open(port, POLLING))).toBe("hello");
-    expect(await outcomeOf(open(port, WEBSOCKET))).toBe("Unexpected server response: 400");
-  });
-});
 
 describe.each([
   ["polling", POLLING],
@@ -358,32 +337,6 @@ describe("tokenInAuth", () => {
     const admin = client.io.socket("/admin", { auth: { token: await tokenFor("eve", "admin:read") } });
     admin.connect();
     expect(await outcomeOf(admin)).toEqual({ status: 403, code: "session_of_another_caller" });
-  });
-});
-
-describe("the end of a token", () => {
-  it("ends a socket, with a reason that the client can read", async () => {
-    const isRevoked = vi.fn(() => false);
-    const { port, io, server } = await start({ isRevoked });
-    io.on("connection", (socket) => {
-      const principal = principalOf(socket);
-      if (!principal) return socket.disconnect(true);
-      const onEnd = ({ reason, closeCode }: { reason: string; closeCode: number }) => {
-        socket.emit("access_ended", { reason, closeCode });
-        socket.disconnect(true);
-      };
-      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-      const stop = untilExpiry(principal, { server, onEnd, checkEverySeconds: 30 });
-      socket.on("disconnect", stop);
-    });
-    const client = open(port, { ...WEBSOCKET, ...headers(TOKEN) });
-    const ended = new Promise((resolve) => client.on("access_ended", resolve));
-    const gone = new Promise((resolve) => client.on("disconnect", resolve));
-    await until(() => vi.isFakeTimers() && vi.getTimerCount() > 0);
-    isRevoked.mockReturnValue(true);
-    await vi.advanceTimersByTimeAsync(30_000);
-    expect(await ended).toEqual({ reason: "revoked", closeCode: 4401 });
-    expect(await gone).toBe("io server disconnect");
   });
 });
 

@@ -91,13 +91,4 @@ describe.each([
     expect((await app.inject({ url: "/api/x", headers })).statusCode).toBe(500);
     expect((await app.inject("/api/x")).statusCode).toBe(401);
   });
-
-  it("runs the route of an Express router that is mounted without a path", async () => {
-    const app = create();
-    await app.register(plugin);
-    await app.register(forFastify.protect(server));
-    app.use(express.Router().get("/api/x", (_request, response) => void response.end("ran")) as never);
-    const headers = { authorization: `Bearer ${await issuer.token({ scopes: ["api:read"] })}` };
-    expect((await app.inject({ url: "/api/x", headers })).body).toBe("ran");
-  });
 });

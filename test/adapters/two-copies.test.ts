@@ -1,28 +1,18 @@
 /** Two installed copies of the package that guard one request, and handlers that use the copy that does not guard. */
 import Router from "@koa/router";
 import express5 from "express";
-import fastify from "fastify";
 import Koa from "koa";
 import { describe, expect, it, vi } from "vitest";
 import { createResourceServer, type Principal } from "scopegate";
 import * as forExpress from "scopegate/express";
-import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
-import {
-  askWith,
-  EXPRESS_VERSIONS,
-  koaListener,
-  serve,
-  serveFastify,
-  statusWith,
-} from "../support/frameworks.ts";
+import { askWith, EXPRESS_VERSIONS, koaListener, serve, statusWith } from "../support/frameworks.ts";
 import { issuer } from "../support/resource-servers.ts";
 
 vi.resetModules();
 const other = {
   core: await import("scopegate"),
   forExpress: await import("scopegate/express"),
-  forFastify: await import("scopegate/fastify"),
   forKoa: await import("scopegate/koa"),
 };
 
@@ -76,26 +66,12 @@ const startKoa: Start = (copies) => {
   return serve(koaListener(app.use(router.routes())));
 };
 
-const startFastify: Start = async (copies) => {
-  const app = fastify();
-  await app.register(forFastify.protect(one));
-  if (copies === "both") await app.register(other.forFastify.protect(two));
-  app.get("/agents/:id", (request) =>
-    describeCallers(
-      () => forFastify.principalOf(request),
-      () => other.forFastify.principalOf(request),
-    ),
-  );
-  return serveFastify(app);
-};
-
 const TWO_COPIES =
   "Error: Another copy of scopegate guards this request, so this copy does not know its caller. Run `npm ls scopegate`, and install one version for the guard and the handlers.";
 
 describe.each<readonly [string, Start]>([
   ...EXPRESS_VERSIONS.map(([name, express]) => [name, startExpress(express)] as [string, Start]),
   ["Koa", startKoa],
-  ["Fastify", startFastify],
 ])("two copies of the package in %s", (_, start) => {
   it("guard one request, each with the rule of its path and of its route", async () => {
     const port = await start("both");

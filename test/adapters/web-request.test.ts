@@ -69,21 +69,6 @@ describe("the target of a Fetch-standard request", () => {
 });
 
 describe("the credentials of a Fetch-standard request", () => {
-  it("reads no credential from a request without one", () => {
-    expect(read("http://127.0.0.1/")).toMatchObject({ authorization: undefined, cookie: undefined });
-  });
-
-  it("reads the Authorization and the Cookie field", () => {
-    const headers = [
-      ["Authorization", "Bearer a.b.c"],
-      ["Cookie", "a=1; b=2"],
-    ] as const;
-    expect(read("http://127.0.0.1/", headers)).toMatchObject({
-      authorization: "Bearer a.b.c",
-      cookie: "a=1; b=2",
-    });
-  });
-
   it.each([
     ["Bearer a.b.c", "Bearer a.b.c"],
     ["Basic dXNlcjpwYXNz", "Bearer a.b.c"],
@@ -118,14 +103,6 @@ describe("the credentials of a Fetch-standard request", () => {
     const request = read("http://127.0.0.1/maybe", [["authorization", field]]);
     expect(request.authorization).toBe(field);
     expect(await server.check(request)).toMatchObject({ allowed: true });
-  });
-
-  it("reads a long field of commas, blanks and names in linear time", () => {
-    for (const part of [", ", ",a", ",   a ", "a,", ",bearer "]) {
-      const start = performance.now();
-      read("http://127.0.0.1/", [["authorization", `Basic ${part.repeat(50_000)}`]]);
-      expect(performance.now() - start).toBeLessThan(1_000);
-    }
   });
 });
 

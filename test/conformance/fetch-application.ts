@@ -10,12 +10,10 @@ import type { Application, Route } from "./applications.ts";
 export const fetchApplication: Application = {
   name: "Fetch",
   parsesUrl: true,
-  start: async ({ server, routes, mounted = [], cors, metadata: hasMetadata }) => {
+  start: async ({ server, routes, mounted = [], metadata: hasMetadata }) => {
     const ran: string[] = [];
-    const below = mounted.map((route) => ({ ...route, path: `/mounted${route.path}`.replace(/\/$/, "") }));
-    const table = [...routes, ...below].map((route) => ({
+    const table = withFinders(routes, mounted).map((route) => ({
       ...route,
-      find: matchPattern<Record<string, string>>(route.path),
       check: route.requires ? requireScopes(...route.requires) : () => undefined,
     }));
 
@@ -43,21 +41,19 @@ export const fetchApplication: Application = {
         return Response.json({ fault: (error as Error).message }, { status: 500 });
       }
     };
-    const listener = getRequestListener(cors ? withCors(answer) : answer);
+    const listener = getRequestListener(answer);
     return { ...(await listen(createServer((request, response) => void listener(request, response)))), ran };
   },
 };
 
+/** Both kinds of routes by their whole path, each with a function that finds its parameters in a path. */
+export const withFinders = (routes: readonly Route[], mounted: readonly Route[]) => {
+  const below = mounted.map((route) => ({ ...route, path: `/mounted${route.path}`.replace(/\/$/, "") }));
+  return [...routes, ...below].map((route) => ({
+    ...route,
+    find: matchPattern<Record<string, string>>(route.path),
+  }));
+};
+
 export const serves = ({ method }: Route, asked: string): boolean =>
   method === "ALL" || method === asked || (method === "GET" && asked === "HEAD");
-
-/** CORS in front of the guard: it answers preflights itself, and puts its header on refusals too. */
-const withCors =
-  (handler: (request: Request) => Promise<Response>) =>
-  async (request: Request): Promise<Response> => {
-    const isPreflight = request.method === "OPTIONS" && request.headers.has("access-control-request-method");
-    const response = isPreflight ? new Response(null, { status: 204 }) : await handler(request);
-    response.headers.set("access-control-allow-origin", "*");
-    if (isPreflight) response.headers.set("access-control-allow-headers", "authorization");
-    return response;
-  };

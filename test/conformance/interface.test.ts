@@ -11,7 +11,7 @@ import {
   type Service,
   startService,
 } from "../../examples/knowledge-service/service.ts";
-import { type Answer, type Asked, ask } from "../support/http.ts";
+import { type Asked, ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 
 const knowledge = loadKnowledge();
@@ -93,15 +93,12 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
     });
 
     it.each([
-      ["?db_id=archive", 200],
-      ["?db_id=primary", 400],
-      ["?db_id=unknown", 404],
-    ])("selects by database and knowledge base: %s answers %i", async (query, status) => {
-      const answer = await call(`/knowledge/config${query}`);
-      expect(answer.status).toBe(status);
-      expect(answer.headers["content-type"]).toContain(
-        status === 200 ? "application/json" : "application/problem+json",
-      );
+      ["?db_id=archive", 200, "application/json"],
+      ["?db_id=primary", 400, "application/problem+json"],
+      ["?db_id=unknown", 404, "application/problem+json"],
+    ])("selects by database and knowledge base: %s answers %i", async (query, status, type) => {
+      const { status: answered, headers } = await call(`/knowledge/config${query}`);
+      expect([answered, headers["content-type"]]).toEqual([status, expect.stringContaining(type)]);
     });
   });
 
@@ -132,75 +129,29 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
     });
   });
 
-  it("hides sessions of other users, and deleted sessions", async () => {
-    const mine = { scopes: ALL, sub: "owner" };
-    const created = (await call("/sessions", mine, { method: "POST", body: { name: "notes" } })).body as {
-      session_id: string;
-    };
-    const path = `/sessions/${created.session_id}`;
-    expect((await call(path, { scopes: ALL, sub: "other" })).status).toBe(404);
-    expect((await call(path, mine, { method: "PATCH", body: { name: "renamed" } })).body).toMatchObject({
-      name: "renamed",
-    });
-    expect((await call(path, mine, { method: "DELETE" })).status).toBe(204);
-    expect((await call(path, mine)).status).toBe(404);
-  });
-
   it("answers a body that is not JSON with 400, behind the guard", async () => {
-    const send = async (token: string | undefined): Promise<Answer> => {
-      const headers = {
-        "content-type": "application/json",
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      };
-      const response = await fetch(`${service.url}/sessions`, { method: "POST", headers, body: "{" });
-      return { status: response.status, headers: {}, text: "", body: await response.json() };
+    const statusWith = async (headers: Readonly<Record<string, string>>) => {
+      const headersOfJson = { "content-type": "application/json", ...headers };
+      const request = { method: "POST", headers: headersOfJson, body: "{" };
+      return (await fetch(`${service.url}/sessions`, request)).status;
     };
-    expect((await send(await issuer.token({ scopes: ALL }))).status).toBe(400);
-    expect((await send(undefined)).status).toBe(401);
+    const authorization = `Bearer ${await issuer.token({ scopes: ALL })}`;
+    expect(await statusWith({ authorization })).toBe(400);
+    expect(await statusWith({})).toBe(401);
   });
 });
 
-describe.each(Object.keys(FRAMEWORKS) as Framework[])("the configuration parameters in %s", (framework) => {
-  const statusOf = async (service: Service, path: string, claims: Record<string, unknown>, method = "GET") =>
-    (await ask(portOf(service), { path, method, token: await issuer.token(claims) })).status;
-
-  it("verifies tokens with each key of verification_keys", async () => {
-    const other = createIssuer({ kid: "second" });
-    const service = await startWith(framework, { verification_keys: [other.publicPem, issuer.publicPem] });
-    expect(await statusOf(service, "/agents", { scopes: ALL })).toBe(200);
-    const token = await other.token({ scopes: ALL }, { kid: undefined });
-    expect((await ask(portOf(service), { path: "/agents", token })).status).toBe(200);
-    const strangers = await createIssuer({ kid: "third" }).token({ scopes: ALL }, { kid: undefined });
-    expect((await ask(portOf(service), { path: "/agents", token: strangers })).status).toBe(401);
-  });
-
-  it("rejects a token with another algorithm than `algorithm`", async () => {
-    const token = await issuer.token({ scopes: ALL }, { alg: "RS512" });
-    const service = await startWith(framework, { algorithm: "RS256" });
-    expect((await ask(portOf(service), { path: "/agents", token })).status).toBe(401);
-    const strict = await startWith(framework, { algorithm: "RS512" });
-    expect((await ask(portOf(strict), { path: "/agents", token })).status).toBe(200);
-  });
-
-  it("verifies tokens and checks no scopes with authorization: false", async () => {
-    const service = await startWith(framework, { authorization: false });
-    expect(await statusOf(service, "/agents", { scopes: [] })).toBe(200);
-    expect(await statusOf(service, "/agents", { scopes: [], exp: 1 })).toBe(401);
-  });
-
-  it("adds scope_mappings to the defaults, overrides the same route, and requires no scope for an empty array", async () => {
+it.each(Object.keys(FRAMEWORKS) as Framework[])(
+  "adds scope_mappings to the defaults in %s, overrides the same route, and requires no scope for an empty array",
+  async (framework) => {
     const service = await startWith(framework, {
       scope_mappings: { "GET /teams": ["custom:read"], "GET /knowledge/config": [] },
     });
-    expect(await statusOf(service, "/teams", { scopes: ["teams:read"] })).toBe(403);
-    expect(await statusOf(service, "/teams", { scopes: ["custom:read"] })).toBe(200);
-    expect(await statusOf(service, "/knowledge/config", { scopes: [] })).toBe(200);
-    expect(await statusOf(service, "/agents", { scopes: ["agents:read"] })).toBe(200);
-  });
-
-  it("accepts a token for another service with verify_audience: false", async () => {
-    const service = await startWith(framework, { verify_audience: false });
-    expect(await statusOf(service, "/agents", { scopes: ALL, aud: "other" })).toBe(200);
-    expect(await statusOf(service, "/agents", { scopes: ALL, aud: undefined })).toBe(200);
-  });
-});
+    const statusOf = async (path: string, ...scopes: string[]) =>
+      (await ask(portOf(service), { path, token: await issuer.token({ scopes }) })).status;
+    expect(await statusOf("/teams", "teams:read")).toBe(403);
+    expect(await statusOf("/teams", "custom:read")).toBe(200);
+    expect(await statusOf("/knowledge/config")).toBe(200);
+    expect(await statusOf("/agents", "agents:read")).toBe(200);
+  },
+);

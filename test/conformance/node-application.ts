@@ -1,11 +1,10 @@
 /** The conformance application without a framework, whose routes are found by path-to-regexp. */
 import { createServer } from "node:http";
 import cors from "cors";
-import { match as matchPattern } from "path-to-regexp";
 import { metadata, principalOf, protect, requireScopes } from "scopegate/node";
 import { listen } from "../support/http.ts";
 import type { Application } from "./applications.ts";
-import { serves } from "./fetch-application.ts";
+import { serves, withFinders } from "./fetch-application.ts";
 
 export const nodeApplication: Application = {
   name: "Node without a framework",
@@ -14,10 +13,8 @@ export const nodeApplication: Application = {
     const ran: string[] = [];
     const serveMetadata = server && hasMetadata ? metadata(server) : () => false;
     const guard = server ? protect(server) : () => true;
-    const below = mounted.map((route) => ({ ...route, path: `/mounted${route.path}`.replace(/\/$/, "") }));
-    const table = [...routes, ...below].map((route) => ({
+    const table = withFinders(routes, mounted).map((route) => ({
       ...route,
-      find: matchPattern<Record<string, string>>(route.path),
       check: route.requires ? requireScopes(...route.requires) : () => true,
     }));
 

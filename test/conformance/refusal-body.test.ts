@@ -1,5 +1,5 @@
 /** The options `refusalBody` and `unmappedRoutes: "not_found"`, in every application. */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ask } from "../support/http.ts";
 import { applications, type Running } from "./applications.ts";
 import { issuer, start } from "./service.ts";
@@ -47,36 +47,5 @@ describe.each(applications)("$name", (application) => {
     const answer = await ask(running.port, { path: "/extra/7", token: await issuer.token() });
     expect(answer.status).toBe(403);
     expect(answer.body).toMatchObject({ error: { reason: "scope_insufficient" } });
-  });
-
-  it("sends no body to HEAD", async () => {
-    const answer = await ask(running.port, { method: "HEAD", path: "/agents" });
-    expect(answer.status).toBe(401);
-    expect(answer.text).toBe("");
-  });
-
-  it("sends the standard body if refusalBody throws", async () => {
-    const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
-    const failing = await start(application, {
-      refusalBody: () => {
-        throw new Error("canary");
-      },
-    });
-    try {
-      for (let round = 0; round < 2; round += 1) {
-        const answer = await ask(failing.port, { path: "/agents" });
-        expect(answer.status).toBe(401);
-        expect(answer.headers["content-type"]).toBe("application/problem+json");
-        expect(answer.body).toMatchObject({ code: "credential_missing", status: 401 });
-      }
-      // Servers of other tests may still warn that they cannot fetch their keys.
-      const warnings = warn.mock.calls.filter(([message]) => String(message).includes("refusalBody"));
-      expect(warnings).toEqual([
-        ["`refusalBody` threw, so that refusals have their standard body.", "ScopegateWarning"],
-      ]);
-    } finally {
-      await failing.close();
-      warn.mockRestore();
-    }
   });
 });

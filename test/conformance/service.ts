@@ -15,7 +15,6 @@ export const policy: ScopeMappings = {
   ...agentScopeMappings,
   "GET /public/stats": "public",
   "GET /signed-in": [],
-  "GET /agents/me": [],
   "GET /optional": "optional",
   "POST /custom/endpoint": ["custom:write"],
   "GET /either": { anyOf: ["custom:read", "custom:write"] },
@@ -24,10 +23,8 @@ export const policy: ScopeMappings = {
   "GET /throws": [],
   "* /any": ["any:use"],
   "GET /slow/:turns": [],
-  "GET /tamper": [],
   "GET /mounted/items/:id": ["items:<id>:read"],
   "GET /mounted": ["mounted:read"],
-  "GET /files/*path": ["files:read"],
 };
 
 const describe = (principal: Principal | undefined) => ({
@@ -44,7 +41,6 @@ export const routes: readonly Route[] = [
       return ids === "all" ? "all" : [...(ids ?? [])];
     },
   },
-  { method: "GET", path: "/agents/me", handle: ({ principal }) => describe(principal) },
   { method: "GET", path: "/agents/:agent_id", handle: ({ params }) => params },
   { method: "POST", path: "/agents/:agent_id/runs", handle: ({ principal }) => describe(principal) },
   {
@@ -75,7 +71,6 @@ export const routes: readonly Route[] = [
       return describe(principal);
     },
   },
-  { method: "GET", path: "/tamper", handle: ({ principal }) => tamper(principal) },
 ];
 
 export const mounted: readonly Route[] = [
@@ -83,27 +78,6 @@ export const mounted: readonly Route[] = [
   { method: "GET", path: "/", handle: () => "root" },
   { method: "GET", path: "/unmapped", handle: () => "never" },
 ];
-
-/** Tries to change a principal in every way that a handler could, and tells what it could change. */
-function tamper(principal: Principal | undefined): readonly string[] {
-  const attempts: Record<string, () => void> = {
-    userId: () => Object.assign(principal ?? {}, { userId: "root" }),
-    scopes: () => (principal?.scopes as string[]).push("platform:admin"),
-    audience: () => (principal?.audience as string[]).push("other"),
-    claims: () => Object.assign(principal?.claims ?? {}, { sub: "root" }),
-    "nested claims": () =>
-      Object.assign((principal?.claims["nested"] as object | undefined) ?? {}, { deep: "changed" }),
-    has: () => Object.assign(principal ?? {}, { has: () => true }),
-  };
-  return Object.entries(attempts).flatMap(([name, attempt]) => {
-    try {
-      attempt();
-      return [name];
-    } catch {
-      return [];
-    }
-  });
-}
 
 export const createServer = (options: Partial<ResourceServerOptions> = {}) =>
   createResourceServer({

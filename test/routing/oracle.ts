@@ -1,5 +1,5 @@
 /** Which scopes the handlers that ran require, according to the handwritten policy. */
-import { HANDLERS, type Needs, TABLE } from "./policy.ts";
+import { type Needs, policyOf, TABLE } from "./policy.ts";
 
 const PARAMETER = /<(\w+)>/;
 
@@ -18,8 +18,7 @@ export type Scopes = readonly string[] | undefined;
 
 /** What one handler call requires. If several rules apply, all of them. */
 export function neededBy({ handler, method, params }: Ran): Needs {
-  const policy = HANDLERS[handler];
-  if (!policy) throw new Error(`The policy has no entry for \`${handler}\`.`);
+  const policy = policyOf(handler);
   const whole = fill(byMethod(policy.needs, method), params);
   if (!policy.parts) return whole;
   const { parameter, cases, alone = false } = policy.parts;

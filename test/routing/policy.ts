@@ -1,5 +1,5 @@
 /**
- * The table of the guard, and a handwritten policy for each handler. The policy is the reference: it uses the
+ * The table of the guard, and a handwritten policy for the handlers. The policy is the reference: it uses the
  * parameters that the handler receives, and shares no code with the library.
  */
 import type { ScopeMappings } from "scopegate";
@@ -83,54 +83,36 @@ const withParts = (
   parts: { parameter, cases },
 });
 
-export const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
-  "GET /": { needs: ["root:read"] },
-  "GET /health": { needs: "everyone" },
-  "GET /whoami": { needs: "everyone" },
-  "GET /me": { needs: [] },
-  "GET /agents": { needs: ["agents:list"] },
-  "GET /agents/me": { needs: ["profile:read"] },
+/** The handlers whose route has several rules, or none of its own. */
+const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
   "GET /agents/:id": withParts(["agents:<id>:read"], "id", { me: ["profile:read"] }),
-  "POST /agents/:id": { needs: ["agents:<id>:update"] },
-  "DELETE /agents/:id": { needs: ["agents:<id>:delete"] },
-  "POST /agents/:id/runs": { needs: ["agents:<id>:run"] },
-  "GET /pages/:page": { needs: ["pages:<page>:read"] },
-  "GET /pages/index": { needs: "everyone" },
   "GET /tools/:id": withParts(["tools:<id>:read"], "id", { kit: ["toolkit:read"] }),
-  "GET /tools/kit": { needs: ["toolkit:read"] },
   "GET /files/*path": withParts(["files:read"], "path", { "private/": ["files:admin"] }),
-  "GET /files/public/*path": { needs: "everyone" },
-  "GET /tree/*path": { needs: ["tree:read"] },
-  "GET /tree/leaf/*path": { needs: "everyone" },
   "ALL /anything/:id": { needs: { GET: ["anything:read"], "*": ["anything:write"] } },
   "ALL /inbox": { needs: { GET: "everyone", "*": ["inbox:write"] } },
   "GET /probe": { needs: { HEAD: ["probe:head", "probe:read"], GET: ["probe:read"] } },
-  "GET /spans/:from-:to": { needs: ["spans:read"] },
-  "GET /Reports/:id": { needs: ["reports:<id>:read"] },
-  "GET /optional{/:id}": { needs: ["optional:<id>:read"] },
   "GET /internal": { needs: "nobody" },
   "GET /internal/:id": { needs: "nobody" },
   "GET /wide/*path": {
     needs: "nobody",
     parts: { parameter: "path", cases: { one: ["wide:one"], two: "everyone" }, alone: true },
   },
-  "GET /crews/me/card": { needs: "everyone" },
-  "GET /crews/me/runs": { needs: ["profile:runs"] },
-  "GET /crews/:id/card": { needs: ["crews:<id>:card"] },
   "GET /crews/:id/runs": withParts(["crews:<id>:runs"], "id", { me: ["profile:runs"] }),
-  "GET /crews/:id/tasks/:task": { needs: ["crews:<id>:read", "tasks:<task>:read"] },
   "GET /steps/:id": withParts(["steps:<id>:read"], "id", { final: ["steps:finish"] }),
-  "GET /steps/open": { needs: "everyone" },
-  "GET /steps/final": { needs: ["steps:finish"] },
   "ALL /walk/*rest": { needs: ["walk:any"] },
-  "GET /walk/:id": { needs: ["walk:<id>:read"] },
-  "GET /walk/free": { needs: "everyone" },
-  "GET /list/:id": { needs: ["list:<id>:read"] },
-  "GET /list/all": { needs: "everyone" },
   // No rule covers a regular expression, so the path decides.
   "GET /numbers/(\\d+)": {
     needs: ["numbers:<0>:read"],
     parts: { parameter: "0", cases: { "0": "everyone" }, alone: true },
   },
-  "GET /images/:name.:ext": { needs: ["images:read"] },
 };
+
+/** What a handler requires: the rule of its own route, unless `HANDLERS` has something else. */
+export function policyOf(handler: string): HandlerPolicy {
+  const policy = HANDLERS[handler];
+  if (policy) return policy;
+  const rule = TABLE[handler];
+  if (rule === "public" || rule === "optional") return { needs: "everyone" };
+  if (Array.isArray(rule)) return { needs: rule as readonly string[] };
+  throw new Error(`The policy has no entry for \`${handler}\`.`);
+}

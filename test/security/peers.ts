@@ -17,7 +17,7 @@ export interface Judged {
 }
 
 export const PEERS = ["jose", "jsonwebtoken", "fast-jwt", "hono/jwt"] as const;
-export type Peer = (typeof PEERS)[number];
+type Peer = (typeof PEERS)[number];
 
 /**
  * Each function verifies a token and throws if the library does. hono/jwt has no option for the time, so it

@@ -1,20 +1,21 @@
 /** One tRPC router behind the guard of each HTTP host. */
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
 import { fastifyTRPCPlugin } from "@trpc/server/adapters/fastify";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import { createHTTPHandler } from "@trpc/server/adapters/standalone";
 import { initTRPC } from "@trpc/server";
-import { getRequestListener } from "@hono/node-server";
 import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
 import type { ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
+import * as forFetch from "scopegate/fetch";
 import * as forHono from "scopegate/hono";
 import * as forNode from "scopegate/node";
 import type { TrpcContext, TrpcContextOptions } from "scopegate/trpc";
+import { listenerOf } from "../../support/hosts.ts";
 import { listen } from "../../support/http.ts";
 
 const t = initTRPC.context<Partial<TrpcContext>>().create();
@@ -59,6 +60,16 @@ export interface Served {
 
 const shared = { router, allowMethodOverride: true };
 
+/** Serves a handler behind the guard for Node.js. */
+export function listenBehindNode(server: ResourceServer, handle: RequestListener): Promise<Host> {
+  const guard = forNode.protect(server);
+  return listen(
+    createServer((request, response) => {
+      void guard(request, response).then((isAllowed) => isAllowed && handle(request, response));
+    }),
+  );
+}
+
 export const HOSTS = ["express", "node", "fastify", "fetch", "hono"] as const;
 
 const hosts: Readonly<Record<(typeof HOSTS)[number], (served: Served) => Promise<Host>>> = {
@@ -69,13 +80,7 @@ const hosts: Readonly<Record<(typeof HOSTS)[number], (served: Served) => Promise
     return listen(createServer(app));
   },
   node({ server, createContext }) {
-    const guard = forNode.protect(server);
-    const handle = createHTTPHandler({ ...shared, createContext, basePath: "/trpc/" });
-    return listen(
-      createServer((request, response) => {
-        void guard(request, response).then((mayGoOn) => mayGoOn && handle(request, response));
-      }),
-    );
+    return listenBehindNode(server, createHTTPHandler({ ...shared, createContext, basePath: "/trpc/" }));
   },
   async fastify({ server, createContext }) {
     const app = fastify({ routerOptions: { maxParamLength: 8_192 } });
@@ -85,32 +90,9 @@ const hosts: Readonly<Record<(typeof HOSTS)[number], (served: Served) => Promise
     return { port: Number(new URL(address).port), close: () => app.close() };
   },
   fetch({ server, createContext }) {
-    const guard = forNode.protect(server);
-    return listen(
-      createServer((request, response) => {
-        const answer = async () => {
-          if (!(await guard(request, response))) return;
-          const { method = "", headers, url } = request;
-          const chunks: Buffer[] = [];
-          for await (const chunk of request) chunks.push(chunk as Buffer);
-          const body = method === "POST" ? Buffer.concat(chunks) : null;
-          const req = new Request(new URL(url ?? "", `http://${headers.host}`), {
-            method,
-            body,
-            headers: headers as Record<string, string>,
-          });
-          const options = { endpoint: "/trpc", req, ...shared };
-          const result = await fetchRequestHandler({
-            ...options,
-            // The guard has seen Node's request.
-            createContext: ({ info, resHeaders }) => createContext({ req: request, info, resHeaders }),
-          });
-          response.writeHead(result.status, Object.fromEntries(result.headers));
-          response.end(Buffer.from(await result.arrayBuffer()));
-        };
-        void answer();
-      }),
-    );
+    const handler = (req: Request) =>
+      fetchRequestHandler({ endpoint: "/trpc", req, ...shared, createContext });
+    return listen(createServer(listenerOf(forFetch.withScopes(server, handler))));
   },
   hono({ server, createContext }) {
     const app = new Hono();
@@ -119,8 +101,7 @@ const hosts: Readonly<Record<(typeof HOSTS)[number], (served: Served) => Promise
     app.use("/trpc/*", (c, _next) =>
       fetchRequestHandler({ endpoint: "/trpc", req: c.req.raw, ...shared, createContext }),
     );
-    const respond = getRequestListener(app.fetch);
-    return listen(createServer((request, response) => void respond(request, response)));
+    return listen(createServer(listenerOf(app.fetch)));
   },
 };
 

@@ -67,30 +67,19 @@ const setups: readonly ExpressSetup[] = [
       mountOwnCrew(app, kit);
     },
   },
-  {
-    name: "guard in an application below a parameter, within a router",
+  ...[true, false].map((guardsInner): ExpressSetup => ({
+    name: guardsInner
+      ? "guard in an application below a parameter, within a router"
+      : "application below a parameter, within a router, guard around it",
     targets: CREWS,
     placesGuard: true,
     build: (app, kit) => {
       const anyCrew = kit.express();
-      anyCrew.use(kit.guard.express());
+      (guardsInner ? anyCrew : app).use(kit.guard.express());
       addCrewRoutes(anyCrew, kit);
-      const crews = kit.express.Router();
-      crews.use("/:id", kit.trace, anyCrew);
-      app.use("/crews", crews);
+      app.use("/crews", kit.express.Router().use("/:id", kit.trace, anyCrew));
     },
-  },
-  {
-    name: "application below a parameter, within a router, guard around it",
-    targets: CREWS,
-    build: (app, kit) => {
-      const anyCrew = kit.express();
-      addCrewRoutes(anyCrew, kit);
-      const crews = kit.express.Router();
-      crews.use("/:id", kit.trace, anyCrew);
-      app.use("/crews", crews);
-    },
-  },
+  })),
   {
     name: "two guards",
     targets: CREWS,

@@ -125,7 +125,7 @@ const setups: readonly HonoSetup[] = [
       app.all("/api/*", mount(inner.fetch));
     },
   })),
-  // It removes the prefix of a mounted application from the path before it is decoded.
+  // It removes the prefix of a mounted application from the path before it is decoded (CVE-2026-47676).
   {
     name: "4.8.0, mounted application that runs the narrowest route",
     prefix: "/api",
