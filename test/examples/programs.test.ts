@@ -1,16 +1,15 @@
 /** Runs the programs of the example in their own processes, as a user does. */
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createIssuer } from "../support/issuer.ts";
 import { openOpenIdProvider, RESOURCE } from "../support/openid-provider.ts";
 import { REDIS_URL } from "../support/redis.ts";
 import { follow, type Program, readAll, start } from "./program.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "scopegate-programs-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("programs");
 
 const run = (program: string, ...args: readonly string[]): Program =>
   start(`examples/knowledge-service/${program}.ts`, ...args);

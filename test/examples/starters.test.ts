@@ -1,18 +1,18 @@
 /** Runs each starter in its own process, as a reader who copied its folder does. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
-import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { scopegate as runCommand } from "../tools/cli/support.ts";
 import { send } from "../documentation/serve.ts";
 import { requestsOf } from "../documentation/shell.ts";
 import { ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { temporaryFolder } from "../support/folder.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -41,12 +41,10 @@ const readManifest = (folder: string): Manifest =>
 const root = readManifest(ROOT);
 const tested = { ...root.dependencies, ...root.devDependencies };
 const issuer = createIssuer();
-const folder = mkdtempSync(join(tmpdir(), "scopegate-starters-"));
+const folder = temporaryFolder("starters");
 /** Signs a token that expires in an hour. */
 const sign = (claims: object): Promise<string> =>
   issuer.token({ exp: Math.floor(Date.now() / 1000) + 3600, ...claims });
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const starters = readdirSync(STARTERS).map((name) => {
   const manifest = readManifest(join(STARTERS, name));

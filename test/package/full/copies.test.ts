@@ -1,12 +1,12 @@
 /** Two copies of the package in one process, as when two dependencies of a project install one each. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { pack, unpack } from "../packed.ts";
 import { serve } from "../server-program.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 
-const project = mkdtempSync(join(tmpdir(), "scopegate-copies-"));
+const project = temporaryFolder("copies");
 const other = join(project, "node_modules/other");
 
 beforeAll(() => {
@@ -16,7 +16,6 @@ beforeAll(() => {
   const code = `exports.core = require("scopegate"); exports.adapter = require("scopegate/express");`;
   writeFileSync(join(other, "index.cjs"), code);
 });
-afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 const IMPORTS = `import express from "express";
   import * as core from "scopegate";

@@ -2,12 +2,12 @@
  * A project of a user for each host with an entry of its own. It has no other framework, compiles without
  * skipLibCheck, and runs as ECMAScript modules and as CommonJS, with the newest and the oldest version of its host.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { manifest, pack, run } from "../packed.ts";
 import { compile, COMPILERS, createProject, install, oldestOf } from "./strangers.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 
 interface Host {
   /** Its packages: the newest version that was tested, or any version that fits the oldest. */
@@ -62,8 +62,7 @@ const HOSTS: Readonly<Record<string, Host>> = {
 };
 
 const COMPILER = "5.9";
-const root = mkdtempSync(join(tmpdir(), "scopegate-hosts-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder("hosts");
 
 /** Installs the package and a host, each with exactly these versions and without other frameworks. */
 function installHost(
