@@ -1,9 +1,8 @@
 /** Sinks that work, and sinks that throw, hang, are slow or are destroyed: no answer changes. */
-import { mkdtempSync, readFileSync, rmSync, createWriteStream } from "node:fs";
+import { createWriteStream, readFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer as createHttp } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import express from "express";
@@ -18,6 +17,7 @@ import {
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import { ask, listen } from "../../support/http.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 import { createServer, issuer } from "../../support/resource-servers.ts";
 import { until } from "../../support/until.ts";
 
@@ -39,8 +39,7 @@ const kinds = (lines: readonly string[]) =>
 
 describe("a server that writes its decisions", () => {
   const scopeMappings = { "GET /agents/:agent_id": ["agents:<agent_id>:read"] };
-  const folder = mkdtempSync(join(tmpdir(), "decisions-"));
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("decisions");
 
   async function request(port: number): Promise<void> {
     const token = await issuer.token({ scopes: ["agents:web:read"], sub: "user-1" });
