@@ -1,21 +1,17 @@
 /** `routesOf` for Express: which routes it lists, and which it marks because `protect` does not run for them. */
-import { createServer } from "node:http";
 import express5 from "express";
 import express4 from "express4";
 import { describe, expect, it } from "vitest";
 import { audit, routesOf, type RoutesOptions } from "scopegate/audit";
 import { protect, requireScopes } from "scopegate/express";
-import { ask, listen } from "../../../support/http.ts";
+import { EXPRESS_VERSIONS, serve, statusWith } from "../../../support/frameworks.ts";
 import { findingsOf, server, serverFor, unguardedOf, written } from "./support.ts";
 
 const handler: express5.RequestHandler = (_request, response) => void response.end();
 
 const listed = (app: object, options: RoutesOptions = {}) => written(routesOf(app, options));
 
-describe.each([
-  ["Express 4", express4 as unknown as typeof express5],
-  ["Express 5", express5],
-])("routesOf for %s", (_, express) => {
+describe.each(EXPRESS_VERSIONS)("routesOf for %s", (_, express) => {
   it("lists routes in the order of registration", () => {
     const app = express();
     app.use(handler);
@@ -283,9 +279,7 @@ describe.each([
 
   it("recognizes protect among the handlers of a route after a request", async () => {
     const app = express().get("/agents", protect(server), handler).get("/teams", protect(server), handler);
-    const running = await listen(createServer(app));
-    await ask(running.port, { path: "/agents" });
-    await running.close();
+    await statusWith(await serve(app), "/agents");
     expect(unguardedOf(routesOf(app))).toEqual([]);
   });
 
@@ -314,11 +308,8 @@ describe.each([
   });
 
   it("reports a route once whose handlers are in front of protect and behind it", () => {
-    const app = express()
-      .get("/agents", handler)
-      .use(protect(server))
-      .get("/agents", handler)
-      .head("/agents", handler);
+    const app = express().get("/agents", handler).use(protect(server));
+    app.get("/agents", handler).head("/agents", handler);
     expect(findingsOf(routesOf(app))).toHaveLength(1);
     const late = express().use("/api", protect(server), handler).get("/agents", handler);
     expect(findingsOf([...routesOf(express().get("/agents", handler)), ...routesOf(late)])).toHaveLength(1);

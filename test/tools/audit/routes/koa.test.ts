@@ -1,20 +1,14 @@
 /** `routesOf` for Koa, compared with the routes and decisions of real applications. */
-import { createServer } from "node:http";
 import Router from "@koa/router";
-import Koa3 from "koa";
-import Koa2 from "koa2";
 import mount from "koa-mount";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "scopegate";
 import { audit, routesOf, type RoutesOptions } from "scopegate/audit";
 import { protect, requireScopes } from "scopegate/koa";
-import { ask, listen } from "../../../support/http.ts";
+import { KOA_VERSIONS, koaListener, serve, statusWith } from "../../../support/frameworks.ts";
 import { findingsOf, server, serverFor, unguardedOf, written } from "./support.ts";
 
-describe.each([
-  ["Koa 2", Koa2 as unknown as typeof Koa3],
-  ["Koa 3", Koa3],
-])("routesOf for %s", (_, Koa) => {
+describe.each(KOA_VERSIONS)("routesOf for %s", (_, Koa) => {
   const handler = (context: { body: unknown }) => {
     context.body = "ran";
   };
@@ -118,13 +112,10 @@ describe.each([
       ["/api/in", "GET /api/in"],
       ["/api/out", undefined],
     ]);
-    const listener = app.callback();
-    const running = await listen(createServer((request, response) => void listener(request, response)));
-    const statusOf = async (path: string) => (await ask(running.port, { path })).status;
-    expect(await Promise.all(["/open/1", "/unmapped", "/api/in", "/api/out"].map(statusOf))).toEqual([
-      200, 403, 200, 403,
-    ]);
-    await running.close();
+    const port = await serve(koaListener(app));
+    const paths = ["/open/1", "/unmapped", "/api/in", "/api/out"];
+    const statuses = await Promise.all(paths.map((path) => statusWith(port, path)));
+    expect(statuses).toEqual([200, 403, 200, 403]);
   });
 
   it("marks the routes of routers that are used before protect, and the audit reports what to move", () => {
