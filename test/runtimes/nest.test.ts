@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { link, pack, unpack } from "../package/packed.ts";
 import { ask } from "../support/http.ts";
@@ -21,18 +21,14 @@ describe.skipIf(!existsSync(join(MODULES, "@nestjs/graphql"))).each(["Express", 
   "NestJS on %s",
   (platform) => {
     let program: { readonly start: (setup: Setup) => Promise<Running> };
-    const open: Running[] = [];
     const start = async (more: Partial<Setup> = {}): Promise<Running> => {
       const running = await program.start({ platform, publicPem: issuer.publicPem, ...more });
-      open.push(running);
+      onTestFinished(() => running.close());
       return running;
     };
     beforeAll(async () => {
       if (!existsSync(join(project, "node_modules"))) install();
       program = (await import(pathToFileURL(await bundle(project, "nest")).href)) as typeof program;
-    });
-    afterEach(async () => {
-      for (const one of open.splice(0)) await one.close();
     });
 
     const query = async ({ port }: Running, field: string, scopes?: readonly string[], path = "/graphql") =>

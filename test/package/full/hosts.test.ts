@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { manifest, pack, run } from "../packed.ts";
-import { compile, COMPILERS, createProject, install, oldestOf } from "./strangers.ts";
+import { compile, COMPILERS, createProject, install, oldestOf, type Project } from "./strangers.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 
 interface Host {
@@ -83,19 +83,22 @@ const manifestOf = (folder: string, name: string): string =>
   join(folder, "node_modules", name, "package.json");
 
 describe.each(Object.entries(HOSTS))("a project with only scopegate/%s", (name, host) => {
-  const program = `${name}.ts`;
   let newest: string;
   beforeAll(() => {
     newest = installHost(name, host, {});
   });
 
-  it.each(["module", "commonjs"] as const)("compiles and answers: type %s", (type) => {
+  function compileAndRun(installed: string, type: Project["type"]): void {
     const compilerOptions = { module: "nodenext", ...host.compilerOptions };
-    const folder = createProject(newest, type, { type, compilerOptions, files: [program] }, COMPILER);
-    expect(compile(newest, folder, COMPILER)).toEqual([]);
+    const folder = createProject(installed, type, { type, compilerOptions, files: [`${name}.ts`] }, COMPILER);
+    expect(compile(installed, folder, COMPILER)).toEqual([]);
     const code = readFileSync(join(folder, `out/${name}.js`), "utf8");
     expect(code.includes("require(")).toBe(type === "commonjs");
     expect(run(folder, `out/${name}.js`).split("\n")).toEqual(host.output);
+  }
+
+  it.each(["module", "commonjs"] as const)("compiles and answers: type %s", (type) => {
+    compileAndRun(newest, type);
   });
 
   const { peer, sameVersion = [] } = host;
@@ -107,9 +110,6 @@ describe.each(Object.entries(HOSTS))("a project with only scopegate/%s", (name, 
     const installed = installHost(`${name}-oldest`, host, versions);
     const { version } = JSON.parse(readFileSync(manifestOf(installed, peer), "utf8")) as { version: string };
     expect(version).toBe(oldest);
-    const compilerOptions = { module: "nodenext", ...host.compilerOptions };
-    const folder = createProject(installed, type, { type, compilerOptions, files: [program] }, COMPILER);
-    expect(compile(installed, folder, COMPILER)).toEqual([]);
-    expect(run(folder, `out/${name}.js`).split("\n")).toEqual(host.output);
+    compileAndRun(installed, type);
   });
 });
