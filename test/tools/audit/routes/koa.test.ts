@@ -4,7 +4,7 @@ import mount from "koa-mount";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "scopegate";
 import { audit, routesOf, type RoutesOptions } from "scopegate/audit";
-import { protect, requireScopes } from "scopegate/koa";
+import { protect } from "scopegate/koa";
 import { KOA_VERSIONS, koaListener, serve, statusWith } from "../../../support/frameworks.ts";
 import { findingsOf, server, serverFor, unguardedOf, written } from "./support.ts";
 
@@ -118,27 +118,10 @@ describe.each(KOA_VERSIONS)("routesOf for %s", (_, Koa) => {
     expect(statuses).toEqual([200, 403, 200, 403]);
   });
 
-  it("marks the routes of routers that are used before protect, and the audit reports what to move", () => {
-    const early = new Router().get("/agents", handler).get("/health", handler);
-    const late = new Router().get("/teams", handler);
-    const app = new Koa().use(early.routes()).use(protect(server)).use(late.routes());
-    expect(unguardedOf(routesOf(app))).toEqual(["GET /agents", "GET /health"]);
-    expect(findingsOf(routesOf(app)).map(({ message }) => message)).toEqual([
-      "`GET /agents` is registered before protect: its handler runs without any check.",
-    ]);
-  });
-
   it("marks no route of a router alone, because the application around it is not known", () => {
     const router = new Router().get("/agents", handler).use(protect(server) as never);
     expect(unguardedOf(routesOf(router))).toEqual([]);
     expect(unguardedOf(routesOf([router]))).toEqual([]);
-  });
-
-  it("marks every route of an application without protect, and the audit reports at least a warning", () => {
-    const app = new Koa().use(new Router().get("/agents", handler).routes());
-    expect([...routesOf(app)].map(({ unguarded }) => unguarded?.isUncertain)).toEqual([true]);
-    expect(findingsOf(routesOf(app)).map(({ severity }) => severity)).not.toContain("note");
-    expect(findingsOf(routesOf(app))).toHaveLength(1);
   });
 
   it.each([
@@ -168,11 +151,5 @@ describe.each(KOA_VERSIONS)("routesOf for %s", (_, Koa) => {
     const router = new Router().use(protect(server) as never).get("/agents", handler);
     const app = new Koa().use(protect(server)).use(router.routes());
     expect(unguardedOf(routesOf(app))).toEqual([]);
-  });
-
-  it("reports the consequence for requireScopes without protect in front of it", () => {
-    const router = new Router().get("/agents", requireScopes("a:b"), handler);
-    const app = new Koa().use(router.routes()).use(protect(server));
-    expect(findingsOf(routesOf(app))[0]?.message).toContain("requireScopes finds no caller");
   });
 });
