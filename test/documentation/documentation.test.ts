@@ -1,9 +1,9 @@
 /** Compiles every code block of the documentation, runs the programs, and compares their answers with the pages. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createResourceServer, parseConfiguration, type ResourceServer } from "scopegate";
 import { WebSocket } from "ws";
@@ -20,21 +20,10 @@ import {
 import { type Block, pageOf, pages, ROOT } from "./markdown.ts";
 import { type Cookies, run, send, serve, serveFetch, watchSubscriptions } from "./serve.ts";
 import { type Mint, isCommand, type Request, requestsOf } from "./shell.ts";
-import {
-  examples,
-  FOLDER,
-  removeSnippets,
-  roleOf,
-  type Snippet,
-  snippets,
-  writeSnippets,
-} from "./snippets.ts";
+import { examples, removeSnippets, roleOf, type Snippet, snippets, writeSnippets } from "./snippets.ts";
 import { folder, scopegate, useFolder } from "../tools/cli/support.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
-
-const PRELOAD = fileURLToPath(new URL("../support/report-port.ts", import.meta.url));
-const QUICK_START = "README.md";
 
 const issuer = createIssuer();
 const blocks = pages.flatMap((page) => page.blocks);
@@ -268,43 +257,6 @@ describe("the code of the documentation", () => {
         .map((command) => `${page}:${line}: ${command}`),
     );
     expect(mistakes).toEqual([]);
-  });
-});
-
-describe("the first screen of README.md", () => {
-  const [server] = pageOf(QUICK_START).blocks.filter(({ language }) => language === "js");
-
-  it("answers as the page shows, with the key and the tokens of its own commands", async () => {
-    const place = mkdtempSync(join(FOLDER, "quick-start-"));
-    writeFileSync(join(place, "server.mjs"), server?.code ?? "");
-    const child = fork("server.mjs", {
-      ...CHILD_LIMIT,
-      cwd: place,
-      execArgv: ["--import", import.meta.resolve("tsx"), "--import", PRELOAD],
-      env: {
-        ...process.env,
-        JWT_PUBLIC_KEY: await mint(["--public-key"]),
-        TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json"),
-      },
-      silent: true,
-    });
-    try {
-      const [port] = (await once(child, "message")) as [number];
-      const shell = pageOf(QUICK_START).blocks.filter(
-        ({ language, section }) => language === "sh" && section === server?.section,
-      );
-      const requests = await requestsOf(shell, mint);
-      expect(requests.length).toBeGreaterThanOrEqual(4);
-      for (const request of requests) {
-        const answer = await send(port, request);
-        expect(answer.status, request.text).toBe(request.expected.statuses[0]);
-        if (request.expected.body !== undefined)
-          expect(JSON.parse(answer.text)).toEqual(request.expected.body);
-      }
-    } finally {
-      child.kill();
-      await once(child, "close");
-    }
   });
 });
 

@@ -1,7 +1,7 @@
 /** Runs the programs of the MCP server in their own processes, as a user does. */
-import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { follow, readAll, start } from "./program.ts";
+import { askMcp } from "../support/http.ts";
+import { follow, readAll, start, stop } from "./program.ts";
 
 const run = (program: string, ...args: readonly string[]) =>
   start(`examples/mcp-server/${program}.ts`, ...args);
@@ -35,24 +35,13 @@ describe("npm run start:mcp", () => {
     );
     const [, token] = await until(/^RUNNER=(\S+)$/m);
     await until(/^(Decisions:)$/m);
-    const runAgent = async (agent_id: string): Promise<number> => {
+    const runAgent = (agent_id: string) => {
       const params = { name: "run_agent", arguments: { agent_id, input: "hello" } };
-      const response = await fetch(url, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${token}`,
-          "content-type": "application/json",
-          accept: "application/json, text/event-stream",
-        },
-        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
-      });
-      await response.text();
-      return response.status;
+      return askMcp(Number(new URL(url).port), "tools/call", params, token);
     };
-    expect(await runAgent("web")).toBe(200);
-    expect(await runAgent("data")).toBe(403);
+    expect(await runAgent("web")).toMatchObject({ status: 200 });
+    expect(await runAgent("data")).toMatchObject({ status: 403 });
     await until(/^POST \/mcp (refused scope_insufficient .*missing=agents:data:run tools\/call run_agent)$/m);
-    program.kill("SIGTERM");
-    expect(await once(program, "close")).toEqual([0, null]);
+    expect(await stop(program)).toBe(0);
   });
 });

@@ -26,6 +26,13 @@ export async function readAll(
   return { code, out, err };
 }
 
+/** Ends a program with a signal, and returns its exit code. */
+export async function stop(program: Program, signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+  program.kill(signal);
+  const [code] = (await once(program, "close")) as [number | null];
+  return code;
+}
+
 /** Collects the output, and waits for lines in it. */
 export function follow(program: Program): {
   readonly until: (pattern: RegExp) => Promise<RegExpExecArray>;

@@ -1,16 +1,26 @@
 /** Runs the programs of the example in their own processes, as a user does. */
-import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createIssuer } from "../support/issuer.ts";
 import { openOpenIdProvider, RESOURCE } from "../support/openid-provider.ts";
 import { REDIS_URL } from "../support/redis.ts";
-import { follow, type Program, readAll, start } from "./program.ts";
+import { ask } from "../support/http.ts";
+import { follow, type Program, readAll, start, stop } from "./program.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "scopegate-programs-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("programs");
+
+/** Writes a configuration with the key of an issuer, and returns its file. */
+function configure(service_id: string, more: object = {}, issuer = createIssuer()): string {
+  const file = join(folder, `${service_id}.json`);
+  writeFileSync(join(folder, `${service_id}.pem`), issuer.publicPem);
+  writeFileSync(file, JSON.stringify({ service_id, verification_key_file: `${service_id}.pem`, ...more }));
+  return file;
+}
+
+const statusAt = async (url = "", path: string, token?: string): Promise<number> =>
+  (await ask(Number(new URL(url).port), { path, token })).status;
 
 const run = (program: string, ...args: readonly string[]): Program =>
   start(`examples/knowledge-service/${program}.ts`, ...args);
@@ -51,13 +61,10 @@ describe.concurrent("npm start", () => {
       const program = run("main", framework, "--port", "0");
       const output = follow(program);
       const [, url] = await output.until(/listens on (http:\/\/127\.0\.0\.1:\d+)/);
-      await output.until(/^15 routes, each with a rule\.$/m);
       const [, reader] = await output.until(/^READER=(\S+)$/m);
       await output.until(/^Decisions:$/m);
-      expect(
-        (await fetch(`${url}/knowledge/config`, { headers: { authorization: `Bearer ${reader}` } })).status,
-      ).toBe(200);
-      expect((await fetch(`${url}/agents?token=${reader}`)).status).toBe(401);
+      expect(await statusAt(url, "/knowledge/config", reader)).toBe(200);
+      expect(await statusAt(url, `/agents?token=${reader}`)).toBe(401);
       await output.until(
         /^GET \/knowledge\/config allowed rule="GET \/knowledge\/config" \(default\) user="reader-1"$/m,
       );
@@ -65,27 +72,19 @@ describe.concurrent("npm start", () => {
         /^GET \/agents refused credential_missing rule="GET \/agents" \(default\) user=null$/m,
       );
       expect(output.text().split("Decisions:")[1]).not.toContain(reader);
-      program.kill(signal);
-      const [code] = (await once(program, "close")) as [number | null];
-      expect(code).toBe(0);
+      expect(await stop(program, signal)).toBe(0);
     },
   );
 
   it("accepts another configuration, without the development issuer", async () => {
     const issuer = createIssuer();
-    const file = join(folder, "service.json");
-    writeFileSync(join(folder, "public.pem"), issuer.publicPem);
-    writeFileSync(file, JSON.stringify({ service_id: "other-service", verification_key_file: "public.pem" }));
-    const program = run("main", "--config", file, "--port", "0");
+    const program = run("main", "--config", configure("other-service", {}, issuer), "--port", "0");
     const output = follow(program);
     const [, url] = await output.until(/listens on (\S+) \(express\)/);
     const token = await issuer.token({ scopes: ["agents:read"], aud: "other-service" });
-    expect((await fetch(`${url}/agents`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(
-      200,
-    );
+    expect(await statusAt(url, "/agents", token)).toBe(200);
     expect(output.text()).not.toContain("READER=");
-    program.kill("SIGTERM");
-    await once(program, "close");
+    await stop(program);
   });
 
   it("accepts tokens of a discovered issuer, without the development issuer", async () => {
@@ -94,17 +93,13 @@ describe.concurrent("npm start", () => {
     const output = follow(program);
     const [, url] = await output.until(/listens on (\S+) \(express\)/);
     await output.until(new RegExp(`^It accepts tokens of ${provider.issuer} for ${RESOURCE}\\.$`, "m"));
-    const status = async (scope: string) => {
-      const authorization = `Bearer ${await provider.token({ scope })}`;
-      return (await fetch(`${url}/knowledge/config`, { headers: { authorization } })).status;
-    };
+    const status = async (scope: string) =>
+      statusAt(url, "/knowledge/config", await provider.token({ scope }));
     expect(await status("knowledge:read")).toBe(200);
     expect(await status("agents:read")).toBe(403);
     expect(output.text()).toContain(`Keys fetched source=${provider.issuer}/`);
     expect(output.text()).not.toContain("READER=");
-    program.kill("SIGTERM");
-    const [code] = (await once(program, "close")) as [number | null];
-    expect(code).toBe(0);
+    expect(await stop(program)).toBe(0);
     await provider.close();
   });
 
@@ -135,23 +130,15 @@ describe.concurrent("npm start", () => {
   });
 
   it("prints a rule that no route uses", async () => {
-    const file = join(folder, "unreached.json");
-    writeFileSync(join(folder, "public.pem"), createIssuer().publicPem);
-    const policy = { scope_mappings: { "GET /helth": "public" } };
-    writeFileSync(file, JSON.stringify({ service_id: "s", verification_key_file: "public.pem", ...policy }));
+    const file = configure("unreached", { scope_mappings: { "GET /helth": "public" } });
     const program = run("main", "--config", file, "--port", "0");
     const [printed] = await follow(program).until(/rule_unreached: .*/);
     expect(printed).toContain("no route reaches the rule `GET /helth`");
-    program.kill();
-    await once(program, "close");
+    await stop(program);
   });
 
   it("does not start with an invalid configuration, and prints its issues", async () => {
-    const file = join(folder, "wrong.json");
-    writeFileSync(
-      file,
-      JSON.stringify({ service_ids: "x", verification_keys: [], scope_mappings: { "get /x": [] } }),
-    );
+    const file = configure("wrong", { service_ids: "x", scope_mappings: { "get /x": [] } });
     const { code, err, out } = await readAll(run("main", "--config", file, "--port", "0"));
     expect(err).toContain("Did you mean `service_id`?");
     expect(out).not.toContain("listens");

@@ -1,28 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { loadKnowledge } from "../../examples/knowledge-service/knowledge.ts";
-import {
-  createOperations,
-  type Caller,
-  type OperationInput,
-} from "../../examples/knowledge-service/operations.ts";
+import type { Caller } from "../../examples/knowledge-service/operations.ts";
+import { createService, everyone } from "./operations.ts";
 
-const knowledge = loadKnowledge();
-const operations = createOperations(knowledge);
-const routeOf = ({ method, pattern }: { method: string; pattern: string }) => `${method} ${pattern}`;
-
-const everyone: Caller = { userId: "ada", resourceIds: () => "all", scopes: [], has: () => false };
-
-function perform(route: string, input: Partial<OperationInput> = {}) {
-  const operation = operations.find((one) => routeOf(one) === route);
-  if (!operation) throw new Error(`No operation has the route ${route}.`);
-  return operation.run({
-    caller: everyone,
-    params: {},
-    query: new URLSearchParams(),
-    body: undefined,
-    ...input,
-  });
-}
+const { perform, routes } = createService();
 
 const notFound = { type: "about:blank", title: "Not Found", status: 404 };
 
@@ -33,9 +13,7 @@ describe.each([
   const [first = ""] = ids;
   const runRoute = `POST /${kind}/:${idName}/runs`;
   const only = (...visible: string[]): Caller => ({
-    userId: "ada",
-    scopes: [],
-    has: () => false,
+    ...everyone,
     resourceIds: (resource, action) =>
       resource === kind && action === "read" ? new Set(visible) : new Set<string>(ids),
   });
@@ -129,7 +107,7 @@ describe("the operations", () => {
   ];
 
   it("include exactly these routes", () => {
-    expect(operations.map(routeOf).sort()).toEqual([...guardedRoutes, ...openRoutes].sort());
+    expect([...routes].sort()).toEqual([...guardedRoutes, ...openRoutes].sort());
   });
 
   it.each(guardedRoutes)("throw for %s without a caller", (route) => {

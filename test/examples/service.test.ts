@@ -1,5 +1,5 @@
 import { AuditError } from "scopegate/audit";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { policy } from "../../examples/knowledge-service/policy.ts";
 import { type Framework, FRAMEWORKS, startService } from "../../examples/knowledge-service/service.ts";
 import { createIssuer } from "../support/issuer.ts";
@@ -15,23 +15,8 @@ const start = (framework: Framework, defaultScopeMappings: typeof policy) =>
 describe.each(Object.keys(FRAMEWORKS) as Framework[])("the service in %s", (framework) => {
   it("starts with a rule for each route and a route for each rule", async () => {
     const service = await start(framework, policy);
-    try {
-      expect(service.audit).toMatchObject({ ok: true, findings: [], summary: "15 routes, each with a rule" });
-    } finally {
-      await service.close();
-    }
-  });
-
-  it("starts with a rule for a route of another service, and reports that rule", async () => {
-    const service = await start(framework, {
-      ...policy,
-      "POST /custom/endpoint/of/others": ["others:write"],
-    });
-    try {
-      expect(service.audit.text).toContain("POST /custom/endpoint/of/others");
-    } finally {
-      await service.close();
-    }
+    onTestFinished(() => service.close());
+    expect(service.audit).toMatchObject({ ok: true, findings: [], summary: "15 routes, each with a rule" });
   });
 
   it("does not start if a route has no rule, and prints the rule to add", async () => {

@@ -1,32 +1,24 @@
 import { describe, expect, it } from "vitest";
-import { loadKnowledge } from "../../examples/knowledge-service/knowledge.ts";
-import {
-  createOperations,
-  type OperationInput,
-  type OperationOutput,
-} from "../../examples/knowledge-service/operations.ts";
+import type { OperationOutput } from "../../examples/knowledge-service/operations.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
-
-const knowledge = loadKnowledge();
+import { createService, everyone } from "./operations.ts";
 
 const ONE = "/sessions/:session_id";
 
 /** Creates a service, and functions that call it as a user. */
-function createService() {
-  const operations = createOperations(knowledge);
+function createSessions() {
+  const { perform } = createService();
+  const { userId: _, ...nobody } = everyone;
   const as =
     (userId: string | undefined) =>
     (route: string, session_id = "", body?: unknown): OperationOutput => {
-      const operation = operations.find(({ method, pattern }) => `${method} ${pattern}` === route);
-      if (!operation) throw new Error(`No operation has the route ${route}.`);
-      const base = { resourceIds: () => "all" as const, scopes: [], has: () => false };
-      const caller = userId === undefined ? base : { ...base, userId };
-      return operation.run({ caller, params: { session_id }, query: new URLSearchParams(), body });
+      const caller = userId === undefined ? nobody : { ...nobody, userId };
+      return perform(route, { caller, params: { session_id }, body });
     };
-  return { as, ada: as("ada"), bob: as("bob") };
+  return { as, perform, ada: as("ada"), bob: as("bob") };
 }
 
-type Perform = ReturnType<typeof createService>["ada"];
+type Perform = ReturnType<typeof createSessions>["ada"];
 
 const create = (perform: Perform, name: string) =>
   perform("POST /sessions", "", { name }).body as { session_id: string };
@@ -49,7 +41,7 @@ const badBodies = [
 
 describe("the session operations", () => {
   it("create a session for the caller", () => {
-    expect(createService().ada("POST /sessions", "", { name: "notes", user_id: "bob" })).toEqual({
+    expect(createSessions().ada("POST /sessions", "", { name: "notes", user_id: "bob" })).toEqual({
       status: 201,
       contentType: "application/json",
       body: {
@@ -61,7 +53,7 @@ describe("the session operations", () => {
   });
 
   it("allow the owner to read, rename and delete a session", () => {
-    const { ada } = createService();
+    const { ada } = createSessions();
     const session = create(ada, "notes");
     const { session_id } = session;
     const renamed = { ...session, name: "minutes" };
@@ -77,14 +69,14 @@ describe("the session operations", () => {
   });
 
   it.each(["n".repeat(200), "\u{1F4DA}".repeat(200), "two\nlines"])("accept the name %j", (name) => {
-    expect(createService().ada("POST /sessions", "", { name })).toMatchObject({
+    expect(createSessions().ada("POST /sessions", "", { name })).toMatchObject({
       status: 201,
       body: { name },
     });
   });
 
   it.each(badBodies)("neither create a session from %s nor rename one", (_, body) => {
-    const { ada } = createService();
+    const { ada } = createSessions();
     const { session_id } = create(ada, "notes");
     for (const route of ["POST /sessions", `PATCH ${ONE}`])
       expect(ada(route, session_id, body)).toMatchObject({
@@ -98,7 +90,7 @@ describe("the session operations", () => {
 
 describe("another user's session", () => {
   it("does not appear in the list", () => {
-    const { ada, bob } = createService();
+    const { ada, bob } = createSessions();
     create(ada, "of ada");
     create(bob, "of bob");
     expect(names(ada)).toEqual(["of ada"]);
@@ -106,7 +98,7 @@ describe("another user's session", () => {
   });
 
   it.each(ownedRoutes)("causes the same 404 from %s as an unknown session", (route) => {
-    const { ada, bob } = createService();
+    const { ada, bob } = createSessions();
     const { session_id } = create(ada, "notes");
     for (const body of [{ name: "taken" }, undefined]) {
       const answer = bob(route, session_id, body);
@@ -123,7 +115,7 @@ describe("a token without a user", () => {
   it.each(routes.flatMap((route) => [undefined, ""].map((userId) => [route, userId] as const)))(
     "causes 403 from %s (user id %j)",
     (route, userId) => {
-      const { as, ada } = createService();
+      const { as, ada } = createSessions();
       const { session_id } = create(ada, "notes");
       expect(as(userId)(route, session_id, { name: "taken" })).toEqual({
         status: 403,
@@ -142,7 +134,7 @@ describe("a token without a user", () => {
 
 describe("createOperations", () => {
   it("keeps separate sessions for each service", () => {
-    const [one, other] = [createService(), createService()];
+    const [one, other] = [createSessions(), createSessions()];
     create(one.ada, "notes");
     expect(names(other.ada)).toEqual([]);
     expect(one.ada("GET /public/stats").body).toMatchObject({ sessions: 1 });
@@ -152,17 +144,14 @@ describe("createOperations", () => {
 
 describe("a caller with the admin scope", () => {
   it("receives the sessions of every user, and a caller without a user id receives none", async () => {
-    const operations = createOperations(knowledge);
-    const run = (caller: OperationInput["caller"], route: string, body?: unknown) =>
-      operations
-        .find(({ method, pattern }) => `${method} ${pattern}` === route)
-        ?.run({ caller, params: {}, query: new URLSearchParams(), body });
-    const principalOf = async (claims: object) =>
-      createServer().authenticate(await issuer.token({ ...claims }));
-    run(await principalOf({ sub: "ada", scopes: ["sessions:write"] }), "POST /sessions", { name: "one" });
-    const admin = await principalOf({ scopes: ["platform:admin"] });
-    expect(run(admin, "GET /sessions")?.body).toMatchObject([{ name: "one", user_id: "ada" }]);
-    const nobody = await principalOf({ sub: undefined, scopes: ["sessions:read"] });
-    expect(run(nobody, "GET /sessions")?.status).toBe(403);
+    const { ada, perform } = createSessions();
+    create(ada, "notes");
+    const list = async (claims: object) =>
+      perform("GET /sessions", {
+        caller: await createServer().authenticate(await issuer.token({ ...claims })),
+      });
+    const admin = await list({ scopes: ["platform:admin"] });
+    expect(admin.body).toMatchObject([{ name: "notes", user_id: "ada" }]);
+    expect(await list({ sub: undefined, scopes: ["sessions:read"] })).toMatchObject({ status: 403 });
   });
 });

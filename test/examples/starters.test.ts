@@ -1,18 +1,18 @@
 /** Runs each starter in its own process, as a reader who copied its folder does. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
-import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { scopegate as runCommand } from "../tools/cli/support.ts";
 import { send } from "../documentation/serve.ts";
 import { requestsOf } from "../documentation/shell.ts";
-import { ask } from "../support/http.ts";
+import { ask, askMcp } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { temporaryFolder } from "../support/folder.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -41,12 +41,10 @@ const readManifest = (folder: string): Manifest =>
 const root = readManifest(ROOT);
 const tested = { ...root.dependencies, ...root.devDependencies };
 const issuer = createIssuer();
-const folder = mkdtempSync(join(tmpdir(), "scopegate-starters-"));
+const folder = temporaryFolder("starters");
 /** Signs a token that expires in an hour. */
 const sign = (claims: object): Promise<string> =>
   issuer.token({ exp: Math.floor(Date.now() / 1000) + 3600, ...claims });
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const starters = readdirSync(STARTERS).map((name) => {
   const manifest = readManifest(join(STARTERS, name));
@@ -75,8 +73,8 @@ function writeConfig({ name, path }: Starter): string {
   return file;
 }
 
-/** Starts a starter on a free port, passes its origin to `use`, and ends it. */
-async function withStarter(starter: Starter, use: (origin: string) => Promise<void>): Promise<void> {
+/** Starts a starter on a free port, which it passes to `use`, and ends it. */
+async function withStarter(starter: Starter, use: (port: number) => Promise<void>): Promise<void> {
   const { name, file } = starter;
   const child = fork(file, {
     ...CHILD_LIMIT,
@@ -98,7 +96,7 @@ async function withStarter(starter: Starter, use: (origin: string) => Promise<vo
       once(child, "message").then(([sent]) => Number(sent)),
       closed.then(() => Promise.reject(new Error(`${name} did not start: ${errors}`))),
     ]);
-    await use(`http://127.0.0.1:${port}`);
+    await use(port);
   } finally {
     child.kill();
     await closed;
@@ -114,9 +112,9 @@ async function checkDocumented(starter: Starter): Promise<void> {
     (await runCommand(["token", ...args, "--key", keyFile])).out.trim();
   const requests = await requestsOf(documented.slice(...(starter.name === "mcp" ? [1, 2] : [0, 1])), mint);
   expect(requests.length).toBeGreaterThanOrEqual(3);
-  await withStarter(starter, async (origin) => {
+  await withStarter(starter, async (port) => {
     for (const request of requests) {
-      const { status, text } = await send(Number(new URL(origin).port), request);
+      const { status, text } = await send(port, request);
       expect(status, request.text).toBe(request.expected.statuses[0]);
       if (request.expected.body !== undefined) expect(JSON.parse(text)).toEqual(request.expected.body);
     }
@@ -147,21 +145,18 @@ describe.each(hosts)("the starter for $name", (starter) => {
   it("answers 200, 401 and 403", async () => {
     const token = await sign({ scopes: ["agents:web:read"] });
     const eternal = await issuer.token({ scopes: ["agents:web:read"] });
-    await withStarter(starter, async (origin) => {
-      const get = (path: string, credential?: string) =>
-        fetch(`${origin}${path}`, credential ? { headers: { authorization: `Bearer ${credential}` } } : {});
-      const health = await get("/health");
-      expect([health.status, await health.json()]).toEqual([200, { status: "ok" }]);
-      const web = await get("/agents/web", token);
-      expect([web.status, await web.json()]).toEqual([200, { agent: "web", caller: "user-1" }]);
-      expect((await get("/agents/web")).status).toBe(401);
-      expect((await get("/agents/web", eternal)).status).toBe(401);
-      expect((await get("/agents/api", token)).status).toBe(403);
+    await withStarter(starter, async (port) => {
+      const get = (path: string, credential?: string) => ask(port, { path, token: credential });
+      expect(await get("/health")).toMatchObject({ status: 200, body: { status: "ok" } });
+      const body = { agent: "web", caller: "user-1" };
+      expect(await get("/agents/web", token)).toMatchObject({ status: 200, body });
+      expect(await get("/agents/web")).toMatchObject({ status: 401 });
+      expect(await get("/agents/web", eternal)).toMatchObject({ status: 401 });
+      expect(await get("/agents/api", token)).toMatchObject({ status: 403 });
 
       // A target in absolute form: its host must not become the agent.
-      const port = Number(new URL(origin).port);
-      expect((await ask(port, { path: "http://web/health" })).text).not.toContain("agent");
-      expect((await ask(port, { path: "http://api/agents/web", token })).text).not.toContain('"api"');
+      expect((await get("http://web/health")).text).not.toContain("agent");
+      expect((await get("http://api/agents/web", token)).text).not.toContain('"api"');
     });
   });
 });
@@ -172,33 +167,22 @@ describe("the starter for mcp", () => {
     if (!starter) throw new Error("There is no starter for MCP.");
     const token = await sign({ scopes: ["agents:web:run"], aud: MCP });
     const elsewhere = await sign({ scopes: ["agents:web:run"] });
-    await withStarter(starter, async (origin) => {
-      const send = (method: string, params: object, credential?: string) =>
-        fetch(`${origin}/mcp`, {
-          method: "POST",
-          headers: {
-            accept: "application/json, text/event-stream",
-            "content-type": "application/json",
-            ...(credential !== undefined && { authorization: `Bearer ${credential}` }),
-          },
-          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-        });
-      const run = (agent_id: string) => ({ name: "run_agent", arguments: { agent_id } });
-      const allowed = await send("tools/call", run("web"), token);
-      expect([allowed.status, await allowed.text()]).toEqual([
-        200,
-        expect.stringContaining("web ran for user-1"),
-      ]);
-      const list = await send("tools/list", {}, token);
-      expect([list.status, await list.text()]).toEqual([200, expect.stringContaining('"run_agent"')]);
-      expect((await send("tools/call", run("web"))).status).toBe(401);
-      expect((await send("tools/call", run("web"), elsewhere)).status).toBe(401);
-      const refused = await send("tools/call", run("api"), token);
+    await withStarter(starter, async (port) => {
+      const run = (agent_id: string, credential?: string) =>
+        askMcp(port, "tools/call", { name: "run_agent", arguments: { agent_id } }, credential);
+      const allowed = await run("web", token);
+      expect([allowed.status, allowed.text]).toEqual([200, expect.stringContaining("web ran for user-1")]);
+      const list = await askMcp(port, "tools/list", {}, token);
+      expect([list.status, list.text]).toEqual([200, expect.stringContaining('"run_agent"')]);
+      expect(await run("web")).toMatchObject({ status: 401 });
+      expect(await run("web", elsewhere)).toMatchObject({ status: 401 });
+      const refused = await run("api", token);
       expect(refused.status).toBe(403);
-      expect(refused.headers.get("www-authenticate")).toContain('scope="agents:api:run"');
-      expect((await send("tools/call", { name: "delete_all" }, token)).status).toBe(403);
-      const metadata = await fetch(`${origin}/.well-known/oauth-protected-resource/mcp`);
-      expect(await metadata.json()).toMatchObject({ resource: MCP });
+      expect(refused.headers["www-authenticate"]).toContain('scope="agents:api:run"');
+      const unknown = await askMcp(port, "tools/call", { name: "delete_all" }, token);
+      expect(unknown.status).toBe(403);
+      const metadata = await ask(port, { path: "/.well-known/oauth-protected-resource/mcp" });
+      expect(metadata.body).toMatchObject({ resource: MCP });
     });
   });
 });

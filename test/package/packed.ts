@@ -1,11 +1,11 @@
 /** Builds, packs and unpacks the package, as publishing and installing it would. */
-import { execFileSync, execSync, spawnSync } from "node:child_process";
+import { execFileSync, execSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
 import config from "../../tsup.config.ts";
-import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
+import { LONG_CHILD_LIMIT, runChild } from "../support/child-limit.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -90,10 +90,8 @@ export function writeFiles(project: string, files: Readonly<Record<string, strin
 /** Runs a program in a project, and returns its standard output and error. */
 export function run(project: string, file: string, code?: string, env: Record<string, string> = {}): string {
   if (code !== undefined) writeFileSync(join(project, file), code);
-  const { stdout, stderr } = spawnSync(process.execPath, [file], {
-    ...LONG_CHILD_LIMIT,
+  const { stdout, stderr } = runChild(process.execPath, [file], {
     cwd: project,
-    encoding: "utf8",
     env: { ...process.env, ...env },
   });
   return (stdout + stderr).trim();

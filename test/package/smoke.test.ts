@@ -2,14 +2,14 @@
  * Tests the packed package in ECMAScript and CommonJS modules. `npm run test:package` runs the other package
  * tests.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ENTRIES, manifest, pack, type Packed, run, unpack } from "./packed.ts";
 import { serve } from "./server-program.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
-const project = mkdtempSync(join(tmpdir(), "scopegate-package-"));
+const project = temporaryFolder("package");
 let packed: Packed;
 
 beforeAll(() => {
@@ -17,7 +17,6 @@ beforeAll(() => {
   unpack(packed, project, "express", "@opentelemetry/api");
   // The build takes a minute on a loaded machine.
 }, 300_000);
-afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 const ADAPTERS = [...ENTRIES].filter(([name]) =>
   ["express", "koa", "fastify", "fetch", "node"].includes(name),
@@ -78,19 +77,6 @@ describe("the package in plain JavaScript", () => {
     ],
   ])("serves requests in %s", async (_, file, imports) => {
     expect(await serve(project, file, imports)).toBe(ANSWERS);
-  });
-
-  it("serves requests if the guard is imported and its handlers are required", async () => {
-    const parts = `const { ConfigurationError } = require("scopegate");
-      const { principalOf, requireScopes } = require("scopegate/express");
-      module.exports = { ConfigurationError, principalOf, requireScopes };`;
-    writeFileSync(join(project, "parts.cjs"), parts);
-    const code = `import express from "express";
-      import { createResourceServer } from "scopegate";
-      import { protect } from "scopegate/express";
-      import parts from "./parts.cjs";
-      const { ConfigurationError, principalOf, requireScopes } = parts;`;
-    expect(await serve(project, "mixed.mjs", code)).toBe(ANSWERS);
   });
 
   it.each(["import first", "require first"])("loads one copy of each entry: %s", (order) => {

@@ -1,38 +1,34 @@
 /** NestJS with its packages for GraphQL, microservices and gateways, instead of stand-ins for their contexts. */
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { link, pack, unpack } from "../package/packed.ts";
 import { ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import type { Running, Setup } from "./programs/nest.ts";
 import { bundle } from "./runtimes.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const MODULES = join(HERE, "node_modules");
-const project = mkdtempSync(join(tmpdir(), "scopegate-nest-"));
+const project = temporaryFolder("nest");
 const issuer = createIssuer();
 
 describe.skipIf(!existsSync(join(MODULES, "@nestjs/graphql"))).each(["Express", "Fastify"] as const)(
   "NestJS on %s",
   (platform) => {
     let program: { readonly start: (setup: Setup) => Promise<Running> };
-    const open: Running[] = [];
     const start = async (more: Partial<Setup> = {}): Promise<Running> => {
       const running = await program.start({ platform, publicPem: issuer.publicPem, ...more });
-      open.push(running);
+      onTestFinished(() => running.close());
       return running;
     };
     beforeAll(async () => {
       if (!existsSync(join(project, "node_modules"))) install();
       program = (await import(pathToFileURL(await bundle(project, "nest")).href)) as typeof program;
-    });
-    afterEach(async () => {
-      for (const one of open.splice(0)) await one.close();
     });
 
     const query = async ({ port }: Running, field: string, scopes?: readonly string[], path = "/graphql") =>
@@ -118,5 +114,3 @@ function install(): void {
   };
   link(project, Object.keys(dependencies), MODULES);
 }
-
-afterAll(() => rmSync(project, { recursive: true, force: true }));

@@ -1,7 +1,6 @@
 /** The recipes for Next.js, built and started by Next.js itself. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -11,10 +10,11 @@ import { link, pack, unpack, writeFiles } from "../package/packed.ts";
 import { ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { launch, type Started } from "./runtimes.ts";
+import { temporaryFolder } from "../support/folder.ts";
 import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 const MODULES = fileURLToPath(new URL("node_modules", import.meta.url));
-const project = mkdtempSync(join(tmpdir(), "scopegate-next-"));
+const project = temporaryFolder("next");
 const issuer = createIssuer();
 const token = (...scopes: readonly string[]): Promise<string> =>
   issuer.token({ scopes, exp: Math.floor(Date.now() / 1_000) + 300 });
@@ -62,7 +62,6 @@ beforeAll(() => {
     "app/api/health/route.js": 'export const GET = () => Response.json({ status: "ok" });',
   });
 });
-afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe.skipIf(!existsSync(join(MODULES, "next"))).each([
   ["route handlers", false],

@@ -1,7 +1,6 @@
 /** The packed package on Bun, Deno and workerd: the same answers as on Node.js. */
 import { createServer, type ServerResponse } from "node:http";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -10,8 +9,9 @@ import { type Answer, ask, listen } from "../support/http.ts";
 import type { Settings } from "./programs/settings.ts";
 import { type Case, createCases, issuer, sharing } from "./requests.ts";
 import { bundle, runtimes, type Started } from "./runtimes.ts";
+import { temporaryFolder } from "../support/folder.ts";
 
-const project = mkdtempSync(join(tmpdir(), "scopegate-runtimes-"));
+const project = temporaryFolder("runtimes");
 const cases = await createCases();
 
 /** How often each key set was fetched, and the responses of the late one that are still to be sent. */
@@ -62,10 +62,7 @@ beforeAll(async () => {
   }
 }, 300_000);
 
-afterAll(async () => {
-  await closeKeys();
-  rmSync(project, { recursive: true, force: true });
-});
+afterAll(() => closeKeys());
 
 const fieldsOf = ({ adapter = "fetch", server = "pem", headers = [] }: Case) => [
   ["x-server", server] as const,

@@ -1,8 +1,7 @@
 /** The recipe for SvelteKit, built by Vite and answered by the server that SvelteKit builds. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -11,10 +10,11 @@ import { link, pack, unpack, writeFiles } from "../package/packed.ts";
 import { listenerOf } from "../support/hosts.ts";
 import { ask, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { temporaryFolder } from "../support/folder.ts";
 import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 const MODULES = fileURLToPath(new URL("node_modules", import.meta.url));
-const project = mkdtempSync(join(tmpdir(), "scopegate-sveltekit-"));
+const project = temporaryFolder("sveltekit");
 const issuer = createIssuer();
 
 const [hook = ""] = pageOf("docs/guides/fetch-hosts.md")
@@ -78,7 +78,6 @@ describe.skipIf(!existsSync(join(MODULES, "@sveltejs/kit")))("SvelteKit", () => 
   afterAll(async () => {
     await close();
     vi.unstubAllEnvs();
-    rmSync(project, { recursive: true, force: true });
   });
 
   const get = async (path: string, scopes?: readonly string[], headers: readonly [string, string][] = []) =>

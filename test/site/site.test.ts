@@ -1,8 +1,7 @@
 /** The built documentation site: its links, and how it looks and works in a browser. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -10,11 +9,12 @@ import { ROOT, sidebarOf } from "../../site/pages.ts";
 import { hasChromium, launch } from "../tools/page/browser/chromium.ts";
 import { ENTRIES } from "../package/packed.ts";
 import { listen } from "../support/http.ts";
+import { temporaryFolder } from "../support/folder.ts";
 import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 /** As on GitHub Pages, where a site is not at the root of its host. */
 const BASE = "/scopegate/";
-const folder = mkdtempSync(join(tmpdir(), "scopegate-site-"));
+const folder = temporaryFolder("site");
 
 beforeAll(() => {
   execFileSync(process.execPath, ["--import", "tsx", "site/build.ts", "--out", folder, "--base", BASE], {
@@ -23,7 +23,6 @@ beforeAll(() => {
     stdio: "pipe",
   });
 }, 300_000);
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The file that a static host serves for an address of the site. */
 function fileAt(address: string): string | undefined {

@@ -7,7 +7,7 @@ import { createResourceServer, type ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
-import { listenFastify } from "../support/hosts.ts";
+import { koaListener, listenFastify } from "../support/hosts.ts";
 import { listen } from "../support/http.ts";
 import { RESOURCE } from "../support/openid-provider.ts";
 import { TIMES } from "./times.ts";
@@ -38,8 +38,7 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
     app.use((context) => {
       context.body = { caller: forKoa.principalOf(context)?.userId };
     });
-    const answer = app.callback();
-    return listen(createServer((request, response) => void answer(request, response)));
+    return listen(createServer(koaListener(app)));
   },
   "Fastify 5": async (server) => {
     const app = fastify({ forceCloseConnections: true });

@@ -45,6 +45,16 @@ export async function ask(port: number, asked: Asked): Promise<Answer> {
   return { status: response.statusCode ?? 0, headers: response.headers, text, body: parse(text) };
 }
 
+/** Calls a method of an MCP server at `/mcp`. */
+export const askMcp = (port: number, method: string, params: object, token?: string): Promise<Answer> =>
+  ask(port, {
+    method: "POST",
+    path: "/mcp",
+    token,
+    headers: [["accept", "application/json, text/event-stream"]],
+    body: { jsonrpc: "2.0", id: 1, method, params },
+  });
+
 const copy = ([name, value]: readonly [string, string]): [string, string] => [name, value];
 
 function parse(text: string): unknown {

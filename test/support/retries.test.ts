@@ -1,22 +1,16 @@
 /** Runs a test that fails at first, with the settings of CI. */
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, it, onTestFinished } from "vitest";
-import { CHILD_LIMIT } from "./child-limit.ts";
+import { expect, it } from "vitest";
+import { runChild } from "./child-limit.ts";
+import { temporaryFolder } from "./folder.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-const makeFolder = (): string => {
-  const folder = mkdtempSync(join(tmpdir(), "retries-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-};
+const folder = temporaryFolder("retries");
 
 it("records tests that needed a retry in CI, and restores their spies before each try", () => {
-  const folder = makeFolder();
   const program = `
     let tries = 0;
     describe("a suite", () => {
@@ -32,18 +26,10 @@ it("records tests that needed a retry in CI, and restores their spies before eac
   mkdirSync(join(folder, "test"));
   writeFileSync(join(folder, "test/flaky.test.ts"), program);
   const retried = join(folder, "retried");
-  const args = [
-    join(ROOT, "node_modules/vitest/vitest.mjs"),
-    "run",
-    "--config",
-    join(ROOT, "vitest.config.ts"),
-  ];
-  execFileSync(process.execPath, [...args, "--root", folder, "--globals"], {
-    ...CHILD_LIMIT,
-    cwd: ROOT,
-    env: { ...process.env, CI: "true", RETRIED_TESTS: retried },
-    stdio: "pipe",
-  });
+  const env = { ...process.env, CI: "true", RETRIED_TESTS: retried };
+  const config = join(ROOT, "vitest.config.ts");
+  const args = ["vitest", "run", "--config", config, "--root", folder, "--globals"];
+  expect(runChild("npx", args, { cwd: ROOT, env })).toMatchObject({ status: 0 });
   expect(readFileSync(retried, "utf8")).toMatch(/^\S*flaky\.test\.ts > a suite > fails at first \(1\)\n$/);
 });
 
@@ -52,14 +38,10 @@ it.each([
   [2, 0],
   [3, 1],
 ])("prints %i retried tests, and ends `.ci/run` with %i", (count, status) => {
-  const retried = join(makeFolder(), "retried");
+  const retried = join(folder, "printed");
   const names = Array.from({ length: count }, (_, index) => `a.test.ts > test ${index} (1)\n`).join("");
   writeFileSync(retried, names);
-  const ran = spawnSync("bash", [".ci/report-retries", retried], {
-    ...CHILD_LIMIT,
-    cwd: ROOT,
-    encoding: "utf8",
-  });
+  const ran = runChild("bash", [".ci/report-retries", retried], { cwd: ROOT });
   expect(ran.status, ran.stderr).toBe(status);
   expect(ran.stdout).toContain(names);
   expect(ran.stdout).toContain(`${count} tests needed a retry`);

@@ -1,14 +1,13 @@
 /** What the package contains, with its types. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ENTRIES, pack, unpack } from "../packed.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 
-const project = mkdtempSync(join(tmpdir(), "scopegate-package-"));
+const project = temporaryFolder("package");
 const packed = pack(project);
 unpack(packed, project);
-afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe("the tarball", () => {
   it("contains only the build, its types, the documentation and the files of the root", () => {

@@ -2,12 +2,12 @@
  * A project of a user for each host with an entry of its own. It has no other framework, compiles without
  * skipLibCheck, and runs as ECMAScript modules and as CommonJS, with the newest and the oldest version of its host.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { manifest, pack, run } from "../packed.ts";
-import { compile, COMPILERS, createProject, install, oldestOf } from "./strangers.ts";
+import { compile, COMPILERS, createProject, install, oldestOf, type Project } from "./strangers.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 
 interface Host {
   /** Its packages: the newest version that was tested, or any version that fits the oldest. */
@@ -62,8 +62,7 @@ const HOSTS: Readonly<Record<string, Host>> = {
 };
 
 const COMPILER = "5.9";
-const root = mkdtempSync(join(tmpdir(), "scopegate-hosts-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder("hosts");
 
 /** Installs the package and a host, each with exactly these versions and without other frameworks. */
 function installHost(
@@ -84,19 +83,22 @@ const manifestOf = (folder: string, name: string): string =>
   join(folder, "node_modules", name, "package.json");
 
 describe.each(Object.entries(HOSTS))("a project with only scopegate/%s", (name, host) => {
-  const program = `${name}.ts`;
   let newest: string;
   beforeAll(() => {
     newest = installHost(name, host, {});
   });
 
-  it.each(["module", "commonjs"] as const)("compiles and answers: type %s", (type) => {
+  function compileAndRun(installed: string, type: Project["type"]): void {
     const compilerOptions = { module: "nodenext", ...host.compilerOptions };
-    const folder = createProject(newest, type, { type, compilerOptions, files: [program] }, COMPILER);
-    expect(compile(newest, folder, COMPILER)).toEqual([]);
+    const folder = createProject(installed, type, { type, compilerOptions, files: [`${name}.ts`] }, COMPILER);
+    expect(compile(installed, folder, COMPILER)).toEqual([]);
     const code = readFileSync(join(folder, `out/${name}.js`), "utf8");
     expect(code.includes("require(")).toBe(type === "commonjs");
     expect(run(folder, `out/${name}.js`).split("\n")).toEqual(host.output);
+  }
+
+  it.each(["module", "commonjs"] as const)("compiles and answers: type %s", (type) => {
+    compileAndRun(newest, type);
   });
 
   const { peer, sameVersion = [] } = host;
@@ -108,9 +110,6 @@ describe.each(Object.entries(HOSTS))("a project with only scopegate/%s", (name, 
     const installed = installHost(`${name}-oldest`, host, versions);
     const { version } = JSON.parse(readFileSync(manifestOf(installed, peer), "utf8")) as { version: string };
     expect(version).toBe(oldest);
-    const compilerOptions = { module: "nodenext", ...host.compilerOptions };
-    const folder = createProject(installed, type, { type, compilerOptions, files: [program] }, COMPILER);
-    expect(compile(installed, folder, COMPILER)).toEqual([]);
-    expect(run(folder, `out/${name}.js`).split("\n")).toEqual(host.output);
+    compileAndRun(installed, type);
   });
 });

@@ -1,14 +1,12 @@
 /** Projects that are tested with Jest and its default configuration, which loads no ECMAScript module. */
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { ENTRIES, pack, writeFiles } from "../packed.ts";
-import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
+import { runChild } from "../../support/child-limit.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 import { install } from "./strangers.ts";
 
-const root = mkdtempSync(join(tmpdir(), "scopegate-jest-"));
+const root = temporaryFolder("jest");
 
 beforeAll(() => {
   install(root, [
@@ -31,18 +29,13 @@ beforeAll(() => {
     "rxjs@7",
   ]);
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 /** Runs Jest in a project of these files, and returns what it printed. */
 function jest(name: string, files: Readonly<Record<string, string>>): string {
   const folder = join(root, name);
   writeFiles(folder, files);
   const program = join(root, "node_modules/jest/bin/jest.js");
-  const { stdout, stderr } = spawnSync(process.execPath, [program, "--ci"], {
-    ...LONG_CHILD_LIMIT,
-    cwd: folder,
-    encoding: "utf8",
-  });
+  const { stdout, stderr } = runChild(process.execPath, [program, "--ci"], { cwd: folder });
   return stdout + stderr;
 }
 

@@ -1,26 +1,21 @@
 /** The first screen of README.md, with the packed package: its install line, its server and its commands. */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { pageOf } from "../../documentation/markdown.ts";
 import { send } from "../../documentation/serve.ts";
 import { requestsOf } from "../../documentation/shell.ts";
 import { pack } from "../packed.ts";
-import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
+import { temporaryFolder } from "../../support/folder.ts";
+import { LONG_CHILD_LIMIT, runChild } from "../../support/child-limit.ts";
 
-const project = mkdtempSync(join(tmpdir(), "scopegate-readme-"));
-afterAll(() => rmSync(project, { recursive: true, force: true }));
+const project = temporaryFolder("readme");
 
 /** Runs a command of the page, and returns what it printed. */
 function run(command: string): string {
-  const { status, stdout, stderr } = spawnSync("sh", ["-c", command], {
-    ...LONG_CHILD_LIMIT,
-    cwd: project,
-    encoding: "utf8",
-  });
+  const { status, stdout, stderr } = runChild("sh", ["-c", command], { cwd: project });
   expect(status, `${command}\n${stderr}`).toBe(0);
   return stdout.trim();
 }

@@ -2,10 +2,9 @@
  * Installs the tarball with npm into projects like those of users, which must compile without skipLibCheck
  * and run.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { pack, run } from "../packed.ts";
 import {
   bundle,
@@ -18,11 +17,11 @@ import {
   OLDEST_FRAMEWORKS,
   PROJECTS,
 } from "./strangers.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 
-const root = mkdtempSync(join(tmpdir(), "scopegate-strangers-"));
+const root = temporaryFolder("strangers");
 const MISTAKES = ["adapters.ts", "decisions.ts", "internals.ts", "options.ts"];
 beforeAll(() => installStrangers(root, pack(root)));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const line = "401, 200 web for reader, 403";
 const SERVED = ["credential_missing 401 option_missing true", "true", line, line, line, line].join("\n");

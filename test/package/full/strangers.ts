@@ -1,10 +1,10 @@
 /** Projects like those of users, with their dependencies and compiler options. */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Packed } from "../packed.ts";
-import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
+import { LONG_CHILD_LIMIT, runChild } from "../../support/child-limit.ts";
 
 const folderOf = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
@@ -67,11 +67,7 @@ export function install(folder: string, packages: readonly string[]): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true }));
   const args = ["install", "--no-audit", "--no-fund", "--prefer-offline", ...packages];
-  const { status, stderr } = spawnSync("npm", args, {
-    ...LONG_CHILD_LIMIT,
-    cwd: folder,
-    encoding: "utf8",
-  });
+  const { status, stderr } = runChild("npm", args, { cwd: folder });
   if (status !== 0) throw new Error(stderr);
 }
 
@@ -122,10 +118,8 @@ export function createProject(
  */
 export function compile(root: string, folder: string, compiler: Compiler): readonly string[] {
   const tsc = join(root, `node_modules/typescript-${compiler}/bin/tsc`);
-  const { stdout, error } = spawnSync(process.execPath, [tsc, "-p", ".", "--pretty", "false"], {
-    ...LONG_CHILD_LIMIT,
+  const { stdout, error } = runChild(process.execPath, [tsc, "-p", ".", "--pretty", "false"], {
     cwd: folder,
-    encoding: "utf8",
   });
   if (error) throw error;
   return stdout

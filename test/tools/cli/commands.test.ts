@@ -8,7 +8,7 @@ import { commands } from "../../../src/tools/cli/commands/index.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { setOf } from "../../support/remote-keys.ts";
 import { renderHelp } from "../../../src/tools/cli/run.ts";
-import { appOf, fileOf, folder, scopegate, useFolder } from "./support.ts";
+import { appOf, fileOf, folder, jsonOf, mistakesOf, outputOf, scopegate, useFolder } from "./support.ts";
 
 useFolder();
 
@@ -21,32 +21,27 @@ const keyFile = () => join(folder, `key-${Math.random()}.pem`);
 
 describe("scopegate", () => {
   it("lists every command, and shows the help of each with examples", async () => {
-    const overview = await scopegate([]);
-    expect(overview.code).toBe(0);
+    const overview = await outputOf([]);
     for (const { name, summary, options } of commands) {
-      expect(overview.out).toContain(`${name.padEnd(8)} ${summary}`);
-      const { out, code } = await scopegate([name, "--help"]);
-      expect(code).toBe(0);
-      expect(out).toContain("Examples:\n  scopegate");
-      for (const option of Object.keys(options)) expect(out).toContain(`--${option}`);
-      expect((await scopegate(`help ${name}`)).out).toBe(out);
+      expect(overview).toContain(`${name.padEnd(8)} ${summary}`);
+      const help = await outputOf([name, "--help"]);
+      expect(help).toContain("Examples:\n  scopegate");
+      for (const option of Object.keys(options)) expect(help).toContain(`--${option}`);
+      expect(await outputOf(`help ${name}`)).toBe(help);
     }
   });
 
   it("prints its version, and everything as JSON", async () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
-    expect((await scopegate("--version")).out).toBe(`${version}\n`);
-    expect(JSON.parse((await scopegate("--json --version")).out)).toEqual({ version });
-    const { out, code } = await scopegate(`explain --json get /agents --config ${agents}`);
-    expect(code).toBe(2);
-    expect(JSON.parse(out)).toMatchObject({ mistakes: [expect.stringContaining("case-sensitive")] });
+    expect(await outputOf("--version")).toBe(`${version}\n`);
+    expect(await jsonOf("--json --version")).toEqual({ version });
+    expect(await jsonOf(`explain --json get /agents --config ${agents}`, 2)).toMatchObject({
+      mistakes: [expect.stringContaining("case-sensitive")],
+    });
   });
 
   it("rejects wrong usage with every mistake and its fix", async () => {
-    const { code, notes } = await scopegate(
-      "token --scop a:b --expires 5y --claim x --jwks=1 --aud --sub a --sub b",
-    );
-    expect(code).toBe(2);
+    const notes = await mistakesOf("token --scop a:b --expires 5y --claim x --jwks=1 --aud --sub a --sub b");
     for (const mistake of [
       "`token` has no option `--scop`. Did you mean `scope`?",
       "--expires takes a number and a unit: 30s, 15m, 1h or 7d.",
@@ -55,38 +50,34 @@ describe("scopegate", () => {
       "--aud needs a value. If the value begins with -, write --aud=NAME.",
     ])
       expect(notes).toContain(mistake);
-    expect((await scopegate("routs")).notes).toContain("Unknown command `routs`. Did you mean `routes`?");
-    const twice = await scopegate("routes --config a.json --config b.json extra");
-    expect(twice.notes).toContain("--config is written twice: write it once.");
-    expect(twice.notes).toContain("`extra` is one argument too many: write scopegate routes");
-    expect((await scopegate("lint")).notes).toBe("scopegate: FILE is missing: write scopegate lint FILE.\n");
-    expect((await scopegate("routes --config=")).notes).toContain(
-      "--config needs a value: write --config FILE.",
-    );
+    expect(await mistakesOf("routs")).toContain("Unknown command `routs`. Did you mean `routes`?");
+    const twice = await mistakesOf("routes --config a.json --config b.json extra");
+    expect(twice).toContain("--config is written twice: write it once.");
+    expect(twice).toContain("`extra` is one argument too many: write scopegate routes");
+    expect(await mistakesOf("lint")).toBe("scopegate: FILE is missing: write scopegate lint FILE.\n");
+    expect(await mistakesOf("routes --config=")).toContain("--config needs a value: write --config FILE.");
   });
 
   it("reports files that are absent, no JSON, or ambiguous", async () => {
-    const notesOf = async (path: string) => (await scopegate(`routes --config ${path}`)).notes;
+    const notesOf = (path: string) => mistakesOf(`routes --config ${path}`);
     expect(await notesOf("no.json")).toContain("`no.json` cannot be read.");
     expect(await notesOf(fileOf("{,}"))).toContain("is not valid JSON");
     expect(await notesOf(fileOf("[]"))).toContain("must contain a JSON object");
     expect(await notesOf(fileOf('{"GET /x":["a:b"],"GET /x":"public"}'))).toContain("one name twice");
-    const wrong = await scopegate(["routes", "--config", fileOf({ scop_mappings: {}, admin_scope: 1 })]);
-    expect(wrong.code).toBe(2);
-    expect(wrong.notes.trim().split("\n")).toHaveLength(2);
-    expect(wrong.notes).toContain("Did you mean `scope_mappings`?");
+    const wrong = await notesOf(fileOf({ scop_mappings: {}, admin_scope: 1 }));
+    expect(wrong.trim().split("\n")).toHaveLength(2);
+    expect(wrong).toContain("Did you mean `scope_mappings`?");
   });
 
   it("prints no control characters of foreign strings", async () => {
     const config = fileOf({ "GET /x": ["a:b"] });
     const path = "/\u001b[31mred\u2028";
-    const shown = await scopegate(["explain", "GET", path, "--config", config]);
-    expect(shown.out).not.toMatch(CONTROL);
-    const json = await scopegate(["explain", "GET", path, "--config", config, "--json"]);
-    expect(json.out).not.toMatch(CONTROL);
-    expect(JSON.parse(json.out)).toMatchObject({ path });
+    expect(await outputOf(["explain", "GET", path, "--config", config], 1)).not.toMatch(CONTROL);
+    const json = await outputOf(["explain", "GET", path, "--config", config, "--json"], 1);
+    expect(json).not.toMatch(CONTROL);
+    expect(JSON.parse(json)).toMatchObject({ path });
     const app = fileOf(`throw new Error("\u001b]0;title\u0007")`, "app.mjs");
-    expect((await scopegate(`routes --app ${app}`)).notes).not.toMatch(CONTROL);
+    expect(await mistakesOf(`routes --app ${app}`)).not.toMatch(CONTROL);
   });
 });
 
@@ -108,17 +99,18 @@ describe("scopegate token", () => {
     const principal = await server.authenticate(piped.out.trim());
     expect(principal).toMatchObject({ userId: "u1", scopes: ["agents:web:read"], audience: [] });
     expect(principal.expiresAt).toBeGreaterThan(Date.now() / 1000 + 3500);
-    const pem = await scopegate(`token --public-key --key ${key}`);
-    expect(JSON.parse(list)).toEqual([pem.out.trim()]);
-    const jwks = await scopegate(`token --jwks --key ${key}`);
-    expect(jwks.out).not.toMatch(/"d"|"p"/);
-    const jwksServer = createResourceServer({ keys: { jwksFile: fileOf(jwks.out) }, verifyAudience: false });
+    const pem = await outputOf(`token --public-key --key ${key}`);
+    expect(JSON.parse(list)).toEqual([pem.trim()]);
+    const jwks = await outputOf(`token --jwks --key ${key}`);
+    expect(jwks).not.toMatch(/"d"|"p"/);
+    const jwksServer = createResourceServer({ keys: { jwksFile: fileOf(jwks) }, verifyAudience: false });
     expect((await jwksServer.authenticate(piped.out.trim())).userId).toBe("u1");
   });
 
   it("takes null as the value of a claim", async () => {
-    const { out } = await scopegate(["token", "--claim", "exp=null", "--key", keyFile()]);
-    const [, payload = ""] = out.split(".");
+    const [, payload = ""] = (await outputOf(["token", "--claim", "exp=null", "--key", keyFile()])).split(
+      ".",
+    );
     expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toMatchObject({ exp: null });
   });
 
@@ -131,8 +123,8 @@ describe("scopegate token", () => {
       scopes_claim: "scp",
     };
     const args = ["token", "--config", fileOf(config), "--key", key, "--scope", "a:b"];
-    const { out } = await scopegate([...args, "--claim", "tenant=t1", "--claim", "level=3", "--json"]);
-    const { token, verification_key } = JSON.parse(out) as { token: string; verification_key: string };
+    const signed = await jsonOf([...args, "--claim", "tenant=t1", "--claim", "level=3", "--json"]);
+    const { token, verification_key } = signed as { token: string; verification_key: string };
     const server = createResourceServer(
       parseConfiguration({ ...config, verification_keys: [verification_key] }),
     );
@@ -141,8 +133,8 @@ describe("scopegate token", () => {
       issuer: "https://a.example",
       claims: { tenant: "t1", level: 3 },
     });
-    const secret = await scopegate(["token", "--config", fileOf({ ...config, algorithm: "HS256" })]);
-    expect(secret.notes).toContain("token makes no secrets for HS256");
+    const secret = ["token", "--config", fileOf({ ...config, algorithm: "HS256" })];
+    expect(await mistakesOf(secret)).toContain("token makes no secrets for HS256");
   });
 
   it("creates its key with mode 0600, once", async () => {
@@ -157,78 +149,71 @@ describe("scopegate token", () => {
 
   it("refuses production, other modes, links and folders", async () => {
     const key = keyFile();
-    const production = await scopegate(`token --key ${key}`, { env: { NODE_ENV: "production" } });
-    expect(production.code).toBe(2);
+    await mistakesOf(`token --key ${key}`, { env: { NODE_ENV: "production" } });
     expect(existsSync(key)).toBe(false);
-    await scopegate(`token --key ${key}`);
+    await outputOf(`token --key ${key}`);
     const link = keyFile();
     symlinkSync(key, link);
-    expect((await scopegate(`token --key ${link}`)).notes).toContain("is a symbolic link");
+    expect(await mistakesOf(`token --key ${link}`)).toContain("is a symbolic link");
     const dangling = keyFile();
     symlinkSync(join(folder, "absent.pem"), dangling);
-    expect((await scopegate(`token --key ${dangling}`)).code).toBe(2);
+    await mistakesOf(`token --key ${dangling}`);
     expect(existsSync(join(folder, "absent.pem"))).toBe(false);
     chmodSync(key, 0o640);
-    expect((await scopegate(`token --key ${key}`)).notes).toContain("run chmod 600");
-    expect((await scopegate(`token --key ${folder}`)).code).toBe(2);
-    expect((await scopegate(["token", "--key", join(folder, "no/key.pem")])).notes).toContain(
-      "cannot be written",
-    );
+    expect(await mistakesOf(`token --key ${key}`)).toContain("run chmod 600");
+    await mistakesOf(`token --key ${folder}`);
+    expect(await mistakesOf(`token --key ${join(folder, "no/key.pem")}`)).toContain("cannot be written");
   });
 });
 
 describe("scopegate explain", () => {
   it("explains a request by a table alone, with exit code 1 for a refusal", async () => {
-    const explain = (...args: readonly string[]) => scopegate(["explain", ...args, "--config", agents]);
-    const allowed = await explain("POST", "/agents/web/runs", "--scope", "agents:web:run");
-    expect(allowed).toMatchObject({ code: 0, out: expect.stringContaining("decision   allowed") as string });
-    const refused = await explain("POST", "/agents/web/runs", "--scope", "agents:api:run");
-    expect(refused.code).toBe(1);
-    expect(refused.out).toContain("missing    agents:web:run");
-    expect(refused.out).toContain("answer     403");
-    const anonymous = await explain("GET", "/agents", "--json");
-    expect(JSON.parse(anonymous.out)).toMatchObject({ allowed: false, reason: "credential_missing" });
+    const args = `explain POST /agents/web/runs --config ${agents} --scope`;
+    expect(await outputOf(`${args} agents:web:run`)).toContain("decision   allowed");
+    const refused = await outputOf(`${args} agents:api:run`, 1);
+    expect(refused).toContain("missing    agents:web:run");
+    expect(refused).toContain("answer     403");
+    expect(await jsonOf(`explain GET /agents --config ${agents} --json`, 1)).toMatchObject({
+      allowed: false,
+      reason: "credential_missing",
+    });
   });
 
   it("adds a base table to a configuration only, and needs one of the two", async () => {
     const routesOf = async (config: object) => {
-      const { out } = await scopegate(["routes", "--config", fileOf(config), "--json"]);
-      return (JSON.parse(out) as { rules: { key: string }[] }).rules.map(({ key }) => key);
+      const listed = await jsonOf(["routes", "--config", fileOf(config), "--json"]);
+      return (listed as { rules: { key: string }[] }).rules.map(({ key }) => key);
     };
     const table = { "GET /x": ["x:read"] };
     expect(await routesOf(table)).toEqual(["GET /x"]);
     expect(await routesOf({ scope_mappings: table })).toEqual([...Object.keys(agentScopeMappings), "GET /x"]);
     expect(await routesOf({ scope_mappings: table, default_scope_mappings: {} })).toEqual(["GET /x"]);
-    for (const command of ["routes", "page", "explain GET /agents", "openapi check api.yaml"]) {
-      const { code, notes } = await scopegate(command.split(" "));
-      expect([code, notes]).toEqual([2, expect.stringContaining("No table is given: add --config FILE")]);
-    }
+    for (const command of ["routes", "page", "explain GET /agents", "openapi check api.yaml"])
+      expect(await mistakesOf(command)).toContain("No table is given: add --config FILE");
   });
 
   it("explains a caller with a token without scopes", async () => {
     const args = ["explain", "GET", "/agents", "--json", "--config", agents, "--scope"];
-    const reasonOf = ({ out }: { out: string }) => (JSON.parse(out) as { reason?: string }).reason;
-    expect(reasonOf(await scopegate([...args, ""]))).toBe("scope_insufficient");
-    expect(await scopegate([...args, "", "--scope", "agents:read"])).toMatchObject({ code: 0 });
-    expect((await scopegate(args)).out).toContain("--scope needs a value");
+    expect(await jsonOf([...args, ""], 1)).toMatchObject({ reason: "scope_insufficient" });
+    await outputOf([...args, "", "--scope", "agents:read"]);
+    expect(await outputOf(args, 2)).toContain("--scope needs a value");
   });
 
   it("says what --route would change", async () => {
-    const args = ["explain", "GET", "/Agents", "--config", agents, "--scope", "agents:read"];
-    const spelled = await scopegate(args);
-    expect(spelled.out).toContain("With --route PATTERN, the rule of the route");
-    expect((await scopegate([...args, "--route", "/agents"])).out).not.toContain("--route");
-    const exact = ["explain", "GET", "/agents", "--config", agents, "--scope", "agents:read"];
-    expect((await scopegate(exact)).out).not.toContain("--route");
-    expect((await scopegate(exact, { isTerminal: true })).notes).toContain("Without --route: only the path");
+    const explain = (path: string) => `explain GET ${path} --config ${agents} --scope agents:read`;
+    expect(await outputOf(explain("/Agents"), 1)).toContain("With --route PATTERN, the rule of the route");
+    expect(await outputOf(`${explain("/Agents")} --route /agents`)).not.toContain("--route");
+    expect(await outputOf(explain("/agents"))).not.toContain("--route");
+    const { notes } = await scopegate(explain("/agents"), { isTerminal: true });
+    expect(notes).toContain("Without --route: only the path");
   });
 
   it("explains operations of MCP servers with their arguments", async () => {
     const config = fileOf({ "MCP tools/call search": ["agents:<agent_id>:run"] });
     const args = ["explain", "MCP", "tools/call search", "--config", config, "--arg", "agent_id=web"];
-    expect((await scopegate([...args, "--scope", "agents:web:run"])).code).toBe(0);
-    expect((await scopegate([...args, "--scope", "agents:api:run"])).code).toBe(1);
-    expect((await scopegate(["explain", "MCP", "tools/cal search"])).notes).toContain("tools/call");
+    await outputOf([...args, "--scope", "agents:web:run"]);
+    await outputOf([...args, "--scope", "agents:api:run"], 1);
+    expect(await mistakesOf(["explain", "MCP", "tools/cal search"])).toContain("tools/call");
   });
 
   it("decides by the route that the framework matched, with and without a token", async () => {
@@ -239,32 +224,29 @@ describe("scopegate explain", () => {
       ["--scope", "self:read"],
       ["--token", "-"],
     ]) {
-      const ask = (path: string, ...more: readonly string[]) =>
-        scopegate([...args, path, ...caller, ...more], { input });
-      expect((await ask("/AGENTS/me")).out).toContain("request_ambiguous");
-      expect(await ask("/AGENTS/me", "--route", "/agents/me")).toMatchObject({ code: 0 });
-      const parameter = await ask("/agents/me", "--route", "/agents/:agent_id", "--json");
-      expect(parameter.code).toBe(1);
-      expect(JSON.parse(parameter.out)).toMatchObject({
+      const ask = (code: number, path: string, ...more: readonly string[]) =>
+        outputOf([...args, path, ...caller, ...more], code, { input });
+      expect(await ask(1, "/AGENTS/me")).toContain("request_ambiguous");
+      await ask(0, "/AGENTS/me", "--route", "/agents/me");
+      const parameter = await ask(1, "/agents/me", "--route", "/agents/:agent_id", "--json");
+      expect(JSON.parse(parameter)).toMatchObject({
         matchedPattern: "/agents/:agent_id",
         missing: ["agents:me:read"],
       });
     }
-    for (const wrong of ["GET /agents/:id", "agents/:id", "/agents/:id("]) {
-      const { code, notes } = await scopegate([...args, "/agents/me", "--route", wrong]);
-      expect(code).toBe(2);
-      expect(notes).toContain("--route takes the pattern of a route: write --route '/agents/:id'.");
-    }
+    for (const wrong of ["GET /agents/:id", "agents/:id", "/agents/:id("])
+      expect(await mistakesOf([...args, "/agents/me", "--route", wrong])).toContain(
+        "--route takes the pattern of a route: write --route '/agents/:id'.",
+      );
     const operation = ["explain", "MCP", "tools/call search", "--route", "/mcp"];
-    expect((await scopegate(operation)).notes).toContain("--route cannot be combined with MCP");
+    expect(await mistakesOf(operation)).toContain("--route cannot be combined with MCP");
   });
 
   it("needs keys for a token only", async () => {
     const config = fileOf({ service_id: "a", keys: { jwks_file: "/nowhere/keys.json" } });
     const args = ["explain", "GET", "/agents", "--config", config];
-    expect((await scopegate([...args, "--scope", "agents:read"])).code).toBe(0);
-    const { code, notes } = await scopegate([...args, "--token", "-"]);
-    expect([code, notes]).toEqual([2, expect.stringContaining("cannot be read")]);
+    await outputOf([...args, "--scope", "agents:read"]);
+    expect(await mistakesOf([...args, "--token", "-"])).toContain("cannot be read");
   });
 
   it.each([
@@ -307,40 +289,32 @@ describe("scopegate explain", () => {
     const keys = { jwks: setOf(createIssuer({ kid: "2026" })) };
     const config = fileOf({ service_id: "agents-prod", keys });
     const args = ["explain", "GET", "/agents", "--config", config, "--token", "-"];
-    const { code, out } = await scopegate(args, { input });
-    expect(code).toBe(1);
+    const out = await outputOf(args, 1, { input });
     expect(out).toContain("token_rejected (key)");
     expect(out).toContain("because    expected kid: 2026\n");
     expect(out).toContain('found      kid: "2025", alg: "RS256"\n');
   });
 
   it("names the keys that are missing as the configuration file does", async () => {
-    const args = ["explain", "GET", "/agents", "--token", "-", "--config"];
-    const { code, notes } = await scopegate([...args, fileOf({ service_id: "agents-prod" })]);
-    expect(code).toBe(2);
+    const config = fileOf({ service_id: "agents-prod" });
+    const notes = await mistakesOf(`explain GET /agents --token - --config ${config}`);
     expect(notes).toContain("verification_keys: is missing.");
     expect(notes).toContain("as `verification_keys` or `keys`.");
   });
 
   it("accepts a good token of the configuration or of the application", async () => {
     const input = await issuer.token({ scopes: ["agents:read"], aud: "agents-prod" });
-    const args = ["explain", "GET", "/agents", "--token", "-"];
-    for (const from of [
-      ["--config", fileOf(keyed)],
-      ["--app", appOf("server.ts")],
-    ])
-      expect(await scopegate([...args, ...from], { input })).toMatchObject({ code: 0 });
-    const other = { keys: { jwks_uri: "https://127.0.0.1:1/keys" }, service_id: "agents-prod" };
-    const unavailable = await scopegate([...args, "--config", fileOf(other)], { input });
-    expect(unavailable.code).toBe(1);
-    expect(unavailable.out).toContain("keys_unavailable");
+    const args = "explain GET /agents --token -";
+    for (const from of [`--config ${fileOf(keyed)}`, `--app ${appOf("server.ts")}`])
+      await outputOf(`${args} ${from}`, 0, { input });
+    const other = fileOf({ keys: { jwks_uri: "https://127.0.0.1:1/keys" }, service_id: "agents-prod" });
+    expect(await outputOf(`${args} --config ${other}`, 1, { input })).toContain("keys_unavailable");
   });
 
   it("shows no values of a token that is not a JWT", async () => {
-    const given = { prefix: "acme_pat_", name: "ci", ownerId: "u1", scopes: ["agents:read"] };
-    const { key: input } = createApiKey(given);
-    const args = ["explain", "GET", "/agents", "--token", "-", "--app", appOf("keyed.ts")];
-    const { out } = await scopegate(args, { input });
+    const options = { prefix: "acme_pat_", name: "ci", ownerId: "u1", scopes: ["agents:read"] };
+    const { key: input } = createApiKey(options);
+    const out = await outputOf(`explain GET /agents --token - --app ${appOf("keyed.ts")}`, 1, { input });
     expect(out).toContain("refused: token_rejected (key)");
     expect(out).not.toContain("found ");
   });
@@ -370,14 +344,13 @@ describe("scopegate explain", () => {
 });
 
 describe("scopegate audit", () => {
-  it.each(["express.ts", "koa.ts", "router.ts", "fastify.ts", "fastify4.ts", "hono.ts", "nest.ts"])(
+  it.each(["express.ts", "router.ts", "fastify4.ts", "nest.ts"])(
     "finds the route without a rule in %s",
     async (app) => {
       const { code, out, notes } = await scopegate(["audit", "--app", appOf(app)]);
-      expect(notes).toBe("");
+      expect([code, notes]).toEqual([1, ""]);
       expect(out).toContain("`DELETE /agents/:agent_id` has no rule");
       expect(out).toContain("2 routes, 1 with a rule; 1 error");
-      expect(code).toBe(1);
     },
   );
 
@@ -389,15 +362,13 @@ describe("scopegate audit", () => {
         "GET /{*path}": "public",
       },
     });
-    expect((await scopegate([...args, config])).out).toContain("public_catch_all");
-    const meant = await scopegate([...args, config, "--public-catch-all", "GET /{*path}"]);
-    expect(meant).toMatchObject({ code: 0 });
+    expect(await outputOf([...args, config], 1)).toContain("public_catch_all");
+    await outputOf([...args, config, "--public-catch-all", "GET /{*path}"]);
     const weak = fileOf({ scope_mappings: { "DELETE /agents/:agent_id": [] } });
-    expect((await scopegate([...args, weak])).code).toBe(0);
-    expect((await scopegate([...args, weak, "--warnings"])).code).toBe(1);
-    expect((await scopegate([...args, weak, "--public-catch-all", "GET /"])).notes).toContain(
-      "takes the key of a rule",
-    );
+    await outputOf([...args, weak]);
+    await outputOf([...args, weak, "--warnings"], 1);
+    const wrong = [...args, weak, "--public-catch-all", "GET /"];
+    expect(await mistakesOf(wrong)).toContain("takes the key of a rule");
   });
 
   it("lists the routes of a mounted Express application that the module names", async () => {
@@ -407,8 +378,8 @@ describe("scopegate audit", () => {
       app.use("/admin", admin);
       export { ${names} };`;
     const table = ["--config", fileOf('{ "GET /admin/users": ["users:read"] }')];
-    const unnamed = await scopegate(["audit", ...table, "--app", fileOf(code("app"), "unnamed.mjs")]);
-    expect(unnamed.notes).toContain("cannot look into the application that is mounted at /admin");
+    const unnamed = ["audit", ...table, "--app", fileOf(code("app"), "unnamed.mjs")];
+    expect(await mistakesOf(unnamed)).toContain("cannot look into the application that is mounted at /admin");
     const admin = code("app, mounted").replace("app.use", "const mounted = [admin];\n      app.use");
     const { out } = await scopegate(["audit", ...table, "--app", fileOf(admin, "named.mjs")]);
     expect(out).toContain("1 route, with a rule");
@@ -416,17 +387,16 @@ describe("scopegate audit", () => {
   });
 
   it("explains what a module must export", async () => {
-    const notesOf = async (code: string, name = "app.mjs", command = "audit") =>
-      (await scopegate([command, "--app", fileOf(code, name)])).notes;
+    const notesOf = (code: string, name = "app.mjs") => mistakesOf(["audit", "--app", fileOf(code, name)]);
     expect(await notesOf("export const x = 1;")).toContain("exports neither");
     expect(await notesOf("export const routes = [];")).toContain("exports no resource server");
     expect(await notesOf("nonsense(")).toContain("cannot be loaded");
     expect(await notesOf("throw null")).toContain("cannot be loaded");
     const inUse = `throw Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });`;
     expect(await notesOf(inUse)).toContain("listen EADDRINUSE. Set PORT=0");
-    expect((await scopegate("audit")).notes).toContain("write --app ./app.js");
-    expect((await scopegate(["audit", "--app", appOf("server.ts")])).notes).toContain("needs the routes");
-    expect((await scopegate("audit --app absent.ts")).notes).toContain("node --import tsx");
+    expect(await mistakesOf("audit")).toContain("write --app ./app.js");
+    expect(await mistakesOf(`audit --app ${appOf("server.ts")}`)).toContain("needs the routes");
+    expect(await mistakesOf("audit --app absent.ts")).toContain("node --import tsx");
   });
 
   it("shows where a module and its causes failed, without their stacks", async () => {
@@ -467,7 +437,7 @@ connect();`,
 
   it("accepts an array of routes that a module exports", async () => {
     const app = fileOf(`export const routes = [{ method: "GET", pattern: "/agents" }];`, "routes.mjs");
-    expect(await scopegate(["audit", "--app", app, "--config", fileOf({})])).toMatchObject({ code: 0 });
+    await outputOf(["audit", "--app", app, "--config", fileOf({})]);
   });
 
   it("adds exported routes, also as a promise, to those of the application", async () => {
@@ -476,8 +446,7 @@ connect();`,
       `export { app, server } from ${express}; export const routes = Promise.resolve([{ method: "GET", pattern: "/own" }]);`,
       "both.mjs",
     );
-    const { code, out } = await scopegate(`audit --app ${app}`);
-    expect(code).toBe(1);
+    const out = await outputOf(`audit --app ${app}`, 1);
     expect(out).toContain("`DELETE /agents/:agent_id` has no rule");
     expect(out).toContain("`GET /own` has no rule");
   });
@@ -486,12 +455,12 @@ connect();`,
 describe("scopegate routes", () => {
   it("lists the effective table with sources and the fate of other routes", async () => {
     const config = fileOf({ scope_mappings: { "GET /agents": [], "GET /x": "public" } });
-    const { out } = await scopegate(`routes --config ${config}`);
+    const out = await outputOf(`routes --config ${config}`);
     expect(out).toMatch(/^GET \/agents +a valid token +override$/m);
     expect(out).toMatch(/^GET \/x +nothing +custom$/m);
     expect(out).toMatch(/^every other route +refused/m);
     const open = fileOf({ unmapped_routes: "authenticated" });
-    expect(JSON.parse((await scopegate(["routes", "--config", open, "--json"])).out)).toMatchObject({
+    expect(await jsonOf(`routes --config ${open} --json`)).toMatchObject({
       others: "a valid token",
       rules: expect.arrayContaining([expect.objectContaining({ key: "GET /agents" })]) as unknown,
     });
@@ -507,9 +476,7 @@ describe("scopegate matrix", () => {
   const args = ["matrix", "--roles", roles, "--config", config];
 
   it("shows who may call what", async () => {
-    const { out, code } = await scopegate(args);
-    expect(code).toBe(0);
-    expect(out).toBe(`| route  | role   | result             |
+    expect(await outputOf(args)).toBe(`| route  | role   | result             |
 | ------ | ------ | ------------------ |
 | GET /a | nobody | credential_missing |
 | GET /a | reader | allowed            |
@@ -520,14 +487,11 @@ describe("scopegate matrix", () => {
 
   it("writes a snapshot, accepts it in any padding, and shows what has changed", async () => {
     const snapshot = join(folder, "access.md");
-    expect(await scopegate([...args, "--check", snapshot])).toMatchObject({
-      code: 2,
-      notes: expect.stringContaining("add --write to create it") as string,
-    });
-    expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
-    expect((await scopegate([...args, "--check", snapshot])).code).toBe(0);
+    expect(await mistakesOf([...args, "--check", snapshot])).toContain("add --write to create it");
+    await outputOf([...args, "--check", snapshot, "--write"]);
+    await outputOf([...args, "--check", snapshot]);
     writeFileSync(snapshot, `# Access\n\n${readFileSync(snapshot, "utf8").replaceAll("  ", " ")}`);
-    expect((await scopegate([...args, "--check", snapshot])).code).toBe(0);
+    await outputOf([...args, "--check", snapshot]);
     const opened = { default_scope_mappings: {}, scope_mappings: { "GET /a": "public" } };
     writeFileSync(config, JSON.stringify(opened));
     const changed = await scopegate([...args, "--check", snapshot], { isTerminal: true });
@@ -565,37 +529,34 @@ describe("scopegate matrix", () => {
 
   it("does not overwrite a file that contains anything but one table", async () => {
     const snapshot = fileOf("", "access.md");
-    expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
+    await outputOf([...args, "--check", snapshot, "--write"]);
     const table = readFileSync(snapshot, "utf8");
     const notes = fileOf("# Notes\n\n| route | meaning |\n| ----- | ------- |\n", "notes.md");
-    expect((await scopegate([...args, "--check", notes])).notes).toContain("contains no access table");
+    expect(await mistakesOf([...args, "--check", notes])).toContain("contains no access table");
     const others = [`# Access\n\n${table}`, `${table}\nSee also the audit.\n`, `${table}\n${table}`];
     for (const text of [...others, `${table}\n| team | lead |\n| ---- | ---- |\n`, "| a |\n"]) {
       writeFileSync(snapshot, text);
-      const { code, notes } = await scopegate([...args, "--check", snapshot, "--write"]);
-      expect({ text, code, kept: readFileSync(snapshot, "utf8") }).toEqual({ text, code: 2, kept: text });
-      expect(notes).toMatch(
+      expect(await mistakesOf([...args, "--check", snapshot, "--write"]), text).toMatch(
         /contains (?:text other than an access table: keep the snapshot in|no access table)/,
       );
+      expect(readFileSync(snapshot, "utf8")).toBe(text);
     }
     for (const text of [`\n${table}\n\n`, table.replaceAll("\n", "\r\n"), table.replaceAll("  ", " ")]) {
       writeFileSync(snapshot, text);
-      expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
+      await outputOf([...args, "--check", snapshot, "--write"]);
       expect(readFileSync(snapshot, "utf8")).toBe(table);
     }
   });
 
   it("lists rules for which no path was found, and rejects wrong roles", async () => {
     const hidden = fileOf({ "GET /a/:id": ["a:read"], "GET /a/me": [] });
-    const shown = await scopegate(["matrix", "--roles", roles, "--config", hidden, "--param", "id=me"]);
+    const shown = await scopegate(`matrix --roles ${roles} --config ${hidden} --param id=me`);
     expect(shown.out).toMatch(/^\| GET \/a\/:id +\| every role \| no path found/m);
-    expect((await scopegate("matrix")).notes).toContain("matrix needs roles");
-    for (const wrong of [{ x: "agents:read" }, { x: [1] }])
-      expect((await scopegate(["matrix", "--roles", fileOf(wrong)])).notes).toContain("an array of scopes");
-    expect((await scopegate([...args, "--write"])).notes).toContain("--write needs --check");
-    expect((await scopegate([...args, "--check", join(folder, "no/x.md"), "--write"])).notes).toContain(
-      "cannot be written",
-    );
+    expect(await mistakesOf("matrix")).toContain("matrix needs roles");
+    expect(await mistakesOf(["matrix", "--roles", fileOf({ x: [1] })])).toContain("an array of scopes");
+    expect(await mistakesOf([...args, "--write"])).toContain("--write needs --check");
+    const absent = join(folder, "no/x.md");
+    expect(await mistakesOf([...args, "--check", absent, "--write"])).toContain("cannot be written");
   });
 });
 
@@ -605,13 +566,12 @@ describe("scopegate lint", () => {
       ...keyed,
       scope_mappings: { "get /x": [], "GET /y": ["a b"], "GET /z/:id": ["a:<x>:b"] },
     });
-    const { code, out } = await scopegate(`lint ${wrong}`);
-    expect(code).toBe(1);
+    const out = await outputOf(`lint ${wrong}`, 1);
     expect(out.match(/^error scope_mappings/gm)).toHaveLength(3);
     expect(out).toContain("methods are case-sensitive");
-    const open = await scopegate(["lint", fileOf({ ...keyed, service_id: undefined })]);
-    expect(open.out).toContain("is missing, but `verify_audience` needs it");
-    expect(open.out).not.toContain("verifyAudience");
+    const open = await outputOf(["lint", fileOf({ ...keyed, service_id: undefined })], 1);
+    expect(open).toContain("is missing, but `verify_audience` needs it");
+    expect(open).not.toContain("verifyAudience");
   });
 
   it("warns of what is allowed and rarely right", async () => {
@@ -625,15 +585,14 @@ describe("scopegate lint", () => {
       clock_tolerance_seconds: 900,
       scope_mappings: { "GET /{*path}": "public" },
     };
-    const { code, out } = await scopegate(["lint", fileOf(weak)]);
-    expect(code).toBe(0);
+    const out = await outputOf(["lint", fileOf(weak)]);
     const named = ["`exp`", "verify_audience", "HS*", "authorization is", "unmapped_routes", "clock_"];
     for (const part of [...named, "GET /{*path}"]) expect(out).toContain(part);
-    expect((await scopegate(["lint", fileOf(weak), "--warnings"])).code).toBe(1);
+    await outputOf(["lint", fileOf(weak), "--warnings"], 1);
     const keys = { jwks_uri: "https://a.example/k" };
     const entry = { issuer: "https://a.example", keys, algorithms: ["RS256"] };
-    const several = await scopegate(["lint", fileOf({ service_id: "a", issuers: [entry] })]);
-    expect(several.out).toContain("https://a.example: a token without `exp`");
+    const several = await outputOf(["lint", fileOf({ service_id: "a", issuers: [entry] })]);
+    expect(several).toContain("https://a.example: a token without `exp`");
   });
 
   it("warns if tokens of every issuer that shares the keys of `jwks_uri` are accepted", async () => {
@@ -643,24 +602,21 @@ describe("scopegate lint", () => {
       keys: { jwks_uri: "https://login.example/common/keys" },
     };
     const warning = "warning the issuer of a token is not checked";
-    expect((await scopegate(["lint", fileOf(shared)])).out).toContain(warning);
-    const one = await scopegate(["lint", fileOf({ ...shared, issuer: "https://login.example/tenant" })]);
-    expect(one.out).not.toContain(warning);
+    const issuer = "https://login.example/tenant";
+    expect(await outputOf(["lint", fileOf(shared)])).toContain(warning);
+    expect(await outputOf(["lint", fileOf({ ...shared, issuer })])).not.toContain(warning);
     const { keys, ...rest } = shared;
-    const entry = { issuer: "https://login.example/tenant", keys, algorithms: ["RS256"] };
-    expect((await scopegate(["lint", fileOf({ ...rest, issuers: [entry] })])).out).not.toContain(warning);
+    const issuers = [{ issuer, keys, algorithms: ["RS256"] }];
+    expect(await outputOf(["lint", fileOf({ ...rest, issuers })])).not.toContain(warning);
   });
 
   it("accepts a good configuration, scope mappings alone, and an absent key file", async () => {
     const good = { ...keyed, required_claims: ["exp"] };
-    expect((await scopegate(["lint", fileOf(good)])).out).toBe("The configuration has no mistakes.\n");
-    expect((await scopegate(["lint", fileOf({ "GET /x": ["a:b"] })])).code).toBe(0);
-    const absent = await scopegate(["lint", fileOf({ service_id: "a", keys: { jwks_file: "absent.json" } })]);
-    expect(absent).toMatchObject({
-      code: 0,
-      out: expect.stringContaining("warning keys.jwks_file") as string,
-    });
-    expect((await scopegate("lint absent.json")).code).toBe(2);
+    expect(await outputOf(["lint", fileOf(good)])).toBe("The configuration has no mistakes.\n");
+    await outputOf(["lint", fileOf({ "GET /x": ["a:b"] })]);
+    const absent = fileOf({ service_id: "a", keys: { jwks_file: "absent.json" } });
+    expect(await outputOf(`lint ${absent}`)).toContain("warning keys.jwks_file");
+    await mistakesOf("lint absent.json");
   });
 });
 
@@ -679,17 +635,14 @@ describe("scopegate replay", () => {
     await server.check({ method: "GET", target: "/teams", authorization });
     await log.close();
     const file = fileOf(lines.map((line) => line.trimEnd()).join("\n"), "log.ndjson");
-    const args = ["replay", file, "--table"];
-    expect(await scopegate([...args, agents])).toMatchObject({ code: 0 });
+    await outputOf(`replay ${file} --table ${agents}`);
     const stricter = fileOf({ scope_mappings: { "GET /agents/:id": ["agents:<id>:admin"] } });
-    const changed = await scopegate([...args, stricter, "--json"]);
-    expect(changed.code).toBe(1);
-    expect(JSON.parse(changed.out)).toMatchObject({
+    expect(await jsonOf(`replay ${file} --table ${stricter} --json`, 1)).toMatchObject({
       total: 2,
       same: 1,
       changed: [{ before: "allowed", after: "refused" }],
     });
-    expect((await scopegate(`replay ${file}`)).notes).toContain("replay needs a table");
+    expect(await mistakesOf(`replay ${file}`)).toContain("replay needs a table");
   });
 });
 
@@ -711,14 +664,10 @@ describe("scopegate openapi", () => {
 
   it("writes a document that the check accepts, and that is imported as the same table", async () => {
     const plain = fileOf(api(), "api.json");
-    const checked = await scopegate(["openapi", "check", plain, "--config", table]);
-    expect(checked).toMatchObject({ code: 1, out: expect.stringContaining("security_missing") as string });
-    const written = await scopegate(["openapi", "write", plain, "--config", table]);
-    expect(written.code).toBe(0);
-    const secured = fileOf(written.out, "secured.json");
-    expect(await scopegate(["openapi", "check", secured, "--config", table])).toMatchObject({ code: 0 });
-    const imported = await scopegate(`openapi import ${secured}`);
-    expect(JSON.parse(imported.out)).toEqual(JSON.parse(readFileSync(table, "utf8")));
+    expect(await outputOf(`openapi check ${plain} --config ${table}`, 1)).toContain("security_missing");
+    const secured = fileOf(await outputOf(`openapi write ${plain} --config ${table}`), "secured.json");
+    await outputOf(`openapi check ${secured} --config ${table}`);
+    expect(await jsonOf(`openapi import ${secured}`)).toEqual(JSON.parse(readFileSync(table, "utf8")));
   });
 
   it("keeps YAML, takes a base path, and lists mistakes", async () => {
@@ -726,19 +675,14 @@ describe("scopegate openapi", () => {
       "openapi: 3.0.3\ninfo: { title: a, version: '1' }\npaths:\n  /agents: { get: { responses: {} } }\n",
       "api.yaml",
     );
-    expect((await scopegate(["openapi", "write", yaml, "--config", table])).out).toMatch(/^openapi: /);
-    const based = await scopegate(["openapi", "check", yaml, "--config", table, "--base-path", "/v1"]);
-    expect(based.out).toContain("GET /v1/agents");
-    expect((await scopegate(`openapi wrte ${yaml}`)).notes).toContain("openapi takes write, check or import");
-    const strict = ["openapi", "import", yaml, "--missing-security", "error"];
-    expect(await scopegate(strict)).toMatchObject({
-      code: 2,
-      notes: expect.stringContaining("has no `security`") as string,
-    });
-    expect((await scopegate([...strict.slice(0, -1), "none"])).notes).toContain(
-      'Write one of "authenticated"',
-    );
-    expect((await scopegate(["openapi", "check", fileOf("{}")])).code).toBe(2);
+    expect(await outputOf(`openapi write ${yaml} --config ${table}`)).toMatch(/^openapi: /);
+    const based = await outputOf(`openapi check ${yaml} --config ${table} --base-path /v1`, 1);
+    expect(based).toContain("GET /v1/agents");
+    expect(await mistakesOf(`openapi wrte ${yaml}`)).toContain("openapi takes write, check or import");
+    const importWith = `openapi import ${yaml} --missing-security`;
+    expect(await mistakesOf(`${importWith} error`)).toContain("has no `security`");
+    expect(await mistakesOf(`${importWith} none`)).toContain('Write one of "authenticated"');
+    await mistakesOf(["openapi", "check", fileOf("{}")]);
   });
 
   it("imports the clear rules of a document, requires a token for the others, and lists them", async () => {
@@ -768,8 +712,8 @@ describe("scopegate openapi", () => {
       );
     expect(imported.notes).toContain("  GET /a has no `security`. Its rule is []: any valid token.\n");
     expect(imported.notes).toMatch(/^ {2}GET \/c\?d .* It has no rule\.$/m);
-    const opened = await scopegate(["openapi", "import", file, "--missing-security", "public"]);
-    expect(JSON.parse(opened.out)).toHaveProperty(["scope_mappings", "GET /a"], "public");
+    const opened = await jsonOf(`openapi import ${file} --missing-security public`);
+    expect(opened).toHaveProperty(["scope_mappings", "GET /a"], "public");
   });
 });
 
@@ -777,15 +721,12 @@ describe("scopegate page", () => {
   it("prints a page with the table, the roles and the audit, as it is", async () => {
     const roles = fileOf({ nobody: "anonymous", reader: ["agents:read"] });
     const args = ["page", "--app", appOf("express.ts"), "--roles", roles, "--title", "Agents"];
-    const { out, code } = await scopegate(args);
-    expect(code).toBe(0);
-    expect(out).toMatch(/^<!doctype html>/i);
-    for (const part of ["Agents", "reader", "2 routes, 1 with a rule"]) expect(out).toContain(part);
-    expect(JSON.parse((await scopegate([...args, "--json"])).out)).toEqual({ html: out });
-    expect((await scopegate(["page", "--config", agents, "--roles", fileOf({})])).notes).toContain(
-      "has no role",
-    );
-    expect((await scopegate(`page --config ${agents}`)).code).toBe(0);
+    const html = await outputOf(args);
+    expect(html).toMatch(/^<!doctype html>/i);
+    for (const part of ["Agents", "reader", "2 routes, 1 with a rule"]) expect(html).toContain(part);
+    expect(await jsonOf([...args, "--json"])).toEqual({ html });
+    expect(await mistakesOf(`page --config ${agents} --roles ${fileOf({})}`)).toContain("has no role");
+    await outputOf(`page --config ${agents}`);
   });
 });
 
@@ -813,17 +754,14 @@ export const server = createResourceServer({ serviceId: "agents-prod", verificat
     [["--issuer", "https://a.example/", "--reason", "stolen key"], { kind: "issuer", reason: "stolen key" }],
     [["--token-id", "t1"], { kind: "token", id: "t1" }],
   ])("adds an entry for %j to the store of the server", async (args, entry) => {
-    expect(await scopegate(["revoke", "--app", app(), ...args])).toMatchObject({
-      code: 0,
-      out: "Revoked.\n",
-    });
+    expect(await outputOf(["revoke", "--app", app(), ...args])).toBe("Revoked.\n");
     expect(entries()).toMatchObject([entry]);
   });
 
   it("reads a token from the standard input only", async () => {
     const token = await issuer.token({ jti: "t9", exp: Math.floor(Date.now() / 1000) + 100 });
     const args = ["revoke", "--app", app(), "--token"];
-    expect((await scopegate([...args, "-"], { input: `${token}\n` })).code).toBe(0);
+    await outputOf([...args, "-"], 0, { input: `${token}\n` });
     expect(entries()).toMatchObject([{ kind: "token", id: "t9" }]);
     for (const given of [token, "t9"]) {
       const { code, notes, out } = await scopegate([...args, given]);
@@ -836,10 +774,7 @@ export const server = createResourceServer({ serviceId: "agents-prod", verificat
   it("reports a token that is not accepted, and revokes nothing", async () => {
     const token = await issuer.token({ jti: "t9", exp: 1 });
     const args = ["revoke", "--app", app(), "--token", "-"];
-    expect(await scopegate(args, { input: token })).toMatchObject({
-      code: 1,
-      out: "The token is not accepted anyway: expired.\n",
-    });
+    expect(await outputOf(args, 1, { input: token })).toBe("The token is not accepted anyway: expired.\n");
     expect(entries()).toEqual([]);
   });
 
@@ -851,15 +786,12 @@ export const server = createResourceServer({ serviceId: "agents-prod", verificat
     [["--session", "s1", "--before", "2024-01-31"], "Write one of"],
     [["--token-id", "t1", "--until", "2090-01-01"], "keepSeconds"],
   ])("rejects %j with the fix", async (args, fix) => {
-    const { code, notes } = await scopegate(["revoke", "--app", app(), ...args]);
-    expect(code).toBe(2);
-    expect(notes).toContain(fix);
+    expect(await mistakesOf(["revoke", "--app", app(), ...args])).toContain(fix);
   });
 
   it("needs a server with the option `revocation`", async () => {
-    const without = await scopegate("revoke --user u1");
-    expect([without.code, without.notes]).toEqual([2, expect.stringContaining("--app ./server.js")]);
-    const memory = await scopegate(["revoke", "--app", appOf("server.ts"), "--user", "u1"]);
-    expect([memory.code, memory.notes]).toEqual([2, expect.stringContaining("inMemoryRevocation()")]);
+    expect(await mistakesOf("revoke --user u1")).toContain("--app ./server.js");
+    const memory = `revoke --app ${appOf("server.ts")} --user u1`;
+    expect(await mistakesOf(memory)).toContain("inMemoryRevocation()");
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { apiKeyFile, apiKeys } from "scopegate/api-keys";
 import { createServer, verdictOf } from "../../support/resource-servers.ts";
-import { folder, scopegate, useFolder } from "./support.ts";
+import { folder, jsonOf, mistakesOf, outputOf, scopegate, useFolder } from "./support.ts";
 
 useFolder();
 
@@ -16,14 +16,14 @@ const GIVEN = ["--name", "ci", "--owner", "u1", "--scope", "agents:read"];
 async function create(store: string, ...more: readonly string[]) {
   const { out, code, notes } = await scopegate(["key", "create", ...GIVEN, "--store", store, ...more]);
   expect({ code, notes }).toEqual({ code: 0, notes: "" });
+  expect(out).toMatch(/^\S+\n$/);
   return out.trim();
 }
 
 interface Listed {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
 }
-const listed = async (store: string) =>
-  (JSON.parse((await scopegate(["key", "list", "--store", store, "--json"])).out) as Listed).keys;
+const listed = async (store: string) => ((await jsonOf(`key list --store ${store} --json`)) as Listed).keys;
 
 const serverOf = (store: string, options: { prefix: string; pepper?: string }) =>
   createServer({
@@ -34,16 +34,12 @@ const serverOf = (store: string, options: { prefix: string; pepper?: string }) =
 describe("scopegate key create", () => {
   it("prints only the key to a pipe, which a server with the store accepts", async () => {
     const store = newStore();
-    const { out, notes, code } = await scopegate(["key", "create", ...GIVEN, "--store", store]);
-    expect([code, notes]).toEqual([0, ""]);
-    expect(out).toMatch(/^key_[0-9A-Za-z]{61}\n$/);
+    const key = await create(store);
+    expect(key).toMatch(/^key_[0-9A-Za-z]{61}$/);
     expect(statSync(store).mode & 0o777).toBe(0o600);
-    const principal = await serverOf(store, { prefix: "key_" }).authenticate(out.trim());
-    expect([principal.userId, principal.scopes, principal.expiresAt]).toEqual([
-      "u1",
-      ["agents:read"],
-      undefined,
-    ]);
+    const principal = await serverOf(store, { prefix: "key_" }).authenticate(key);
+    expect(principal).toMatchObject({ userId: "u1", scopes: ["agents:read"] });
+    expect(principal.expiresAt).toBeUndefined();
   });
 
   it("explains at a terminal how to accept, send and revoke the key, without repeating it", async () => {
@@ -62,8 +58,7 @@ describe("scopegate key create", () => {
   it("accepts a prefix, several scopes and a lifetime, and prints them as JSON without the hash", async () => {
     const store = newStore();
     const args = [...GIVEN, "--scope", "x:y", "--prefix", "acme_pat_", "--expires", "90d", "--json"];
-    const { out } = await scopegate(["key", "create", ...args, "--store", store]);
-    const made = JSON.parse(out) as Readonly<Record<string, unknown>>;
+    const made = (await jsonOf(["key", "create", ...args, "--store", store])) as Listed["keys"][number];
     expect(made).toMatchObject({ name: "ci", ownerId: "u1", scopes: ["agents:read", "x:y"] });
     expect(Number(made["expiresAt"]) - Number(made["createdAt"])).toBe(90 * 86_400);
     expect(String(made["key"])).toMatch(/^acme_pat_/);
@@ -81,13 +76,10 @@ describe("scopegate key create", () => {
     const hash = createHmac("sha256", pepper).update(out.trim()).digest("base64url");
     expect(readFileSync(store, "utf8")).toContain(hash);
     expect(await verdictOf(serverOf(store, { prefix: "key_", pepper }), out.trim())).toBe("accepted");
-    const unset = await scopegate(args);
-    expect(unset).toMatchObject({ code: 2, out: "" });
-    expect(unset.notes).toContain("this one is not set");
-    const short = await scopegate(args, { env: { PEPPER: "short-secret" } });
-    expect(short.code).toBe(2);
-    expect(short.notes).toContain("at least 16 characters");
-    expect(short.notes).not.toContain("short-secret");
+    expect(await mistakesOf(args)).toContain("this one is not set");
+    const short = await mistakesOf(args, { env: { PEPPER: "short-secret" } });
+    expect(short).toContain("at least 16 characters");
+    expect(short).not.toContain("short-secret");
     expect(await listed(store)).toHaveLength(1);
   });
 
@@ -109,12 +101,7 @@ describe("scopegate key create", () => {
     [["ID", ...GIVEN, "--store", "FILE"], ["key takes create, or list, or revoke and the id of a key"]],
   ])("refuses %j", async (args, mistakes) => {
     const store = newStore();
-    const { code, out, notes } = await scopegate([
-      "key",
-      "create",
-      ...args.map((one) => (one === "FILE" ? store : one)),
-    ]);
-    expect([code, out]).toEqual([2, ""]);
+    const notes = await mistakesOf(["key", "create", ...args.map((text) => text.replace("FILE", store))]);
     for (const mistake of mistakes) expect(notes).toContain(mistake);
     expect(existsSync(store)).toBe(false);
   });
@@ -133,39 +120,34 @@ describe("scopegate key list", () => {
     Object.assign(second ?? {}, { expiresAt: 1_700_000_000, createdAt: 1_600_000_000 });
     Object.assign(first ?? {}, { lastUsedAt: 1_700_000_000 });
     writeFileSync(store, JSON.stringify(records));
-    await scopegate(["key", "revoke", String(third?.["id"]), "--store", store]);
-    const { out, code } = await scopegate(`key list --store ${store}`, { isTerminal: true });
-    expect(code).toBe(0);
+    await outputOf(`key revoke ${String(third?.["id"])} --store ${store}`);
+    const out = await outputOf(`key list --store ${store}`, 0, { isTerminal: true });
     const lines = out.trimEnd().split("\n");
     expect(lines[0]).toMatch(/^id +state +name +owner +scopes +created +expires +last used$/);
     expect(lines[1]).toMatch(/ active +ci +u1 +agents:read +\d{4}-\d\d-\d\d +never +2023-11-14$/);
     expect(lines[2]).toMatch(/ expired +ci +u1 +agents:read x:y +2020-09-13 +2023-11-14 +never$/);
     expect(lines[3]).toMatch(/ revoked +/);
-    const json = await scopegate(["key", "list", "--store", store, "--json"]);
+    const json = await outputOf(`key list --store ${store} --json`);
     expect((await listed(store)).map(({ state }) => state)).toEqual(["active", "expired", "revoked"]);
     for (const [index, key] of keys.entries())
       for (const secret of [key, key.slice(16), String(records.keys[index]?.["hash"])])
-        expect(out + json.out).not.toContain(secret);
+        expect(out + json).not.toContain(secret);
   });
 
   it("refuses a file that others can read, and one that is absent or broken, without quoting it", async () => {
     const store = newStore();
     await create(store);
     chmodSync(store, 0o640);
-    for (const args of [["list"], ["revoke", "000000000001"], ["create", ...GIVEN]]) {
-      const { code, notes } = await scopegate(["key", ...args, "--store", store]);
-      expect(code).toBe(2);
-      expect(notes).toContain("run chmod 600.");
-    }
+    for (const args of [["list"], ["revoke", "000000000001"], ["create", ...GIVEN]])
+      expect(await mistakesOf(["key", ...args, "--store", store])).toContain("run chmod 600.");
     chmodSync(store, 0o600);
     const text = readFileSync(store, "utf8");
     const hash = /"hash": "([^"]+)"/.exec(text)?.[1] ?? "none";
     writeFileSync(store, text.slice(0, -4));
-    const broken = await scopegate(`key list --store ${store}`);
-    expect(broken).toMatchObject({ code: 2, out: "" });
-    expect(broken.notes).toContain("must be { keys: [...] }");
-    expect(broken.notes).not.toContain(hash);
-    expect((await scopegate(["key", "list", "--store", newStore()])).notes).toContain("ENOENT");
+    const broken = await mistakesOf(`key list --store ${store}`);
+    expect(broken).toContain("must be { keys: [...] }");
+    expect(broken).not.toContain(hash);
+    expect(await mistakesOf(`key list --store ${newStore()}`)).toContain("ENOENT");
   });
 });
 
@@ -176,8 +158,7 @@ describe("scopegate key revoke", () => {
     const server = serverOf(store, { prefix: "key_" });
     expect(await verdictOf(server, key)).toBe("accepted");
     const id = key.slice(4, 16);
-    const { code, out } = await scopegate(["key", "revoke", id, "--store", store, "--reason", "leaked"]);
-    expect([code, out]).toEqual([0, "Revoked.\n"]);
+    expect(await outputOf(`key revoke ${id} --store ${store} --reason leaked`)).toBe("Revoked.\n");
     expect([await verdictOf(server, key), await verdictOf(server, other)]).toEqual(["revoked", "accepted"]);
     expect(await listed(store)).toMatchObject([
       { id, state: "revoked", revokedReason: "leaked" },
@@ -192,15 +173,16 @@ describe("scopegate key revoke", () => {
     expect(code).toBe(1);
     expect(out + notes).not.toContain(key);
     expect(out).toContain("The store has no key with this id");
-    const json = await scopegate(["key", "revoke", "000000000001", "--store", store, "--json"]);
-    expect([json.code, JSON.parse(json.out)]).toEqual([1, { revoked: false }]);
+    const unknown = `key revoke 000000000001 --store ${store} --json`;
+    expect(await jsonOf(unknown, 1)).toEqual({ revoked: false });
   });
 
-  it.each([["revoke"], ["list", "ID"], ["destroy"], []])("refuses `key %s %s`", async (...args) => {
-    const { code, notes } = await scopegate(["key", ...args.filter((one) => (one as unknown) !== undefined)]);
-    expect(code).toBe(2);
-    expect(notes).toContain(
-      args.length === 0 ? "create|list|revoke is missing" : "key takes create, or list, or revoke",
-    );
+  it.each([
+    ["key revoke", "key takes create, or list, or revoke"],
+    ["key list ID", "key takes create, or list, or revoke"],
+    ["key destroy", "key takes create, or list, or revoke"],
+    ["key", "create|list|revoke is missing"],
+  ])("refuses `%s`", async (line, mistake) => {
+    expect(await mistakesOf(line)).toContain(mistake);
   });
 });

@@ -3,7 +3,7 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createIssuer } from "../../support/issuer.ts";
-import { fileOf, folder, scopegate, useFolder } from "./support.ts";
+import { fileOf, folder, mistakesOf, outputOf, useFolder } from "./support.ts";
 
 useFolder();
 
@@ -17,12 +17,11 @@ describe("scopegate matrix", () => {
     const reporting = tableOf({ "GET /a": { report: ["agents:read"] } });
     const snapshot = join(folder, "reported.md");
     const args = ["matrix", "--roles", roles, "--check", snapshot, "--config"];
-    const { out } = await scopegate([...args, reporting, "--write"]);
+    const out = await outputOf([...args, reporting, "--write"]);
     expect(out).toMatch(/^\| GET \/a +\| writer +\| reported scope_insufficient \|$/m);
     expect(out).toMatch(/^\| GET \/a +\| reader +\| allowed +\|$/m);
-    const removed = await scopegate([...args, tableOf({ "GET /a": [] })]);
-    expect(removed.code).toBe(1);
-    expect(removed.out).toContain("- GET /a | writer | reported scope_insufficient");
+    const removed = await outputOf([...args, tableOf({ "GET /a": [] })], 1);
+    expect(removed).toContain("- GET /a | writer | reported scope_insufficient");
   });
 });
 
@@ -31,8 +30,7 @@ describe("scopegate explain", () => {
 
   it("prints as JSON what the text shows of a rejected token, and no other value of it", async () => {
     const token = await issuer.token({ aud: "other-service", iss: "canary-iss", scopes: [] });
-    const { code, out } = await scopegate([...args, fileOf(keyed)], { input: token });
-    expect(code).toBe(1);
+    const out = await outputOf([...args, fileOf(keyed)], 1, { input: token });
     expect(out).not.toContain("canary");
     const data = JSON.parse(out) as Readonly<Record<string, unknown>>;
     expect(data).toMatchObject({ rejection: "audience", status: 401 });
@@ -45,15 +43,14 @@ describe("scopegate explain", () => {
   it("prints no claims of a token whose refusal is only reported", async () => {
     const config = fileOf({ ...keyed, scope_mappings: { "GET /agents": { report: ["agents:read"] } } });
     const token = await issuer.token({ aud: "agents-prod", scopes: ["a:b"], secret: "canary-value" });
-    const { code, out } = await scopegate([...args, config], { input: token });
-    expect(code).toBe(0);
+    const out = await outputOf([...args, config], 0, { input: token });
     expect(JSON.parse(out)).toMatchObject({ allowed: true, reported: { reason: "scope_insufficient" } });
     expect(out).not.toContain("canary-value");
   });
 });
 
 describe("scopegate lint", () => {
-  const lint = async (json: object) => (await scopegate(["lint", fileOf(json)])).out;
+  const lint = (json: object, code = 0) => outputOf(["lint", fileOf(json)], code);
 
   it("warns of rules and of a server that only report", async () => {
     expect(await lint({ "GET /a": { report: ["a:b"] } })).toContain("warning report-only rules: 1");
@@ -76,34 +73,27 @@ describe("scopegate lint", () => {
   });
 
   it("keeps a route key as it is written, and shows where it belongs", async () => {
-    const out = await lint({ "GET /a": ["a:b"], service_id: "s" });
+    const out = await lint({ "GET /a": ["a:b"], service_id: "s" }, 1);
     expect(out).toContain("error GET /a: received unknown option `GET /a`.");
     expect(out).toContain("belongs in `scope_mappings`");
   });
 });
 
 describe("files", () => {
-  const notesOf = async (...args: readonly string[]) => {
-    const { code, notes } = await scopegate(args);
-    expect(code).toBe(2);
-    return notes;
-  };
-
   it("names the file of a wrong configuration and of a wrong key", async () => {
-    expect(await notesOf("routes", "--config", fileOf({ admin_scope: 1 }, "c.json"))).toMatch(
-      /c\.json`: admin/,
-    );
-    const log = fileOf("{}", "log");
-    expect(await notesOf("replay", log, "--table", fileOf({ a: 1 }, "t.json"))).toMatch(/t\.json`: a/);
+    const config = fileOf({ admin_scope: 1 }, "c.json");
+    expect(await mistakesOf(`routes --config ${config}`)).toMatch(/c\.json`: admin/);
+    const table = fileOf({ a: 1 }, "t.json");
+    expect(await mistakesOf(`replay ${fileOf("{}", "log")} --table ${table}`)).toMatch(/t\.json`: a/);
     const key = fileOf("not a key", "key.pem");
     chmodSync(key, 0o600);
-    expect(await notesOf("token", "--key", key)).toMatch(/key\.pem`: .*is not a private key/);
+    expect(await mistakesOf(`token --key ${key}`)).toMatch(/key\.pem`: .*is not a private key/);
   });
 
   it("names the role and the file of every wrong role", async () => {
     const file = fileOf({ one: "agents:read", two: ["a:read,b:read"], three: ["a:"] }, "roles.json");
     for (const command of ["matrix", "page"]) {
-      const notes = await notesOf(command, "--roles", file);
+      const notes = await mistakesOf(`${command} --roles ${file}`);
       expect(notes).toMatch(/roles\.json`: role "one" must be an array of scopes/);
       expect(notes).toMatch(/roles\.json`: role "two" has a comma/);
       expect(notes).toMatch(/roles\.json`: role "three" has a scope that grants nothing/);
@@ -111,50 +101,49 @@ describe("files", () => {
   });
 
   it("rejects several scopes in one --scope", async () => {
-    for (const args of [["explain", "GET", "/agents"], ["token"]])
-      expect(await notesOf(...args, "--scope", "orders:read,reports:read")).toContain(
+    for (const command of ["explain GET /agents", "token"])
+      expect(await mistakesOf(`${command} --scope orders:read,reports:read`)).toContain(
         "repeat it, --scope orders:read --scope reports:read",
       );
   });
 
   it("reads a byte order mark, and shows where JSON is wrong without its text", async () => {
-    expect((await scopegate(["routes", "--config", fileOf('\uFEFF{"GET /a":["a:b"]}')])).code).toBe(0);
-    const notes = await notesOf("lint", fileOf('{\n  "verification_keys": ["canary"]\n  "x": 1\n}'));
+    await outputOf(["routes", "--config", fileOf('\uFEFF{"GET /a":["a:b"]}')]);
+    const notes = await mistakesOf(["lint", fileOf('{\n  "verification_keys": ["canary"]\n  "x": 1\n}')]);
     // Node.js 20 has no position.
     expect(notes).toMatch(/is not valid JSON( \(line 3 column 3\))?:/);
     expect(notes).not.toContain("canary");
-    expect(await notesOf("lint", fileOf(" \n"))).toContain("is empty");
+    expect(await mistakesOf(["lint", fileOf(" \n")])).toContain("is empty");
   });
 });
 
 describe("scopegate replay", () => {
-  const replay = (log: string, ...more: readonly string[]) =>
-    scopegate(["replay", fileOf(log, "log"), "--table", fileOf({}), ...more]);
+  const replay = (log: string, ...more: readonly string[]) => [
+    "replay",
+    fileOf(log, "log"),
+    "--table",
+    fileOf({}),
+    ...more,
+  ];
   const line = JSON.stringify({
     ...{ id: "1", method: "GET", pattern: "/agents", result: "refused", reason: "credential_missing" },
     ...{ matched: true, rules: ["GET /agents"] },
   });
 
   it("rejects a file without a decision, and finds broken lines", async () => {
-    for (const log of ["", "hello\n", "[]\n"]) {
-      const { code, notes } = await replay(log);
-      expect(code).toBe(2);
-      expect(notes).toContain("contains no decision");
-    }
-    expect((await replay(`${line}\n`)).code).toBe(0);
-    expect((await replay(`${line}\n{"id":\n`)).code).toBe(1);
+    for (const log of ["", "hello\n", "[]\n"])
+      expect(await mistakesOf(replay(log))).toContain("contains no decision");
+    await outputOf(replay(`${line}\n`));
+    await outputOf(replay(`${line}\n{"id":\n`), 1);
   });
 
   it("finds decisions that cannot be made again, unless --partial accepts them", async () => {
     const undecidable = line.replace('"matched"', '"routeScopes":true,"matched"');
-    const some = await replay(`${line}\n${undecidable}\n`);
-    expect(some).toMatchObject({
-      code: 1,
-      out: expect.stringContaining("0 changed, 1 undecidable") as string,
-    });
-    expect((await replay(`${line}\n${undecidable}\n`, "--partial")).code).toBe(0);
+    const both = `${line}\n${undecidable}\n`;
+    expect(await outputOf(replay(both), 1)).toContain("0 changed, 1 undecidable");
+    await outputOf(replay(both, "--partial"));
     // Nothing was compared.
-    expect((await replay(`${undecidable}\n`, "--partial")).code).toBe(1);
-    expect((await replay(`${line}\n${undecidable}\n{"id":\n`, "--partial")).code).toBe(1);
+    await outputOf(replay(`${undecidable}\n`, "--partial"), 1);
+    await outputOf(replay(`${both}{"id":\n`, "--partial"), 1);
   });
 });

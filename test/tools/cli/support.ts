@@ -2,10 +2,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterAll, expect } from "vitest";
 import { run } from "../../../src/tools/cli/run.ts";
 
-export interface Ran {
+interface Ran {
   readonly code: number;
   readonly out: string;
   readonly notes: string;
@@ -28,6 +28,26 @@ export async function scopegate(line: readonly string[] | string, setting: Setti
     env: setting.env ?? {},
   });
   return { code, out, notes };
+}
+
+type Line = Parameters<typeof scopegate>[0];
+
+/** Runs a line that must end with this code, and returns its output. */
+export async function outputOf(line: Line, code = 0, setting?: Setting): Promise<string> {
+  const ran = await scopegate(line, setting);
+  expect(ran.code, ran.notes).toBe(code);
+  return ran.out;
+}
+
+/** Runs a line that must end with this code, and returns the JSON that it prints. */
+export const jsonOf = async (line: Line, code = 0, setting?: Setting): Promise<unknown> =>
+  JSON.parse(await outputOf(line, code, setting));
+
+/** Runs a line that must be rejected as wrong usage without an output, and returns its notes. */
+export async function mistakesOf(line: Line, setting?: Setting): Promise<string> {
+  const { code, out, notes } = await scopegate(line, setting);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  return notes;
 }
 
 export const folder = mkdtempSync(join(tmpdir(), "scopegate-cli-"));

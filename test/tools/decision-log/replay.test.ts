@@ -1,9 +1,6 @@
 /** Recorded decisions, decided again by another table. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { createReadStream, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
 import fastify from "fastify";
 import { describe, expect, it } from "vitest";
 import type { ResourceServerOptions, ScopeMappings } from "scopegate";
@@ -174,7 +171,7 @@ describe("a replay", () => {
     expect(await replayDecisions(unknown, next)).toMatchObject({ same: 0, undecidable: 2 });
   });
 
-  it("reads a file by lines, skips and counts broken ones, and sums up dropped records", async () => {
+  it("reads a stream by lines, skips and counts broken ones, and sums up dropped records", async () => {
     const [line = ""] = await record(TABLE, [["GET /open"]]);
     const good = JSON.parse(line) as object;
     const broken = ["{", "null", "5", "[]", "{}", '"x"', line.slice(0, -1)];
@@ -186,14 +183,9 @@ describe("a replay", () => {
       { operations: 5 },
       { method: 7, path: "/open" },
     ].map((one) => JSON.stringify({ ...good, ...one }));
-    const folder = mkdtempSync(join(tmpdir(), "replay-"));
-    const file = join(folder, "decisions.ndjson");
-    writeFileSync(
-      file,
-      [line, ...broken, "", ...wrong, '{"time":"x","dropped":7}', '{"dropped":2}', line, ""].join("\n"),
-    );
-    const report = await replayDecisions(createInterface({ input: createReadStream(file) }), serverOf(TABLE));
-    rmSync(folder, { recursive: true });
+    const dropped = ['{"time":"x","dropped":7}', '{"dropped":2}'];
+    const input = Readable.from([line, ...broken, "", ...wrong, ...dropped, line, ""].join("\n"));
+    const report = await replayDecisions(createInterface({ input }), serverOf(TABLE));
     expect(report).toMatchObject({ total: 2, same: 2, broken: 13, dropped: 9 });
     expect(report.text).toContain("13 broken lines");
   });

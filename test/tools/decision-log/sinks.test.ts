@@ -1,14 +1,11 @@
 /** Sinks that work, and sinks that throw, hang, are slow or are destroyed: no answer changes. */
-import { mkdtempSync, readFileSync, rmSync, createWriteStream } from "node:fs";
+import { createWriteStream, readFileSync } from "node:fs";
 import { once } from "node:events";
-import { createServer as createHttp } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import express from "express";
 import fastify from "fastify";
-import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
+import { beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import {
   type DecisionLog,
   decisionLog,
@@ -17,13 +14,14 @@ import {
 } from "scopegate/decision-log";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
-import { ask, listen } from "../../support/http.ts";
+import { serve, serveFastify } from "../../support/frameworks.ts";
+import { ask } from "../../support/http.ts";
+import { temporaryFolder } from "../../support/folder.ts";
 import { createServer, issuer } from "../../support/resource-servers.ts";
 import { until } from "../../support/until.ts";
 
 let warn: MockInstance<typeof process.emitWarning>;
 beforeEach(() => (warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)));
-afterEach(() => void vi.restoreAllMocks());
 
 function start(sink: DecisionSink, options?: DecisionLogOptions) {
   const log = decisionLog(sink, options);
@@ -39,8 +37,7 @@ const kinds = (lines: readonly string[]) =>
 
 describe("a server that writes its decisions", () => {
   const scopeMappings = { "GET /agents/:agent_id": ["agents:<agent_id>:read"] };
-  const folder = mkdtempSync(join(tmpdir(), "decisions-"));
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("decisions");
 
   async function request(port: number): Promise<void> {
     const token = await issuer.token({ scopes: ["agents:web:read"], sub: "user-1" });
@@ -60,9 +57,7 @@ describe("a server that writes its decisions", () => {
     const log = decisionLog(file);
     const app = express().use(forExpress.protect(createServer({ scopeMappings, onDecision: log })));
     app.get("/agents/:agent_id", (_, response) => void response.end());
-    const { port, close } = await listen(createHttp(app));
-    await request(port);
-    await close();
+    await request(await serve(app));
     await log.close();
     file.end();
     await once(file, "finish");
@@ -76,9 +71,7 @@ describe("a server that writes its decisions", () => {
     const app = fastify();
     await app.register(forFastify.protect(createServer({ scopeMappings, onDecision: log })));
     app.get("/agents/:agent_id", () => "ran");
-    await app.listen({ host: "127.0.0.1", port: 0 });
-    await request((app.server.address() as AddressInfo).port);
-    await app.close();
+    await request(await serveFastify(app));
     await log.close();
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject(
       expected.map((one) => ({ ...one, matched: true, pattern: "/agents/:agent_id" })),

@@ -3,8 +3,14 @@ import { describe, expect, it } from "vitest";
 import type { ConfigurationIssue, ScopeMappings } from "scopegate";
 import { checkDocument, fromDocument, parseDocument, renderDocument, toSecurity } from "scopegate/openapi";
 import { PROPERTY, tableIssues } from "../../support/policy.ts";
-import { documentOf, RESPONSES, schemaErrorsOf, serverOf, skeletonOf } from "./support/documents.ts";
-import { issuesOf } from "./support/issues.ts";
+import {
+  documentOf,
+  issuesOf,
+  RESPONSES,
+  schemaErrorsOf,
+  serverOf,
+  skeletonOf,
+} from "./support/documents.ts";
 
 const word = fc.constantFrom("agents", "teams", "a", "b-c", "v1.0", "caf%C3%A9", "__proto__", "constructor");
 const parameter = fc.constantFrom(

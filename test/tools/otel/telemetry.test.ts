@@ -1,6 +1,5 @@
 /** `scopegate/otel`: what it measures, what its attributes contain, and what cannot change an answer. */
 import { once } from "node:events";
-import { createServer as createHttpServer } from "node:http";
 import { context, createNoopMeter, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
@@ -14,7 +13,8 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { KeyFetch, ResourceServer, ResourceServerOptions } from "scopegate";
 import { protect } from "scopegate/express";
 import { startTelemetry } from "scopegate/otel";
-import { ask, listen } from "../../support/http.ts";
+import { serve as serveListener } from "../../support/frameworks.ts";
+import { ask } from "../../support/http.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, issuer } from "../../support/resource-servers.ts";
 import { setOf } from "../../support/remote-keys.ts";
@@ -23,15 +23,13 @@ import { measure } from "../../support/telemetry.ts";
 const create = (options: Partial<ResourceServerOptions> = {}) => createServer({ now: Date.now, ...options });
 const tokenWith = (...scopes: readonly string[]) => issuer.token({ scopes });
 
-/** Serves an application on a port of its own until the end of the test. */
-async function serve(server: ResourceServer, before?: express.RequestHandler): Promise<number> {
+/** Serves an application until the end of the test, and returns its port. */
+function serve(server: ResourceServer, before?: express.RequestHandler): Promise<number> {
   const app = express();
   if (before) app.use(before);
   app.use(protect(server));
   app.use((_request, response) => void response.json({ ok: true }));
-  const { port, close } = await listen(createHttpServer(app));
-  onTestFinished(close);
-  return port;
+  return serveListener(app);
 }
 
 const READ = { rule: "GET /agents/:agent_id" };
@@ -69,7 +67,6 @@ describe("decisions", () => {
 
   it("counts reported refusals separately from enforced ones", async () => {
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
-    onTestFinished(() => void vi.restoreAllMocks());
     const server = create({ enforcement: "report" });
     const { seriesOf } = measure(server);
     const port = await serve(server);
@@ -140,7 +137,6 @@ describe("keys", () => {
   it("counts fetches by source and outcome, and shows the state, the age and the time until 503", async () => {
     let passed = 0;
     vi.spyOn(Date, "now").mockImplementation(() => 1_700_000_000_000 + passed);
-    onTestFinished(() => void vi.restoreAllMocks());
     const { server, fail } = createRemote(() => Date.now());
     const { seriesOf } = measure(server);
     const state = async () =>
@@ -263,7 +259,6 @@ describe("an exporter", () => {
 
   it("changes no answer if the instruments throw, and warns once", async () => {
     const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
-    onTestFinished(() => void vi.restoreAllMocks());
     const instrument = { add: fail, record: fail };
     const gauge = { addCallback: fail, removeCallback: fail };
     const meter = {

@@ -72,14 +72,9 @@ describe("pageHandler", () => {
     const open = createResourceServer({ scopeMappings: { "GET /open/*rest": "public" } });
     const app = express5().use(forExpress.protect(open));
     app.use("/open", pageHandler(open));
-    app.use(
-      (
-        _error: unknown,
-        _request: unknown,
-        response: { status(code: number): { end(): void } },
-        _next: unknown,
-      ) => response.status(500).end(),
-    );
+    const answerFault: express5.ErrorRequestHandler = (_error, _request, response, _next) =>
+      void response.status(500).end();
+    app.use(answerFault);
     const { status, text } = await ask(await start(app), { path: "/open/x" });
     expect({ status, text }).toEqual({ status: 500, text: "" });
   });

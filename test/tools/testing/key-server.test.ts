@@ -1,24 +1,20 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createResourceServer, type KeySource, type ResourceServer } from "scopegate";
 import { createTestIssuer, type TestIssuerOptions, type TestKeyServer } from "scopegate/testing";
 import { thrownBy, verdictOf } from "../../support/resource-servers.ts";
 
-const opened: { readonly close: () => Promise<void> }[] = [];
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((one) => one.close()));
-});
-
+/** Opens the key server of an issuer until the end of the test, and creates resource servers with its keys. */
 async function open(options: TestIssuerOptions = {}, how: { readonly asIssuer?: boolean } = {}) {
   const issuer = createTestIssuer(options);
   const served = await issuer.listen(how);
-  opened.push(served);
+  onTestFinished(() => served.close());
   const serverWith = (keys: KeySource): ResourceServer => {
     const server = createResourceServer({
       ...issuer.resourceServerOptions,
       keys,
       onKeyEvent: () => undefined,
     });
-    opened.push(server);
+    onTestFinished(() => server.close());
     return server;
   };
   return { issuer, served, serverWith };

@@ -1,34 +1,40 @@
 /** `routesOf` for Fastify, compared with the routes and decisions of real applications. */
-import type { AddressInfo } from "node:net";
 import fastifyCors from "@fastify/cors";
 import fastifyCors9 from "@fastify/cors9";
 import fastify4 from "fastify4";
-import fastify5 from "fastify";
+import fastify5, { type FastifyInstance, type FastifyPluginCallback } from "fastify";
 import { describe, expect, it } from "vitest";
-import { audit, routesOf } from "scopegate/audit";
+import { audit, type ListedRoute, routesOf } from "scopegate/audit";
 import { protect, requireScopes } from "scopegate/fastify";
+import { serveFastify, statusWith } from "../../../support/frameworks.ts";
 import { findingsOf, server, serverFor, unguardedOf, written } from "./support.ts";
 
 describe.each([
   ["Fastify 4", fastify4 as unknown as typeof fastify5, fastifyCors9 as unknown as typeof fastifyCors],
   ["Fastify 5", fastify5, fastifyCors],
 ])("routesOf for %s", (_, create, cors) => {
-  it("lists the routes of the application and of its plugins with their prefixes, and no HEAD next to GET", async () => {
+  /** The routes that are listed for an application as soon as it is ready. */
+  async function listAfter(register: (app: FastifyInstance) => unknown): Promise<Iterable<ListedRoute>> {
     const app = create();
     const routes = routesOf(app);
-    app.get("/agents", () => "ran");
-    app.register(
-      (inner, _options, done) => {
+    await register(app);
+    await app.ready();
+    return routes;
+  }
+
+  it("lists the routes of the application and of its plugins with their prefixes, and no HEAD next to GET", async () => {
+    const routes = await listAfter((app) => {
+      app.get("/agents", () => "ran");
+      const deep: FastifyPluginCallback = (inner, _options, done) =>
+        done(void inner.delete("/x", () => "ran"));
+      const teams: FastifyPluginCallback = (inner, _options, done) => {
         inner.get("/", () => "ran");
         inner.post("/:team_id/runs", () => "ran");
-        inner.register((deep, _deep, deepDone) => deepDone(void deep.delete("/x", () => "ran")), {
-          prefix: "/deep",
-        });
+        inner.register(deep, { prefix: "/deep" });
         done();
-      },
-      { prefix: "/teams" },
-    );
-    await app.ready();
+      };
+      app.register(teams, { prefix: "/teams" });
+    });
     expect(written(routes)).toEqual([
       "GET /agents",
       "GET /teams",
@@ -38,12 +44,11 @@ describe.each([
   });
 
   it("lists each method of a route with several methods, and a route for every method as `*`", async () => {
-    const app = create();
-    const routes = routesOf(app);
-    app.route({ method: ["GET", "PUT"], url: "/some", handler: () => "ran" });
-    app.all("/every", () => "ran");
-    app.head("/head", () => "ran");
-    await app.ready();
+    const routes = await listAfter((app) => {
+      app.route({ method: ["GET", "PUT"], url: "/some", handler: () => "ran" });
+      app.all("/every", () => "ran");
+      app.head("/head", () => "ran");
+    });
     expect(written(routes)).toEqual(["GET /some", "PUT /some", "* /every", "HEAD /head"]);
   });
 
@@ -56,10 +61,7 @@ describe.each([
     ["/file/:name.png", "/file/:name.png"],
     ["/name::verb", "/name\\:verb"],
   ])("writes the route %s in the syntax of the table: %s", async (url, pattern) => {
-    const app = create();
-    const routes = routesOf(app);
-    app.get(url, () => "ran");
-    await app.ready();
+    const routes = await listAfter((app) => app.get(url, () => "ran"));
     expect(written(routes)).toEqual([`GET ${pattern}`]);
     const report = audit(serverFor({ [`GET ${pattern}`]: [] }), routes);
     expect(report).toMatchObject({ ok: true, findings: [{ kind: "guard_missing" }] });
@@ -67,10 +69,7 @@ describe.each([
   });
 
   it("lists a route that no pattern can express, and the audit reports it", async () => {
-    const app = create();
-    const routes = routesOf(app);
-    app.get("/static/pre*", () => "ran");
-    await app.ready();
+    const routes = await listAfter((app) => app.get("/static/pre*", () => "ran"));
     const { ok, findings } = audit(serverFor({ "* /{*path}": [] }), routes);
     expect(ok).toBe(false);
     expect(findings[0]).toMatchObject({ kind: "route_unreadable" });
@@ -104,13 +103,12 @@ describe.each([
   });
 
   it("reports the preflight route of CORS middleware as a note only", async () => {
-    const app = create();
-    const routes = routesOf(app);
     const server = serverFor({ "GET /agents": [] });
-    await app.register(cors);
-    await app.register(protect(server));
-    app.get("/agents", () => "ran");
-    await app.ready();
+    const routes = await listAfter(async (app) => {
+      await app.register(cors);
+      await app.register(protect(server));
+      app.get("/agents", () => "ran");
+    });
     const report = audit(server, routes);
     expect(report.ok).toBe(true);
     expect(report.findings.map(({ severity, kind }) => [severity, kind])).toEqual([
@@ -129,7 +127,7 @@ describe.each([
     await app.register(protect(server));
     for (const url of ["/open/:x", "/files/*", "/unmapped"]) app.get(url, () => "ran");
     app.all("/any", () => "ran");
-    await app.listen({ port: 0, host: "127.0.0.1" });
+    const port = await serveFastify(app);
     const report = audit(server, routes);
     expect(report.routes.map(({ pattern, rule }) => [pattern, rule?.key])).toEqual([
       ["/open/:x", "GET /open/:id"],
@@ -138,15 +136,10 @@ describe.each([
       ["/any", "* /any"],
     ]);
     expect(report.findings.map(({ kind }) => kind)).toEqual(["route_partly_mapped", "route_unmapped"]);
-    const [address] = app.addresses() as AddressInfo[];
-    const statusOf = async (path: string) =>
-      (await fetch(`http://127.0.0.1:${address?.port ?? 0}${path}`)).status;
-    expect(await Promise.all(["/open/1", "/files/readme", "/unmapped", "/any"].map(statusOf))).toEqual([
-      // No rule covers /files/*, so the rule of the path /files/readme decides alone.
-      200, 200, 403, 200,
-    ]);
-    expect(await statusOf("/files/other")).toBe(403);
-    await app.close();
+    const paths = ["/open/1", "/files/readme", "/files/other", "/unmapped", "/any"];
+    // No rule covers /files/*, so the rule of the path /files/readme decides alone.
+    const statuses = await Promise.all(paths.map((path) => statusWith(port, path)));
+    expect(statuses).toEqual([200, 200, 403, 403, 200]);
   });
 
   it("marks routes outside the plugin that protect is registered in, and the audit reports what to move", async () => {
@@ -171,32 +164,26 @@ describe.each([
   });
 
   it("marks routes outside a plugin that contains only protect", async () => {
-    const app = create();
-    const routes = routesOf(app);
-    app.register((inner, _options, done) => {
-      inner.register(protect(server));
-      done();
+    const routes = await listAfter((app) => {
+      app.register((inner, _options, done) => done(void inner.register(protect(server))));
+      app.get("/agents", { preHandler: [requireScopes("a:b")] }, () => "ran");
     });
-    app.get("/agents", { preHandler: [requireScopes("a:b")] }, () => "ran");
-    await app.ready();
     expect(findingsOf(routes)[0]?.message).toContain("requireScopes finds no caller");
   });
 
   it("marks no route when protect is registered for all, before or after the routes", async () => {
-    const app = create();
-    const routes = routesOf(app);
-    app.get("/agents", () => "ran");
-    app.register((inner, _options, done) => done(void inner.get("/inner", () => "ran")));
-    app.register(protect(server));
-    await app.ready();
+    const routes = await listAfter((app) => {
+      app.get("/agents", () => "ran");
+      app.register((inner, _options, done) => done(void inner.get("/inner", () => "ran")));
+      app.register(protect(server));
+    });
     expect(unguardedOf(routes)).toEqual([]);
   });
 
   it("marks every route of an application without protect, and the audit reports at least a warning", async () => {
-    const app = create();
-    const routes = routesOf(app);
-    app.get("/agents", { onRequest: requireScopes("a:b") }, () => "ran");
-    await app.ready();
+    const routes = await listAfter((app) =>
+      app.get("/agents", { onRequest: requireScopes("a:b") }, () => "ran"),
+    );
     expect([...routes].map(({ unguarded }) => unguarded?.isUncertain)).toEqual([true]);
     expect(findingsOf(routes).map(({ severity }) => severity)).not.toContain("note");
     expect(findingsOf(routes)).toHaveLength(1);

@@ -75,12 +75,6 @@ describe("routesOf for Hono", () => {
     expect(listed(app)).toEqual(["GET RegExp /a/:x{.+}", "! GET RegExp /b/:x{.+}"]);
   });
 
-  it("marks every route of an application without a guard, and the audit warns", () => {
-    const app = new Hono().get("/a", (c) => c.text(""));
-    expect(listed(app)).toEqual(["! GET /a"]);
-    expect(audit(server, routesOf(app)).findings.map(({ kind }) => kind)).toContain("guard_missing");
-  });
-
   const open = async (context: Context, _next: Next) => Promise.resolve(context.text("OPEN"));
 
   it("marks a handler in front of protect that a later handler of the same path follows", async () => {

@@ -1,20 +1,14 @@
 /** `routesOf` for Koa, compared with the routes and decisions of real applications. */
-import { createServer } from "node:http";
 import Router from "@koa/router";
-import Koa3 from "koa";
-import Koa2 from "koa2";
 import mount from "koa-mount";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "scopegate";
 import { audit, routesOf, type RoutesOptions } from "scopegate/audit";
-import { protect, requireScopes } from "scopegate/koa";
-import { ask, listen } from "../../../support/http.ts";
+import { protect } from "scopegate/koa";
+import { KOA_VERSIONS, koaListener, serve, statusWith } from "../../../support/frameworks.ts";
 import { findingsOf, server, serverFor, unguardedOf, written } from "./support.ts";
 
-describe.each([
-  ["Koa 2", Koa2 as unknown as typeof Koa3],
-  ["Koa 3", Koa3],
-])("routesOf for %s", (_, Koa) => {
+describe.each(KOA_VERSIONS)("routesOf for %s", (_, Koa) => {
   const handler = (context: { body: unknown }) => {
     context.body = "ran";
   };
@@ -118,36 +112,16 @@ describe.each([
       ["/api/in", "GET /api/in"],
       ["/api/out", undefined],
     ]);
-    const listener = app.callback();
-    const running = await listen(createServer((request, response) => void listener(request, response)));
-    const statusOf = async (path: string) => (await ask(running.port, { path })).status;
-    expect(await Promise.all(["/open/1", "/unmapped", "/api/in", "/api/out"].map(statusOf))).toEqual([
-      200, 403, 200, 403,
-    ]);
-    await running.close();
-  });
-
-  it("marks the routes of routers that are used before protect, and the audit reports what to move", () => {
-    const early = new Router().get("/agents", handler).get("/health", handler);
-    const late = new Router().get("/teams", handler);
-    const app = new Koa().use(early.routes()).use(protect(server)).use(late.routes());
-    expect(unguardedOf(routesOf(app))).toEqual(["GET /agents", "GET /health"]);
-    expect(findingsOf(routesOf(app)).map(({ message }) => message)).toEqual([
-      "`GET /agents` is registered before protect: its handler runs without any check.",
-    ]);
+    const port = await serve(koaListener(app));
+    const paths = ["/open/1", "/unmapped", "/api/in", "/api/out"];
+    const statuses = await Promise.all(paths.map((path) => statusWith(port, path)));
+    expect(statuses).toEqual([200, 403, 200, 403]);
   });
 
   it("marks no route of a router alone, because the application around it is not known", () => {
     const router = new Router().get("/agents", handler).use(protect(server) as never);
     expect(unguardedOf(routesOf(router))).toEqual([]);
     expect(unguardedOf(routesOf([router]))).toEqual([]);
-  });
-
-  it("marks every route of an application without protect, and the audit reports at least a warning", () => {
-    const app = new Koa().use(new Router().get("/agents", handler).routes());
-    expect([...routesOf(app)].map(({ unguarded }) => unguarded?.isUncertain)).toEqual([true]);
-    expect(findingsOf(routesOf(app)).map(({ severity }) => severity)).not.toContain("note");
-    expect(findingsOf(routesOf(app))).toHaveLength(1);
   });
 
   it.each([
@@ -177,11 +151,5 @@ describe.each([
     const router = new Router().use(protect(server) as never).get("/agents", handler);
     const app = new Koa().use(protect(server)).use(router.routes());
     expect(unguardedOf(routesOf(app))).toEqual([]);
-  });
-
-  it("reports the consequence for requireScopes without protect in front of it", () => {
-    const router = new Router().get("/agents", requireScopes("a:b"), handler);
-    const app = new Koa().use(router.routes()).use(protect(server));
-    expect(findingsOf(routesOf(app))[0]?.message).toContain("requireScopes finds no caller");
   });
 });

@@ -2,7 +2,7 @@
 import { initTRPC, lazy } from "@trpc/server";
 import { describe, expect, it } from "vitest";
 import { audit, routesOf } from "scopegate/audit";
-import { serverFor } from "./support.ts";
+import { serverFor, written } from "./support.ts";
 
 describe("routesOf for tRPC", () => {
   const t = initTRPC.create({ pathSeparator: "~" });
@@ -20,7 +20,7 @@ describe("routesOf for tRPC", () => {
 
   it("lists queries, subscriptions and mutations, those of lazy routers included", async () => {
     const routes = await routesOf(router, { prefix: "/api/trpc", pathSeparator: "~" });
-    expect(routes.map(({ method, pattern }) => `${method} ${pattern}`)).toEqual([
+    expect(written(routes)).toEqual([
       "GET /api/trpc/list",
       "GET /api/trpc/ticks",
       "POST /api/trpc/a\\:b",
@@ -31,12 +31,7 @@ describe("routesOf for tRPC", () => {
 
   it("lists POST for queries and subscriptions if the method may be overridden", async () => {
     const routes = await routesOf(router, { prefix: "/", allowMethodOverride: true });
-    expect(routes.slice(0, 4).map(({ method, pattern }) => `${method} ${pattern}`)).toEqual([
-      "GET /list",
-      "POST /list",
-      "GET /ticks",
-      "POST /ticks",
-    ]);
+    expect(written(routes.slice(0, 4))).toEqual(["GET /list", "POST /list", "GET /ticks", "POST /ticks"]);
   });
 
   it("causes an audit to find a procedure without a rule, and a rule without a procedure", async () => {

@@ -1,17 +1,18 @@
 /** The program of the packed package, as a child process, on real applications. */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { commands } from "../../../../src/tools/cli/commands/index.ts";
 import { pack, unpack } from "../../../package/packed.ts";
-import { CHILD_LIMIT } from "../../../support/child-limit.ts";
+import { temporaryFolder } from "../../../support/folder.ts";
+import { CHILD_LIMIT, runChild } from "../../../support/child-limit.ts";
 
-const project = mkdtempSync(join(tmpdir(), "scopegate-program-"));
+const project = temporaryFolder("program");
 const PROGRAM = join(project, "node_modules/.bin/scopegate");
+const PATH = `${join(project, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`;
 const FRAMEWORKS = ["express", "koa", "@koa/router", "fastify", "hono", "@hono/node-server"];
 
 beforeAll(() => {
@@ -23,19 +24,17 @@ beforeAll(() => {
   symlinkSync(join("../scopegate", bin.scopegate), PROGRAM);
   for (const [name, code] of Object.entries(APPLICATIONS)) writeFileSync(join(project, name), code);
 });
-afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 /** Runs the program with its output in pipes. */
-function scopegate(args: readonly string[], input = "", env: Readonly<Record<string, string>> = {}) {
-  const { status, stdout, stderr } = spawnSync(PROGRAM, args, {
-    ...CHILD_LIMIT,
-    cwd: project,
-    encoding: "utf8",
-    input,
-    env: { ...process.env, NODE_ENV: "test", ...env },
-  });
+function scopegate(args: readonly string[], input = "", variables: Readonly<Record<string, string>> = {}) {
+  const env = { ...process.env, NODE_ENV: "test", ...variables };
+  const { status, stdout, stderr } = runChild(PROGRAM, args, { ...CHILD_LIMIT, cwd: project, input, env });
   return { code: status, out: stdout, notes: stderr };
 }
+
+/** Runs commands of a shell, which finds the program by its name. */
+const runShell = (script: string, cwd = project) =>
+  runChild("sh", ["-ec", script], { ...CHILD_LIMIT, cwd, env: { ...process.env, PATH } });
 
 const SERVER = `import { createResourceServer } from "scopegate";
   export const server = createResourceServer({ serviceId: "agents-prod", algorithm: "HS256",
@@ -220,16 +219,10 @@ describe("the program", () => {
       ([, text = ""]) => text,
     );
     expect(shown.length).toBeGreaterThan(2);
-    const PATH = `${join(project, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`;
     for (const command of [...examples, ...shown]) {
       // One of the examples writes this file.
       writeFileSync(join(project, "scopegate.json"), APPLICATIONS["scopegate.json"] ?? "");
-      const ran = spawnSync("sh", ["-c", command], {
-        ...CHILD_LIMIT,
-        cwd: project,
-        encoding: "utf8",
-        env: { ...process.env, PATH },
-      });
+      const ran = runShell(command);
       expect([0, 1], `${command}: ${ran.stderr}`).toContain(ran.status);
     }
   });
@@ -242,17 +235,11 @@ describe("the program", () => {
         join(service, name),
         typeof content === "string" ? content : JSON.stringify(content, null, 2),
       );
-    const env = {
-      ...process.env,
-      PATH: `${join(project, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`,
-    };
-    const shell = (script: string) =>
-      spawnSync("sh", ["-ec", script], { ...CHILD_LIMIT, cwd: service, encoding: "utf8", env });
     const { jobs } = parse(readFileSync("docs/ci/policy.yml", "utf8")) as {
       readonly jobs: { readonly policy: { readonly steps: readonly { name?: string; run?: string }[] } };
     };
     const checks = jobs.policy.steps.filter(({ name, run }) => name !== undefined && run !== undefined);
-    const codes = () => checks.map(({ run = "" }) => shell(run).status);
+    const codes = () => checks.map(({ run = "" }) => runShell(run, service).status);
 
     const config = { service_id: "agents-prod", required_claims: ["exp"], default_scope_mappings: {} };
     const rules = { "GET /agents": ["agents:read"], "GET /agents/:agent_id": ["agents:<agent_id>:read"] };
@@ -273,8 +260,11 @@ describe("the program", () => {
       "/agents/{agent_id}": { get: { ...operation, parameters } },
     };
     write("api.json", { openapi: "3.1.0", info: { title: "Agents", version: "1" }, paths });
-    const prepared = shell(`scopegate openapi write api.json --config scopegate.json > api.yaml
-      scopegate matrix --roles roles.json --config scopegate.json --check access.md --write`);
+    const prepared = runShell(
+      `scopegate openapi write api.json --config scopegate.json > api.yaml
+       scopegate matrix --roles roles.json --config scopegate.json --check access.md --write`,
+      service,
+    );
     expect(prepared.stderr).toBe("");
     expect(checks.length).toBe(4);
     expect(codes()).toEqual([0, 0, 0, 0]);
@@ -284,20 +274,8 @@ describe("the program", () => {
     expect(codes()).toEqual([1, 0, 0, 0]);
   });
 
-  it("compares files and snapshots with exit codes for a pipeline", () => {
-    const matrix = ["matrix", "--roles", "roles.json", "--check", "access.md", "--config"];
-    expect(scopegate([...matrix, "old.json", "--write"])).toMatchObject({ code: 0 });
-    expect(scopegate([...matrix, "old.json"])).toMatchObject({ code: 0 });
-    expect(scopegate([...matrix, "new.json"])).toMatchObject({ code: 1 });
-    expect(scopegate(["lint", "new.json"])).toMatchObject({ code: 0 });
-  });
-
   it.skipIf(process.platform !== "linux")("returns 2 for an output that cannot be written", () => {
-    const ran = spawnSync("sh", ["-c", `"${PROGRAM}" routes --config scopegate.json > /dev/full`], {
-      ...CHILD_LIMIT,
-      cwd: project,
-      encoding: "utf8",
-    });
+    const ran = runShell("scopegate routes --config scopegate.json > /dev/full");
     expect(ran.status).toBe(2);
     expect(ran.stderr).toBe("scopegate: The output cannot be written: ENOSPC.\n");
   });

@@ -1,22 +1,18 @@
 /** Documents, and servers without keys that matter, for the tests of OpenAPI. */
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { createResourceServer, type ResourceServer, type ScopeMappings } from "scopegate";
+import type { ResourceServer, ResourceServerOptions, ScopeMappings } from "scopegate";
 import type { OpenApiDocument } from "scopegate/openapi";
-import { createIssuer } from "../../../support/issuer.ts";
 import { segmentsIn } from "../../../support/policy.ts";
-
-const { publicPem } = createIssuer();
+import { createServer, thrownBy } from "../../../support/resource-servers.ts";
 
 export const serverOf = (
   scopeMappings: ScopeMappings,
-  options: Partial<Parameters<typeof createResourceServer>[0]> = {},
-): ResourceServer =>
-  createResourceServer({
-    ...((options.keys ?? options.issuers) ? {} : { verificationKeys: [publicPem] }),
-    serviceId: "agents-prod",
-    scopeMappings,
-    ...options,
-  });
+  options: Partial<ResourceServerOptions> = {},
+): ResourceServer => createServer({ scopeMappings, ...options });
+
+/** The place and code of every mistake that a call reports. */
+export const issuesOf = (run: () => unknown): readonly (readonly [string, string])[] =>
+  thrownBy(run).issues.map(({ path, code }) => [path.join("/"), code] as const);
 
 type Members = Record<string, unknown>;
 

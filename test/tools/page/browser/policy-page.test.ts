@@ -1,6 +1,5 @@
 /** The policy page in Chromium. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
@@ -12,6 +11,7 @@ import { page as renderPage, type PageOptions } from "scopegate/page";
 import { options, queries } from "../random-policy.ts";
 import { createServer } from "../../../support/resource-servers.ts";
 import { hasChromium, launch } from "./chromium.ts";
+import { temporaryFolder } from "../../../support/folder.ts";
 
 /** Enters each query as a user does, and returns the explanations that the page shows. */
 const ASK_ALL = `(queries) => queries.map(({ method, path, scopes }) => {
@@ -35,15 +35,12 @@ const TIME_SEARCH = `() => Math.max(...["s", "se", "service7", "service7 item", 
 }))`;
 
 describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
-  const folder = mkdtempSync(join(tmpdir(), "policy-page-"));
+  const folder = temporaryFolder("policy-page");
   let browser: Browser;
   beforeAll(async () => {
     browser = await launch();
   });
-  afterAll(async () => {
-    await browser.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => browser.close());
   const problems: string[] = [];
   afterEach(() => {
     expect(problems.splice(0)).toEqual([]);

@@ -1,10 +1,10 @@
 /** Swagger UI with a secured document: its button "Authorize" takes a token, and "Try it out" sends it. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { createServer } from "node:http";
 import express from "express";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
@@ -12,11 +12,7 @@ import { toSecurity } from "scopegate/openapi";
 import { listen } from "../../../support/http.ts";
 import { createIssuer } from "../../../support/issuer.ts";
 import { documentOf } from "../../openapi/support/documents.ts";
-
-const EXECUTABLE = "/usr/bin/chromium";
-const ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"];
-const isMissing = !existsSync(EXECUTABLE);
-if (isMissing) console.warn(`Skipped: there is no Chromium at ${EXECUTABLE}.`);
+import { hasChromium, launch } from "./chromium.ts";
 
 const assets = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
 const PAGE = `<!doctype html><html lang="en"><link rel="stylesheet" href="/docs/swagger-ui.css"><div id="ui"></div>
@@ -41,13 +37,13 @@ for (const file of ["swagger-ui.css", "swagger-ui-bundle.js"])
   app.get(`/docs/${file}`, (_req, res) => res.type(file).send(readFileSync(join(assets, file))));
 app.get("/agents", (_req, res) => res.json(["web"]));
 
-describe.skipIf(isMissing)("Swagger UI", () => {
+describe.skipIf(!hasChromium)("Swagger UI", () => {
   let browser: Browser;
   let served: Awaited<ReturnType<typeof listen>>;
 
   beforeAll(async () => {
     served = await listen(createServer(app));
-    browser = await chromium.launch({ executablePath: EXECUTABLE, args: ARGS });
+    browser = await launch();
   });
   afterAll(async () => {
     await browser.close();

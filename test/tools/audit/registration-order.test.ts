@@ -1,12 +1,17 @@
-/** Frameworks that run the first route that matches: a route that an earlier one hides is reported. */
+/** Frameworks that run handlers in the order of their registration: routes in front of `protect` and hidden ones. */
 import Router from "@koa/router";
 import express5 from "express";
 import express4 from "express4";
 import fastify from "fastify";
 import { Hono } from "hono";
+import Koa from "koa";
 import { audit, type ListedRoute, routesOf } from "scopegate/audit";
 import { describe, expect, it } from "vitest";
-import { server } from "./routes/support.ts";
+import * as forExpress from "scopegate/express";
+import * as forHono from "scopegate/hono";
+import * as forKoa from "scopegate/koa";
+import { EXPRESS_VERSIONS } from "../../support/frameworks.ts";
+import { findingsOf, server, unguardedOf } from "./routes/support.ts";
 
 /** The routes that an audit reports as hidden, with the message. */
 const hiddenIn = (routes: Iterable<ListedRoute>): readonly string[] =>
@@ -19,22 +24,86 @@ const MESSAGE =
 
 const handler = (): void => undefined;
 
-/** Registers GET routes in this order, and lists them. */
-const FRAMEWORKS: readonly (readonly [string, (...paths: readonly string[]) => Iterable<ListedRoute>])[] = [
-  ["Express 4", (...paths) => routesOf(paths.reduce((app, path) => app.get(path, handler), express4()))],
-  ["Express 5", (...paths) => routesOf(paths.reduce((app, path) => app.get(path, handler), express5()))],
-  ["Koa", (...paths) => routesOf(paths.reduce((router, path) => router.get(path, handler), new Router()))],
+/** What is registered: `protect`, or a GET route of a path, which may require scopes of its own. */
+type Step = "protect" | `/${string}` | { readonly path: string; readonly scopes: string };
+
+/** Registers the steps in their order, and lists the routes. */
+type List = (...steps: readonly Step[]) => Iterable<ListedRoute>;
+
+const FRAMEWORKS: readonly (readonly [string, List])[] = [
+  ...EXPRESS_VERSIONS.map(([name, express]): readonly [string, List] => [
+    name,
+    (...steps) => {
+      const app = express();
+      for (const step of steps) {
+        if (step === "protect") app.use(forExpress.protect(server));
+        else if (typeof step === "string") app.get(step, handler);
+        else app.get(step.path, forExpress.requireScopes(step.scopes), handler);
+      }
+      return routesOf(app);
+    },
+  ]),
+  [
+    "Koa",
+    (...steps) => {
+      const app = new Koa();
+      for (const step of steps) {
+        const router = new Router();
+        if (step === "protect") app.use(forKoa.protect(server));
+        else if (typeof step === "string") app.use(router.get(step, handler).routes());
+        else app.use(router.get(step.path, forKoa.requireScopes(step.scopes), handler).routes());
+      }
+      return routesOf(app);
+    },
+  ],
   [
     "Hono",
-    (...paths) => {
+    (...steps) => {
       const app = new Hono();
-      for (const path of paths) app.get(path, (c) => c.text("ran"));
+      for (const step of steps) {
+        if (step === "protect") app.use(forHono.protect(server));
+        else if (typeof step === "string") app.get(step, (c) => c.text("ran"));
+        else app.get(step.path, forHono.requireScopes(step.scopes), (c) => c.text("ran"));
+      }
       return routesOf(app);
     },
   ],
 ];
 
 describe.each(FRAMEWORKS)("%s", (_, list) => {
+  it("marks routes that are registered before protect, and the audit reports what to move", () => {
+    const routes = list("/agents", "/health", "protect", "/teams");
+    expect(unguardedOf(routes)).toEqual(["GET /agents", "GET /health"]);
+    expect(findingsOf(routes)).toMatchObject([
+      {
+        kind: "route_unguarded",
+        severity: "error",
+        message: "`GET /agents` is registered before protect: its handler runs without any check.",
+      },
+    ]);
+  });
+
+  it("marks every route of an application without protect, and the audit reports at least a warning", () => {
+    const routes = list("/agents");
+    expect([...routes].map(({ unguarded }) => unguarded)).toEqual([
+      {
+        message: "has no protect that routesOf can find.",
+        hint: "Write app.use(protect(server)) in front of all routes. If it is already there, another package has wrapped it.",
+        isUncertain: true,
+      },
+    ]);
+    expect(findingsOf(routes)).toMatchObject([
+      { severity: expect.stringMatching(/error|warning/) as string },
+    ]);
+  });
+
+  it("reports the consequence for requireScopes without protect in front of it", () => {
+    const [finding] = findingsOf(list({ path: "/agents", scopes: "a:b" }, "protect"));
+    expect(finding?.message).toContain(
+      "requireScopes finds no caller, and every request is answered with 500",
+    );
+  });
+
   it("reports a route that an earlier, wider one hides", () => {
     expect(hiddenIn(list("/agents/:id", "/agents/me"))).toEqual([MESSAGE]);
   });
