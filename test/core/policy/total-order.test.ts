@@ -62,7 +62,9 @@ function rankOf(rule: Rule, requested: string): number | undefined {
 
 /** Every caller who satisfies the first requirement satisfies the second one. */
 function isImplied(first: Rule["requirement"], second: Rule["requirement"]): boolean {
-  const ranks = [first, second].map((value) => ["public", "optional"].indexOf(String(value)));
+  const ranks = [first, second].map((value) =>
+    typeof value === "string" ? ["public", "optional"].indexOf(value) : -1,
+  );
   const [firstRank = -1, secondRank = -1] = ranks.map((rank) => (rank < 0 ? 2 : rank));
   if (firstRank !== secondRank) return firstRank > secondRank;
   if (!Array.isArray(first) || !Array.isArray(second)) return true;

@@ -122,7 +122,7 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
   });
 
   it("does not run hostile texts", async () => {
-    const hostile = "</script><img src=x onerror=alert(1)><script>alert(1)</script>";
+    const hostile = "a</script><img src=x onerror=alert(1)><script>alert(1)</script>b";
     const server = createServer({
       adminScope: "<img/src=x/onerror=alert(1)>",
       scopeMappings: { [`MCP tools/call ${hostile}`]: [] },
