@@ -17,7 +17,7 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "route-key": ["route-key", "operation"],
   requirement: ["requirement", "table", "operation", "report-only"],
   "route-comparison": ["route-comparison", "table"],
-  rule: ["compile-rules", "rule-order", "report-only"],
+  rule: ["compile-rules", "rule-order", "report-only", "audit"],
   "rule-tree": ["rule-tree", "find-rules", "table", "rule-order"],
   table: ["table", "pipeline", "batch", "operation", "find-rules"],
   satisfaction: ["decision", "pipeline"],
