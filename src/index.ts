@@ -19,9 +19,11 @@ export type { KeyFetch } from "./core/keys/fetch-json.ts";
 export type { KeyEvent, KeySourceStatus } from "./core/keys/key-event.ts";
 
 // The table
-export type { Requirement, ScopeMappings } from "./core/policy/requirement.ts";
+export type { Requirement } from "./core/policy/requirement.ts";
+export type { ScopeMappings } from "./core/policy/table-entry.ts";
 export { agentScopeMappings } from "./core/policy/agent-scope-mappings.ts";
-export type { RouteTable, Rule } from "./core/policy/rule.ts";
+export { mergeScopeMappings } from "./core/options/merge.ts";
+export type { Rule } from "./core/policy/rule.ts";
 
 // Requests, decisions and refusals
 export type { AccessRequest, ObservedRequest } from "./core/request.ts";

@@ -182,7 +182,7 @@ const imports = [...sources].flatMap(([file, source]) =>
 );
 
 /** Comments included (docs/decisions/0026-lines-that-a-service-loads.md). */
-const LOADED_LINES = 11_090;
+const LOADED_LINES = 11_800;
 
 /** A type that is only named inside of another one is not exported, unless programs need to write it. */
 const FRONT_DOOR_NAMES = 45;
@@ -192,11 +192,11 @@ const FRONT_DOOR_NAMES = 45;
  * load the code that decides.
  */
 const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
-  "adapters/express/index.ts": 2_600,
-  "adapters/fastify/index.ts": 1_900,
-  "adapters/fetch/index.ts": 1_550,
-  "adapters/mcp/index.ts": 2_850,
-  "tools/otel/index.ts": 1_400,
+  "adapters/express/index.ts": 2_670,
+  "adapters/fastify/index.ts": 1_970,
+  "adapters/fetch/index.ts": 1_580,
+  "adapters/mcp/index.ts": 2_980,
+  "tools/otel/index.ts": 1_420,
 };
 
 /** Packages that only the applications of an adapter install. */

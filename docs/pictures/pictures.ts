@@ -107,7 +107,7 @@ const RULES = {
   "GET /files/readme": "public",
   "GET /files/:name.pdf": ["pdf:read"],
   "GET /files/:file": ["files:<file>:read"],
-  "GET /files/*path": ["files:read"],
+  "GET /files{/*path}": ["files:read"],
   "* /files/:file": ["files:<file>:write"],
   "* /{*path}": ["other:any"],
 } satisfies ScopeMappings;
@@ -162,7 +162,10 @@ const DEFAULTS = {
   "GET /sessions": ["sessions:read"],
 } satisfies ScopeMappings;
 
-const CUSTOMS = { "GET /agents/:id": [], "POST /reports": ["reports:write"] } satisfies ScopeMappings;
+const CUSTOMS = {
+  "GET /agents/:id": ["agents:admin"],
+  "POST /reports": ["reports:write"],
+} satisfies ScopeMappings;
 
 function drawMerge(): string {
   const server = createServer(CUSTOMS, DEFAULTS);

@@ -28,6 +28,7 @@ export type ConfigurationIssueCode =
   | "key_unusable"
   | "key_file_unreadable"
   | "scope_invalid"
+  | "scope_unknown"
   | "implied_scopes_cycle"
   | "route_key_invalid"
   | "route_method_unknown"
@@ -37,7 +38,11 @@ export type ConfigurationIssueCode =
   | "route_unreachable"
   | "rule_outranked"
   | "rules_cross"
+  | "override_partial"
+  | "override_unneeded"
+  | "override_weaker"
   | "requirement_invalid"
+  | "template_misplaced"
   | "template_unknown";
 
 /** One mistake in the options: what was found, where, and how to fix it. */

@@ -25,6 +25,11 @@ export interface AccessRequest {
   readonly params?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
   /** The operations that its body calls, such as `tools/call search`, for `onDecision`; set by adapters. */
   readonly operations?: readonly string[] | undefined;
+  /**
+   * Whether the client asks to leave HTTP, as a WebSocket does. A public rule with a wildcard does not allow
+   * it: the request then counts as one without a rule.
+   */
+  readonly upgrade?: boolean | undefined;
   /** The request of the framework, which `onDecision` receives as `event.source`. Nothing is read from it. */
   readonly source?: object | undefined;
 }

@@ -10,7 +10,7 @@ import type { Decision, Refused } from "./policy/decision.ts";
 import type { Explanation, ExplainQuery } from "./policy/explain.ts";
 import { findReportOnly } from "./policy/report-only.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
-import type { RouteTable } from "./policy/rule.ts";
+import type { Rule } from "./policy/rule.ts";
 import type { AccessRequest } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import type { Resource } from "./response/resource-metadata.ts";
@@ -65,8 +65,8 @@ export interface ResourceServer {
   checkScopes(decision: Decision, scopes: readonly string[], request: AccessRequest): Decision;
   /** The identity of this server for OAuth clients (RFC 9728); `undefined` without the option `resource`. */
   readonly resource: Resource | undefined;
-  /** The effective table, each rule with its source. */
-  readonly routes: RouteTable;
+  /** The effective table: the rules of both options with their sources, and those that stay enforced. */
+  readonly routes: readonly Rule[];
   /**
    * Loads and imports all keys now, and waits for the store of `revocation`, so that a service without them
    * fails at boot. Fresh remote key sets are not fetched again.
@@ -145,7 +145,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
   const server: ResourceServer = {
     resource: resolved.resource,
-    routes: Object.freeze(rules.map(({ rule }) => rule)),
+    routes: Object.freeze([...rules, ...resolved.hiddenRules].map(({ rule }) => rule)),
     check: async (request) => (await pipeline.decide(request, false)).decision(),
     checkScopes(decision, scopes, request) {
       pipeline.observer.start(request);

@@ -73,6 +73,37 @@ describe("ws", () => {
   );
 });
 
+describe("a public rule with a wildcard", () => {
+  const outcomesWith = async (options: Partial<ResourceServerOptions>) => {
+    const http = createHttp((_request, response) => response.end());
+    new WebSocketServer({ server: http }).on("connection", (client) => client.send("welcome"));
+    const server = createServer(options);
+    guardUpgrades(http, server);
+    const port = await serveHttp(http);
+    return [await outcomeOf(port), await outcomeOf(port, TOKEN)];
+  };
+  const open = { "GET /{*path}": "public" } as const;
+
+  it("opens no upgrade: that of a single-page application would open every WebSocket", async () => {
+    expect(await outcomesWith({ scopeMappings: open })).toEqual([403, 403]);
+    const scopeMappings = { ...open, "GET /events": ["events:read"] };
+    expect(await outcomesWith({ scopeMappings })).toEqual([401, "welcome"]);
+    const unmappedRoutes = "authenticated";
+    expect(await outcomesWith({ scopeMappings: open, unmappedRoutes })).toEqual([401, "welcome"]);
+  });
+
+  it("opens none at its root, which the rule also stands for", async () => {
+    expect(await outcomesWith({ scopeMappings: { "GET /events{/*path}": "public" } })).toEqual([403, 403]);
+  });
+
+  it("still opens upgrades if it names the path", async () => {
+    expect(await outcomesWith({ scopeMappings: { "GET /events": "public" } })).toEqual([
+      "welcome",
+      "welcome",
+    ]);
+  });
+});
+
 describe("guardUpgrades", () => {
   it("changes no other event, and throws for anything but a server", () => {
     const http = createHttp();

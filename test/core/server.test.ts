@@ -655,7 +655,7 @@ describe("a resource server", () => {
   it("lists its effective table, each rule with its source, frozen", () => {
     const { routes } = create({
       defaultScopeMappings: { "GET /a": ["a:read"], "GET /b/:id": ["b:read"] },
-      scopeMappings: { "GET /b/:key": ["b:<key>:read"], "GET /c": "public" },
+      scopeMappings: { "GET /b/:key": ["b:write"], "GET /c": "public" },
     });
     expect(routes.map(({ key, source }) => `${key} ${source}`).sort()).toEqual([
       "GET /a default",

@@ -56,6 +56,13 @@ export const rowsOf = (text: string): readonly (readonly string[])[] =>
     row.split(/(?<!\\)\|/).map((cell) => cell.trim()),
   );
 
+/** The rows of one table of a text, without its head: the table whose first column has this title. */
+export function tableOf(text: string, title: string): readonly (readonly string[])[] {
+  const table = text.split(/\n{2,}/).find((paragraph) => rowsOf(paragraph)[0]?.[0] === title);
+  if (table === undefined) throw new Error(`There is no table of ${title}.`);
+  return rowsOf(table).slice(2);
+}
+
 function readPage(path: string): Page {
   const text = readFileSync(join(ROOT, path), "utf8");
   const blocks = [...text.matchAll(FENCED)].map(({ index, 2: language = "", 3: code = "" }): Block => {

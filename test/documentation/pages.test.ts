@@ -13,7 +13,7 @@ import { OPTION_NAMES } from "../../src/core/options/shape.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuesOf } from "../support/resource-servers.ts";
-import { pageOf, pages, ROOT, rowsOf, sectionOf } from "./markdown.ts";
+import { pageOf, pages, ROOT, rowsOf, sectionOf, tableOf } from "./markdown.ts";
 
 /** The string literals of a union type, as its file declares it. */
 function unionOf(file: string, name: string): readonly string[] {
@@ -123,7 +123,7 @@ describe("docs/reference/options.md", () => {
 
 describe("docs/understand/table.md", () => {
   it("lists agentScopeMappings", () => {
-    const rows = rowsOf(sectionOf(pageOf("docs/understand/table.md"), "A base table")).slice(2);
+    const rows = tableOf(sectionOf(pageOf("docs/understand/table.md"), "A base table"), "route");
     const render = (value: unknown): string =>
       JSON.stringify(value)
         .replace(/^\{"(\w+)":/, "{ $1: ")

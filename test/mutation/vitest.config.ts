@@ -18,7 +18,6 @@ export default defineConfig({
       "test/stores/{introspection/requirements,revocation/in-memory}.test.ts",
       "test/security/{tokens,fuzz/challenge,fuzz/paths}.test.ts",
       "test/core/{diagnostics,pipeline,report-only,request,server,until-expiry}.test.ts",
-      "test/tools/audit/audit.test.ts",
     ],
     setupFiles: ["test/mutation/setup.ts"],
     isolate: false,

@@ -1,9 +1,10 @@
 /** Tables and callers for the tests of the policy. */
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../../src/core/errors.ts";
-import { type CompiledTable, compileRules } from "../../src/core/policy/compile-rules.ts";
+import { compileRules } from "../../src/core/policy/compile-rules.ts";
 import type { Pattern } from "../../src/core/policy/pattern.ts";
 import { isPattern, parsePattern } from "../../src/core/policy/parse-pattern.ts";
-import type { Requirement, ScopeMappings } from "../../src/core/policy/requirement.ts";
+import type { Requirement } from "../../src/core/policy/requirement.ts";
+import type { ScopeMappings } from "../../src/core/policy/table-entry.ts";
 import type { CompiledRule, RuleMatch } from "../../src/core/policy/rule.ts";
 import { type Governing, Table } from "../../src/core/policy/table.ts";
 import { readPath, type Path } from "../../src/core/request.ts";
@@ -31,10 +32,10 @@ export const tableIssues = (
 ): readonly ConfigurationIssue[] => reporting((report) => compileRules(defaults, customs, report)).issues;
 
 /** A compiled table; throws where it holds mistakes. */
-export function compiledOf(customs: ScopeMappings, defaults: ScopeMappings = {}): CompiledTable {
+export function compiledOf(customs: ScopeMappings, defaults: ScopeMappings = {}) {
   const { value, issues } = reporting((report) => compileRules(defaults, customs, report));
   if (issues.length > 0) throw new ConfigurationError(issues);
-  return value;
+  return { ...value, scopeRules: SCOPE_RULES };
 }
 
 export const rulesOf = (customs: ScopeMappings, defaults: ScopeMappings = {}): readonly CompiledRule[] =>

@@ -61,3 +61,7 @@ export function thrownBy(run: () => unknown): ConfigurationError {
 /** The issues found in invalid options. */
 export const issuesOf = (options: unknown): readonly ConfigurationIssue[] =>
   configurationErrorOf(options).issues;
+
+/** The codes and paths of the mistakes for which something throws a `ConfigurationError`. */
+export const mistakesOf = (run: () => unknown): readonly (readonly unknown[])[] =>
+  thrownBy(run).issues.map(({ code, path }) => [code, ...path]);

@@ -48,7 +48,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
   assertNoOptions(options);
   const warnOfBody = createBodyWarning();
   let isPlaced = false;
-  return withRole("guard", (request, response, next) => {
+  const protecting: ExpressMiddleware = (request, response, next) => {
     // Read once, because it takes as long as reading the credential.
     isPlaced ||= typeof next === "function" && typeof response.setHeader === "function";
     if (!isPlaced) throw misplaced("express", request, response, next);
@@ -62,7 +62,8 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
       },
       { refuse: (refusal) => send(response, refusal), next },
     );
-  });
+  };
+  return withRole("guard", protecting, server);
 }
 
 /**

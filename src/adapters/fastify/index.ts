@@ -85,7 +85,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Fastif
   };
   const plugin: FastifyPlugin = (instance, others, done) => {
     if (!("addHook" in instance)) throw misplaced("fastify", instance, others, done);
-    rememberGuarded(instance);
+    rememberGuarded(instance, server);
     const addGuard = () => {
       instance.addHook("onRequest", hook);
       done();

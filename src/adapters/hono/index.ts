@@ -45,7 +45,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): HonoMi
     shareVerdicts(context, context.req.raw);
     return proceed(context, refusal, next);
   };
-  return withRole("guard", protecting as HonoMiddleware);
+  return withRole("guard", protecting as HonoMiddleware, server);
 }
 
 /**

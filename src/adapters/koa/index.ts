@@ -64,7 +64,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): KoaMid
     );
     return proceed(context, guardRequest(server, context.req, request, true), next);
   };
-  return withRole("guard", protecting as KoaMiddleware);
+  return withRole("guard", protecting as KoaMiddleware, server);
 }
 
 const isInsideRouter = ({ matched }: KoaContext): boolean =>

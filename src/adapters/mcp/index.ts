@@ -88,7 +88,7 @@ export function protectMcp(server: ResourceServer, options: McpOptions = {}): Mc
   };
   // Without this mark, Fastify encapsulates the plugin, which would then guard only its own routes.
   Object.defineProperty(enter, Symbol.for("skip-override"), { value: true });
-  return withRole("guard", enter as McpGate);
+  return withRole("guard", enter as McpGate, server);
 }
 
 const callHost = (hostGate: HostGate, parameters: readonly unknown[]): unknown =>

@@ -1,7 +1,7 @@
 /** Records the routes that NestJS registers at the adapter of its platform. */
 import { type INestApplication, RequestMethod } from "@nestjs/common";
 import { pipelineOf } from "../../core/port.ts";
-import { createRouteCoverage } from "../../core/policy/route-coverage.ts";
+import { createRouteCoverage } from "../shared/route-coverage.ts";
 import { parseRoutePattern, writeOut } from "../../core/policy/route-comparison.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { toWrittenPattern } from "../fastify/pattern.ts";

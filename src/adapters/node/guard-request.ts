@@ -4,13 +4,11 @@ import { guardRequest } from "../shared/guard.ts";
 import { type NodeServerRequest, toAccessRequest } from "../shared/node-request.ts";
 
 /** Decides a request of Node.js, without a route of a framework. Errors reject the promise. */
-export const guardNodeRequest = async (
+export async function guardNodeRequest(
   server: ResourceServer,
   request: NodeServerRequest,
-): Promise<Refusal | undefined> =>
-  guardRequest(
-    server,
-    request,
-    toAccessRequest(request, request, request.method ?? "", request.url ?? ""),
-    false,
-  );
+  upgrade = false,
+): Promise<Refusal | undefined> {
+  const seen = toAccessRequest(request, request, request.method ?? "", request.url ?? "");
+  return guardRequest(server, request, upgrade ? { ...seen, upgrade } : seen, false);
+}

@@ -30,7 +30,8 @@ export interface UpgradingServer extends Pick<EventEmitter, "emit"> {
  * passes the upgrade to `protect` of Fastify, this guard returns `false` and does nothing.
  *
  * It does not check `Origin`, the requested protocol or later messages: a connection outlives its token, and
- * for h2c only the first request is checked. A public rule is public for upgrades too.
+ * for h2c only the first request is checked. A public rule is public for upgrades too, unless its path has a
+ * wildcard: then the upgrade counts as a request without a rule.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -61,7 +62,7 @@ export function protectUpgrade(server: ResourceServer): UpgradeGuard {
     // After the other listeners for upgrades: one of them may be a framework whose own guard decides.
     await Promise.resolve();
     if (isDecidedByFramework(request, server)) return leave(socket);
-    const response = await guardNodeRequest(server, request).then(
+    const response = await guardNodeRequest(server, request, true).then(
       (refusal) => refusal && toRawResponse(refusal),
       (fault: unknown) => {
         warn("The check of an upgrade failed; it is answered with 500.", fault);

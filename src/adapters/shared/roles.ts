@@ -2,20 +2,63 @@
 
 type Role = "guard" | "scope check";
 
-/** A string, for an enumerable property: tracing packages copy only such properties to their wrappers. */
+/** Strings, for enumerable properties: tracing packages copy only such properties to their wrappers. */
 const ROLE = "scopegateRole";
+const SERVER = "scopegateServer";
 
-export function withRole<Middleware extends object>(role: Role, middleware: Middleware): Middleware {
+interface Marked {
+  readonly [ROLE]?: Role;
+  readonly [SERVER]?: symbol;
+  readonly __original?: unknown;
+}
+
+/** The mark of each server: the server itself would be printed with its middleware. */
+const marks = new WeakMap<object, symbol>();
+
+function markOf(server: object): symbol {
+  const mark = marks.get(server) ?? Symbol("server");
+  marks.set(server, mark);
+  return mark;
+}
+
+/** Marks middleware, a guard with the server that decides. */
+export function withRole<Middleware extends object>(
+  role: Role,
+  middleware: Middleware,
+  server?: object,
+): Middleware {
   Object.defineProperty(middleware, ROLE, { value: role, enumerable: true });
+  if (server) Object.defineProperty(middleware, SERVER, { value: markOf(server), enumerable: true });
   return middleware;
 }
 
-/** Returns the role of middleware, or of the `__original` that a tracing package has wrapped. */
-function roleOf(middleware: unknown, left = 10): Role | undefined {
+/** Returns the marked middleware, or the `__original` that a tracing package has wrapped. */
+function findMarked(middleware: unknown, left = 10): Marked | undefined {
   if (typeof middleware !== "function" || left === 0) return undefined;
-  const { [ROLE]: role, __original } = middleware as { [ROLE]?: Role; __original?: unknown };
-  return role ?? roleOf(__original, left - 1);
+  const marked = middleware as Marked;
+  return marked[ROLE] === undefined ? findMarked(marked.__original, left - 1) : marked;
 }
 
-export const isGuard = (middleware: unknown): boolean => roleOf(middleware) === "guard";
-export const isScopeCheck = (middleware: unknown): boolean => roleOf(middleware) === "scope check";
+/** The server whose guards count, during `withGuardsOf`. */
+let countedServer: object | undefined;
+
+/** Runs a function in which only the guards of one server count as guards. */
+export function withGuardsOf<Result>(server: object, run: () => Result): Result {
+  countedServer = server;
+  try {
+    return run();
+  } finally {
+    countedServer = undefined;
+  }
+}
+
+export const isCounted = (server: object): boolean => countedServer === undefined || countedServer === server;
+
+export function isGuard(middleware: unknown): boolean {
+  const marked = findMarked(middleware);
+  if (marked?.[ROLE] !== "guard") return false;
+  return countedServer === undefined || marked[SERVER] === markOf(countedServer);
+}
+
+export const isScopeCheck = (middleware: unknown): boolean =>
+  findMarked(middleware)?.[ROLE] === "scope check";

@@ -1,5 +1,9 @@
-import { ConfigurationError, type ConfigurationIssue, type Report, suggest } from "../errors.ts";
+import { ConfigurationError, type ConfigurationIssue, orUndefined, type Report, suggest } from "../errors.ts";
 import { agentScopeMappings } from "../policy/agent-scope-mappings.ts";
+import { identityOf } from "../policy/pattern.ts";
+import type { ScopeMappings, TableEntry } from "../policy/table-entry.ts";
+import { parseRouteKey } from "../policy/route-key.ts";
+import { isOnlyReading } from "../runtime/json.ts";
 import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
 import type { Path } from "./mistakes.ts";
 import type { ResourceServerOptions } from "./options.ts";
@@ -27,10 +31,12 @@ const QUOTED_NAMES: ReadonlySet<string> = new Set([...JSON_OPTION_NAMES, ...KEY_
 const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options contain no spaces.";
 
 /**
- * Converts a configuration with the JSON names (`verification_keys`, `scope_mappings`, `service_id`, and the
- * snake_case form of every other option that JSON can represent) to options for `createResourceServer`. The
- * base table is `agentScopeMappings` unless the configuration has `default_scope_mappings`. It adds no other
- * defaults, and reads no files and no environment variables.
+ * Converts the text of a JSON file with the JSON names (`verification_keys`, `scope_mappings`, `service_id`,
+ * and the snake_case form of every other option that JSON can represent) to options for
+ * `createResourceServer`. An object with these names is converted too, but only the text shows a name that
+ * is written twice. The base table is `agentScopeMappings` unless the configuration has
+ * `default_scope_mappings`. An array of scopes replaces the rule of the base table even if it requires less.
+ * It adds no other defaults, and reads no files and no environment variables.
  *
  * @throws ConfigurationError listing every unknown name and invalid value, by its JSON name
  * @example
@@ -38,20 +44,59 @@ const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options 
  * import { readFileSync } from "node:fs";
  * import { createResourceServer, parseConfiguration } from "scopegate";
  *
- * const json: unknown = JSON.parse(readFileSync("scopegate.json", "utf8"));
- * const server = createResourceServer({ ...parseConfiguration(json), onDecision: console.log });
+ * const text = readFileSync("scopegate.json", "utf8");
+ * const server = createResourceServer({ ...parseConfiguration(text), onDecision: console.log });
  * ```
  */
-export function parseConfiguration(json: unknown): ResourceServerOptions {
-  if (!isJsonObject(json)) {
-    const hint = 'Write a JSON object: { "verification_keys": [...], "service_id": "..." }.';
-    throw new ConfigurationError([{ code: "option_invalid", path: [], message: "are not an object.", hint }]);
-  }
+export function parseConfiguration(configuration: unknown): ResourceServerOptions {
+  const json = typeof configuration === "string" ? parseText(configuration) : configuration;
+  if (!isJsonObject(json))
+    throw unusable(
+      "are not an object.",
+      'Write a JSON object: { "verification_keys": [...], "service_id": "..." }.',
+    );
   const issues: ConfigurationIssue[] = [];
   const options = renameOptions(json, OPTIONS, [], (issue) => issues.push(issue));
   for (const { issue } of findShapeMistakes(options)) issues.push(toJsonIssue(issue));
   if (issues.length > 0) throw new ConfigurationError(issues);
-  return { defaultScopeMappings: agentScopeMappings, ...(options as ResourceServerOptions) };
+  const withBase = { defaultScopeMappings: agentScopeMappings, ...(options as ResourceServerOptions) };
+  const { defaultScopeMappings, scopeMappings } = withBase;
+  return scopeMappings
+    ? { ...withBase, scopeMappings: spellOverrides(scopeMappings, defaultScopeMappings) }
+    : withBase;
+}
+
+/** Parsers and readers disagree on which of two properties with one name counts, so it is an error. */
+function parseText(text: string): unknown {
+  const withoutMark = text.replace(/^\uFEFF/, "");
+  const json = orUndefined(() => JSON.parse(withoutMark) as unknown);
+  if (json === undefined) throw unusable("are not valid JSON.", "Is a comma or a quotation mark missing?");
+  if (isJsonObject(json) && !isOnlyReading(json, Buffer.from(withoutMark)))
+    throw unusable("have one name twice in an object.", "Keep one of the two.");
+  return json;
+}
+
+const unusable = (message: string, hint: string): ConfigurationError =>
+  new ConfigurationError([{ code: "option_invalid", path: [], message, hint }]);
+
+/**
+ * In this format, which is older than `{ override }`, an array replaces the rule of the base table, whatever
+ * it requires (docs/decisions/0031-table-as-a-language.md).
+ */
+function spellOverrides(custom: ScopeMappings, base: ScopeMappings): ScopeMappings {
+  const baseRoutes = new Set(Object.keys(base).flatMap(routesOfKey));
+  const spelled = Object.entries(custom).map(([key, entry]): [string, TableEntry] => {
+    const isReplacing = Array.isArray(entry) && routesOfKey(key).some((route) => baseRoutes.has(route));
+    return [key, isReplacing ? { override: entry as readonly string[] } : entry];
+  });
+  return Object.fromEntries(spelled);
+}
+
+function routesOfKey(key: string): readonly string[] {
+  const route = parseRouteKey(key);
+  if ("code" in route) return [];
+  if (route.pattern.alternatives.length === 0) return [key];
+  return route.pattern.alternatives.map(({ segments }) => `${route.method} ${identityOf(segments)}`);
 }
 
 const isJsonObject = (value: unknown): value is object =>
@@ -97,7 +142,7 @@ function renameAnyOf(requirement: unknown): unknown {
   return Object.fromEntries(
     entries.map(([name, value]) => {
       if (name === "any_of") return ["anyOf", value];
-      return [name, name === "report" ? renameAnyOf(value) : value];
+      return [name, name === "report" || name === "override" ? renameAnyOf(value) : value];
     }),
   );
 }

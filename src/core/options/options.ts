@@ -3,7 +3,7 @@ import type { KeyEvent } from "../keys/key-event.ts";
 import type { KeySource } from "../keys/key-source.ts";
 import type { VerificationKeyInput } from "../keys/verification-key.ts";
 import type { Decision } from "../policy/decision.ts";
-import type { ScopeMappings } from "../policy/requirement.ts";
+import type { ScopeMappings } from "../policy/table-entry.ts";
 import type { Enforcement } from "../policy/rule.ts";
 import type { Principal } from "../token/principal.ts";
 import type { ObservedRequest } from "../request.ts";
@@ -93,6 +93,11 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly adminScope?: string | null;
   /** The scopes each scope implies, transitively: `{ "agents:write": ["agents:read"] }`. Default: `{}`. */
   readonly impliedScopes?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * The vocabulary of scopes, as `resource:action` for all ids of a resource. A scope of a rule, a `map` or
+   * `impliedScopes` that is not in it is a configuration error. Default: any scope.
+   */
+  readonly knownScopes?: readonly string[];
   /** The maximum size of a token in bytes. A larger one is rejected before it is parsed. Default: `16384`. */
   readonly maxTokenBytes?: number;
   /** Where a request may carry its token. Default: `[{ header: "authorization" }]`. */

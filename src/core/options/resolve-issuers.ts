@@ -8,7 +8,7 @@ import { KEYS_CHANNEL, publish } from "../runtime/channels.ts";
 import { notify } from "../runtime/notify.ts";
 import { findScopeMistake } from "../scopes/scope-rules.ts";
 import type { IssuerConfiguration } from "../token/issuers.ts";
-import { isSpaceDelimited, type ScopeSource } from "../token/scope-sources.ts";
+import { isScopeClaim, isSpaceDelimited, type ResolvedScopeSource } from "../token/scope-sources.ts";
 import { KEY_SOURCE_HINT, KEY_SOURCES } from "./key-source-shape.ts";
 import type { Mistakes, OptionName, Path } from "./mistakes.ts";
 import { DEFAULTS } from "./defaults.ts";
@@ -244,7 +244,7 @@ function resolveScopeSources(
   options: ResourceServerOptions,
   path: Path,
   report: Report,
-): readonly ScopeSource[] {
+): readonly ResolvedScopeSource[] {
   const { scopesClaim = DEFAULTS.scopesClaim, authorization = DEFAULTS.authorization } = options;
   const { scopeSources = [{ claim: scopesClaim }] } = options;
   if (options.scopesClaim !== undefined && options.scopeSources)
@@ -264,7 +264,12 @@ function resolveScopeSources(
         if (mistake) report({ code: "scope_invalid", path: rolePath, ...mistake });
       }
     }
-  return scopeSources.map((source) => ({ ...source, required: source.required ?? authorization }));
+  const { adminScope = DEFAULTS.adminScope } = options;
+  return scopeSources.map((source) => {
+    const isTrusted = !options.scopeSources || isScopeClaim(source.claim) || adminScope === null;
+    const resolved = { ...source, required: source.required ?? authorization };
+    return isTrusted ? resolved : { ...resolved, withheld: adminScope };
+  });
 }
 
 const conflict = (path: Path, otherOption: string, hint = "Remove one of the two."): ConfigurationIssue => ({

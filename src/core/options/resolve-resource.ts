@@ -57,8 +57,7 @@ function supportedScopes(rules: readonly CompiledRule[]): readonly string[] {
   for (const { rule, requirement } of rules) {
     // An MCP server seldom has the routes of a base table: its clients must not request their scopes.
     if (isMcp && rule.source === "default") continue;
-    for (const { parts, text } of scopesOf(requirement))
-      if (parts.every((part) => typeof part === "string")) scopes.add(text);
+    for (const { template, text } of scopesOf(requirement)) if (!template) scopes.add(text);
   }
   return [...scopes].sort();
 }

@@ -1,8 +1,9 @@
 /** The way of the options from what a user writes to what the server uses, from top to bottom. */
 import { type ConfigurationIssue, ConfigurationError } from "../errors.ts";
 import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
+import { checkOverrides } from "../policy/overrides.ts";
 import { checkOrder } from "../policy/rule-order.ts";
-import type { ScopeMappings } from "../policy/requirement.ts";
+import type { ScopeMappings } from "../policy/table-entry.ts";
 import type { RefusalRules } from "../response/refusal.ts";
 import type { Resource } from "../response/resource-metadata.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
@@ -20,6 +21,7 @@ import { resolveOpaqueRequirements } from "./resolve-opaque.ts";
 import { resolveResource } from "./resolve-resource.ts";
 import { findShapeMistakes } from "./schema.ts";
 import { isPlainObject } from "./values.ts";
+import { checkKnownScopes } from "./vocabulary.ts";
 
 /** The options with all defaults, and compiled as far as possible. */
 export interface ResolvedOptions extends CredentialRules, CompiledTable {
@@ -75,9 +77,12 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
     report,
     settings.enforcement,
   );
-  // A rule with a mistake is not in the table, so the order of the others may not be what it will be.
-  const isTableComplete = mistakes.pathsIn("defaultScopeMappings", "scopeMappings").length === 0;
-  if (scopeRules && isTableComplete) checkOrder(table, scopeRules, report);
+  if (scopeRules) {
+    checkOrder(table, scopeRules, report);
+    checkOverrides(table, scopeRules, report);
+  }
+  if (mistakes.areReadable(["knownScopes", "adminScope", "impliedScopes", "scopeSources", "issuers"]))
+    checkKnownScopes({ ...options, adminScope: settings.adminScope }, table, report);
   const resource = mistakes.areReadable(["resource", "issuer", "issuers", "resourceMetadataUrl"])
     ? resolveResource(options, table.rules, report)
     : undefined;

@@ -8,14 +8,34 @@ import * as values from "./values.ts";
 
 // An empty `anyOf` is never satisfied. Without scopes, there is nothing to report.
 const someScopes = z.array(z.string()).check(z.minLength(1, { abort: true }));
-const scoped = [z.strictObject({ anyOf: someScopes }), z.strictObject({ filtered: z.string() })] as const;
-const reportOnly = z.pipe(
-  z.custom(values.isPlainObject),
-  z.strictObject({ report: z.union([someScopes, ...scoped]) }),
+const named = { anyOf: z.exactOptional(someScopes), filtered: z.exactOptional(z.string()) };
+/** An object without properties of a class, which would not be read. */
+const plain = <Shape extends z.core.$ZodType>(shape: Shape) => z.pipe(z.custom(values.isPlainObject), shape);
+const countNames = (entry: object): number =>
+  ["scopes", "anyOf", "filtered"].filter((name) => Object.hasOwn(entry, name)).length;
+const reported = z
+  .strictObject({ ...named, scopes: z.exactOptional(someScopes) })
+  .check(z.refine((entry) => countNames(entry) === 1));
+const scoped = z
+  .strictObject({
+    ...named,
+    scopes: z.exactOptional(z.array(z.string())),
+    report: z.exactOptional(z.union([someScopes, plain(reported)])),
+  })
+  .check(
+    z.refine(
+      (entry) => countNames(entry) === 1 || (countNames(entry) === 0 && Object.hasOwn(entry, "report")),
+    ),
+  );
+const entry = z.union([z.enum(["public", "optional"]), z.array(z.string()), plain(scoped)]);
+const override = plain(
+  z.strictObject({ override: entry }).check(z.refine((written) => Object.hasOwn(written, "override"))),
 );
-const requirement = z.union([z.enum(["public", "optional"]), z.array(z.string()), ...scoped, reportOnly], {
+const entryOrOverride = z.union([entry, override]);
+/** One message for the whole entry: the mistake inside would be that of one of the forms only. */
+const requirement = z.custom((value) => entryOrOverride.safeParse(value).success, {
   error:
-    'Write an array of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public". Where scopes are not enforced yet, write them as { report: [...] }.',
+    'Write an array of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public"; { report: [...] } for scopes that are not enforced yet; { override: [...] } to require less than the rule that it replaces.',
 });
 const scopeMappings = values.table(
   requirement,
@@ -133,6 +153,7 @@ const jsonOptions = {
   }),
   enforcement: z.enum(["enforce", "report"], { error: 'Write "enforce" or "report".' }),
   adminScope: z.nullable(values.text("Write a scope, or null for none.")),
+  knownScopes: values.texts("Write an array of scopes."),
   impliedScopes: values.table(
     values.texts("Write an array of scopes."),
     "Write an object that maps a scope to an array of implied scopes.",

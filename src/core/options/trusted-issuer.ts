@@ -24,7 +24,7 @@ export interface TrustedIssuer {
   readonly verifyAudience?: boolean;
   /**
    * The claim with the scopes: an array of strings, or one space-delimited string. An array is the path of
-   * one nested claim. Short for `scopeSources: [{ claim }]`. Default: `"scopes"`.
+   * one nested claim. It can contain `adminScope`, whatever its name. Default: `"scopes"`.
    */
   readonly scopesClaim?: ClaimPath;
   /**

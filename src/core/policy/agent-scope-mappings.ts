@@ -1,4 +1,4 @@
-import type { ScopeMappings } from "./requirement.ts";
+import type { ScopeMappings } from "./table-entry.ts";
 
 /**
  * A base table for services with agents, teams, sessions and a knowledge configuration. `parseConfiguration`

@@ -1,30 +1,43 @@
 import type { ConfigurationIssue, Report } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
+import { findRouteRule } from "./find-rules.ts";
 import { OperationRules } from "./operation.ts";
-import { identityOf, type Alternative } from "./pattern.ts";
-import {
-  compileRequirement,
-  isReportOnly,
-  type ReportOnly,
-  type Requirement,
-  type ScopeMappings,
-  scopesOf,
-} from "./requirement.ts";
+import { type Alternative, identityOf, type PatternSegment } from "./pattern.ts";
+import { compileRequirement, type Requirement, scopesOf } from "./requirement.ts";
+import { readEntry, type ScopeMappings, type TableEntry, writeEntry } from "./table-entry.ts";
 import { parseRouteKey } from "./route-key.ts";
 import { type CompiledRule, type Enforcement, optionPath, type Rule, type RuleSource } from "./rule.ts";
 import { RuleTree } from "./rule-tree.ts";
+import { leavesInOrder } from "./walk-tree.ts";
 
 /** The rules of a table, and the tree that finds them. */
 export interface CompiledTable {
   readonly rules: readonly CompiledRule[];
+  /** The rules that a report-only rule hides: they stay enforced. */
+  readonly hiddenRules: readonly CompiledRule[];
+  readonly replacements: readonly Replacement[];
   readonly tree: RuleTree;
+  /** The table without its report-only rules; the same tree if it has none. */
+  readonly enforcedTree: RuleTree;
   readonly operations: OperationRules;
   /** The enforcement of the server, for requests without a rule. `"report"` also applies to every rule. */
   readonly enforcement: Enforcement;
 }
 
+/** A default rule that a custom rule replaces, at one of its paths; at none for an operation. */
+export interface Replacement {
+  readonly custom: CompiledRule;
+  readonly replaced: CompiledRule;
+  readonly segments: readonly PatternSegment[];
+}
+
 /** Each route or operation of a table, by its identity; a rule with optional groups has several. */
 type Routes = ReadonlyMap<string, CompiledRule>;
+
+interface SourceTable {
+  readonly rules: readonly CompiledRule[];
+  readonly routes: Routes;
+}
 
 /**
  * Compiles the base table and the custom table into one. A custom rule replaces a default rule for each route
@@ -38,12 +51,73 @@ export function compileRules(
 ): CompiledTable {
   const defaultTable = compileTable("default", defaults, report, enforcement);
   const customTable = compileTable("custom", customs, report, enforcement);
+  const rules = joinTables(defaultTable, customTable);
+  const tree = growTree(rules, report);
+  const enforcedRules = rules.some(({ isReport }) => isReport)
+    ? joinTables(withoutReports(defaultTable), withoutReports(customTable))
+    : rules;
+  const enforcedTree = enforcedRules === rules ? tree : growTree(enforcedRules, () => undefined);
+  if (enforcedTree !== tree) addEnforcedLeaves(tree, enforcedTree);
+  return {
+    rules,
+    hiddenRules: findHidden(rules, enforcedRules),
+    replacements: findReplacements(defaultTable.routes, customTable),
+    enforcedTree,
+    tree,
+    operations: new OperationRules(rules, enforcedRules),
+    enforcement,
+  };
+}
+
+function joinTables(defaultTable: SourceTable, customTable: SourceTable): readonly CompiledRule[] {
+  const defaultRules = defaultTable.rules.flatMap((rule) => withoutRoutes(rule, customTable.routes));
   const customRules = customTable.rules.map((rule) =>
     identitiesOf(rule).some((identity) => defaultTable.routes.has(identity)) ? asOverride(rule) : rule,
   );
-  const defaultRules = defaultTable.rules.flatMap((rule) => withoutRoutes(rule, customTable.routes));
-  const rules = [...defaultRules, ...customRules];
-  return { rules, tree: growTree(rules, report), operations: new OperationRules(rules), enforcement };
+  return [...defaultRules, ...customRules];
+}
+
+/** The table as it is enforced: a report-only rule leaves what is written beside it, or no rule. */
+function withoutReports({ rules, routes }: SourceTable): SourceTable {
+  const enforced = (rule: CompiledRule): readonly CompiledRule[] =>
+    rule.isReport ? [rule.beside].flatMap((beside) => beside ?? []) : [rule];
+  return {
+    rules: rules.flatMap(enforced),
+    routes: new Map(
+      [...routes].flatMap(([identity, rule]) => enforced(rule).map((left) => [identity, left] as const)),
+    ),
+  };
+}
+
+function findHidden(
+  rules: readonly CompiledRule[],
+  enforcedRules: readonly CompiledRule[],
+): readonly CompiledRule[] {
+  const nameOf = ({ rule }: CompiledRule): string => `${rule.source === "default"} ${rule.key}`;
+  const listed = new Set(rules.filter(({ isReport }) => !isReport).map(nameOf));
+  return enforcedRules.filter((compiled) => !listed.has(nameOf(compiled)));
+}
+
+/** Adds to each report-only rule the rule that decides without it. */
+function addEnforcedLeaves(tree: RuleTree, enforcedTree: RuleTree): void {
+  for (const leaf of leavesInOrder(tree.root)) {
+    const { compiled, segments } = leaf;
+    if (compiled.isReport) tree.enforce(leaf, findRouteRule(enforcedTree, compiled.rule.method, segments));
+  }
+}
+
+/** A custom rule for one method also replaces the default rule for every method, unless a custom one does. */
+function findReplacements(defaultRoutes: Routes, { rules, routes }: SourceTable): readonly Replacement[] {
+  return rules.flatMap((custom) => {
+    const alternatives: readonly Pick<Alternative, "segments">[] =
+      custom.rule.method === OPERATION_METHOD ? [{ segments: [] }] : custom.pattern.alternatives;
+    return identitiesOf(custom).flatMap((identity, index) => {
+      const everyMethod = identity.replace(/^\S+ /, "* ");
+      const replaced =
+        defaultRoutes.get(identity) ?? (routes.has(everyMethod) ? undefined : defaultRoutes.get(everyMethod));
+      return replaced ? [{ custom, replaced, segments: alternatives[index]?.segments ?? [] }] : [];
+    });
+  });
 }
 
 function compileTable(
@@ -51,13 +125,13 @@ function compileTable(
   table: ScopeMappings,
   report: Report,
   enforcement: Enforcement,
-): { readonly rules: readonly CompiledRule[]; readonly routes: Routes } {
+): SourceTable {
   const rules: CompiledRule[] = [];
   const routes = new Map<string, CompiledRule>();
   /** Rules whose routes are those of later rules, which is no mistake if both require the same. */
   const repeated = new Set<CompiledRule>();
-  for (const [key, written] of Object.entries(table)) {
-    const rule = compileRule(source, key, written, report, enforcement);
+  for (const [key, entry] of Object.entries(table)) {
+    const rule = compileRule(source, key, entry, report, enforcement);
     if (!rule) continue;
     const identities = identitiesOf(rule);
     const sameRoutes = identities.flatMap((identity) => routes.get(identity) ?? []);
@@ -75,7 +149,7 @@ function compileTable(
 function compileRule(
   source: RuleSource,
   key: string,
-  written: Requirement | ReportOnly,
+  entry: TableEntry,
   report: Report,
   serverEnforcement: Enforcement,
 ): CompiledRule | undefined {
@@ -85,25 +159,37 @@ function compileRule(
     report({ ...route, path });
     return undefined;
   }
-  const { method, pattern } = route;
-  const isWrittenAsReport = isReportOnly(written);
-  const requirement = isWrittenAsReport ? written.report : written;
-  const requirementPath = isWrittenAsReport ? [...path, "report"] : path;
-  const compiled = compileRequirement(requirement, pattern.parameters, requirementPath, report);
-  if (!compiled) return undefined;
-  const isReported = isWrittenAsReport || serverEnforcement === "report";
-  // Without scopes there is nothing to report: a missing or bad token is always refused.
-  const enforcement = isReported && scopesOf(compiled).length > 0 ? "report" : "enforce";
-  const frozen = freezeCopy(requirement);
-  const rule: Rule = { key, method, pattern: pattern.source, requirement: frozen, enforcement, source };
-  return { ...withFrozenRule(rule), pattern, requirement: compiled };
+  const { enforced, reported, isOverride } = readEntry(entry);
+  const compile = (written: typeof enforced, writtenEnforcement: Enforcement): CompiledRule | undefined => {
+    if (!written) return undefined;
+    const requirement = compileRequirement(written.requirement, route, [...path, ...written.path], report);
+    if (!requirement) return undefined;
+    const rule: Rule = {
+      key,
+      method: route.method,
+      pattern: route.pattern.source,
+      requirement: freezeCopy(written.requirement),
+      // Without scopes there is nothing to report: a missing or bad token is always refused.
+      enforcement: scopesOf(requirement).length > 0 ? writtenEnforcement : "enforce",
+      source,
+    };
+    return { ...withFrozenRule(rule), pattern: route.pattern, requirement, isOverride, isReport: false };
+  };
+  const enforcedRule = compile(enforced, serverEnforcement);
+  const reportedRule = compile(reported, "report");
+  if ((enforced && !enforcedRule) || (reported && !reportedRule)) return undefined;
+  return reportedRule ? { ...reportedRule, isReport: true, beside: enforcedRule } : enforcedRule;
 }
 
-/** `/docs` beside `/docs/{*path}` is a habit of authors. It is harmless if both rules require the same. */
+/** Returns a rule as a table contains it, without `override`. */
+export const entryOf = ({ rule, isReport, beside }: CompiledRule): TableEntry =>
+  isReport ? writeEntry(beside?.rule.requirement, rule.requirement) : rule.requirement;
+
+/** `/docs` beside `/docs{/*path}` is a habit of authors. It is harmless if both rules require the same. */
 const isRepetition = (first: CompiledRule, second: CompiledRule): boolean =>
   (isRootOf(first, second) || isRootOf(second, first)) &&
   first.rule.enforcement === second.rule.enforcement &&
-  JSON.stringify(first.rule.requirement) === JSON.stringify(second.rule.requirement);
+  JSON.stringify(entryOf(first)) === JSON.stringify(entryOf(second));
 
 /** Returns whether a pattern is the text of another one before its optional wildcard. */
 function isRootOf({ pattern: root }: CompiledRule, { pattern: subtree }: CompiledRule): boolean {
@@ -123,7 +209,7 @@ function describeDuplicate(rule: CompiledRule, earlier: CompiledRule): Configura
   return {
     ...issue,
     message: `is for a route that \`${earlier.rule.key}\` is for, too: \`${grouped.rule.key}\` also stands for its path without the group in braces, and a trailing slash does not make another route.`,
-    hint: "Keep one of the two, or write the route without braces, such as `/*path` instead of `/{*path}`.",
+    hint: "Keep one of the two, or write the route without the braces.",
   };
 }
 
@@ -158,7 +244,9 @@ function withoutRoutes(compiled: CompiledRule, routes: Routes): readonly Compile
   const alternatives = compiled.pattern.alternatives.filter(
     (alternative) => !routes.has(routeIdentity(compiled, alternative)),
   );
-  return alternatives.length === 0 ? [] : [{ ...compiled, pattern: { ...compiled.pattern, alternatives } }];
+  return alternatives.length === 0
+    ? []
+    : [{ ...compiled, isPart: true, pattern: { ...compiled.pattern, alternatives } }];
 }
 
 const asOverride = (compiled: CompiledRule): CompiledRule => ({

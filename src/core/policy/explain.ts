@@ -44,6 +44,10 @@ export function explainDecision({ method, path }: ExplainQuery, decision: Decisi
   for (const satisfaction of satisfied)
     addLine("satisfied", `${satisfaction.required} by ${satisfaction.granted} (${satisfaction.by})`);
   if (missing.length > 0) addLine("missing", joinScopes(missing));
+  for (const scope of required.filter((text) => /:<[^:]*>:/.test(text)))
+    addLine("note", `the id is empty or contains a colon: only a grant for every id covers ${scope}`);
+  if (satisfied.some(({ by }) => by === "admin"))
+    addLine("note", "the admin scope satisfies scopes, and nothing else");
   addLine("decision", describeDecision(decision));
   return { method, path, decision, text: lines.join("\n") };
 }

@@ -1,8 +1,8 @@
 /** Whether one rule implies another: every caller who satisfies the first also satisfies the second. */
 import { bindScope } from "../scopes/required-scope.ts";
 import { GrantedScopes, type ScopeRules } from "../scopes/scope.ts";
-import type { PatternSegment } from "./pattern.ts";
-import type { CompiledRequirement } from "./requirement.ts";
+import { partsOf, type PatternSegment } from "./pattern.ts";
+import { type CompiledRequirement, VALID_TOKEN } from "./requirement.ts";
 import type { CompiledRule } from "./rule.ts";
 import { isSatisfied } from "./satisfaction.ts";
 import { decodeSegment } from "./segment.ts";
@@ -13,13 +13,8 @@ type Segments = readonly PatternSegment[];
 interface PlacedRule {
   readonly compiled: CompiledRule;
   readonly segments: Segments;
-}
-
-/** What is the same for all rules of a table. */
-export interface ImplicationRules {
-  readonly scopeRules: ScopeRules;
-  /** Whether the scopes of report-only rules count as enforced, because the whole server only reports. */
-  readonly isReportOnly: boolean;
+  /** The rule that a report-only rule leaves enforced. */
+  readonly enforced?: PlacedRule | undefined;
 }
 
 /**
@@ -30,34 +25,40 @@ const SOME_ID = "~some-id-of-scopegate~";
 
 /**
  * Returns whether every caller who satisfies `deciding` at the paths `common` satisfies `other` there too.
- * `false` if that is not certain.
+ * `false` if that is not certain. Without `common`, both rules have the same path: then parameters at one
+ * place have one value.
  */
 export function implies(
   deciding: PlacedRule,
   other: PlacedRule,
-  common: Segments,
-  rules: ImplicationRules,
+  common: Segments | undefined,
+  scopeRules: ScopeRules,
 ): boolean {
-  const otherRequirement = enforcedRequirement(other.compiled, rules);
+  const otherPlace = enforcedPlace(other);
+  const decidingPlace = enforcedPlace(deciding);
+  const otherRequirement = enforcedRequirement(otherPlace);
+  const decidingRequirement = enforcedRequirement(decidingPlace);
+  // Public requires least, then optional, then any token.
   if (otherRequirement.kind === "public") return true;
-  const decidingRequirement = enforcedRequirement(deciding.compiled, rules);
   if (decidingRequirement.kind === "public") return false;
   if (otherRequirement.kind === "optional") return true;
   if (decidingRequirement.kind === "optional") return false;
-  const parameter = sampleParameters(other.segments, common, "other");
-  const grants = leastGrants(decidingRequirement, sampleParameters(deciding.segments, common, "deciding"));
+  const parameter = sampleParameters(otherPlace.segments, common, "other");
+  const grants = leastGrants(
+    decidingRequirement,
+    sampleParameters(decidingPlace.segments, common, "deciding"),
+  );
   return grants.every((scopes) =>
-    isSatisfied(otherRequirement, parameter, new GrantedScopes(scopes, rules.scopeRules)),
+    isSatisfied(otherRequirement, parameter, new GrantedScopes(scopes, scopeRules)),
   );
 }
 
+const enforcedPlace = (place: PlacedRule): PlacedRule =>
+  place.compiled.isReport && place.enforced ? place.enforced : place;
+
 /** A report-only rule enforces a valid token, and nothing else. */
-function enforcedRequirement(
-  { rule, requirement }: CompiledRule,
-  { isReportOnly }: ImplicationRules,
-): CompiledRequirement {
-  return rule.enforcement === "report" && !isReportOnly ? { kind: "allOf", scopes: [] } : requirement;
-}
+const enforcedRequirement = ({ compiled }: PlacedRule): CompiledRequirement =>
+  compiled.isReport ? VALID_TOKEN : compiled.requirement;
 
 /** The smallest sets of scopes that satisfy a requirement: a caller who satisfies it covers one of them. */
 function leastGrants(
@@ -74,8 +75,16 @@ function leastGrants(
  * value only if they have it in every request; `prefix` keeps all others apart. Segments after a wildcard
  * have no fixed position.
  */
-function sampleParameters(segments: Segments, common: Segments, prefix: string): (name: string) => string {
+function sampleParameters(
+  segments: Segments,
+  common: Segments | undefined,
+  prefix: string,
+): (name: string) => string {
+  const names = segments.flatMap(partsOf).flatMap((part) => (typeof part === "string" ? [] : part.name));
   return (name) => {
+    // An argument of an operation has no place, and one value for both rules.
+    if (segments.length === 0) return `~${name}-of-scopegate~`;
+    if (!common) return `~parameter-${names.indexOf(name)}-of-scopegate~`;
     const index = segments.findIndex((segment) => segment.kind === "parameter" && segment.name === name);
     const isFixed = index >= 0 && [segments, common].every((path) => !hasWildcardUntil(path, index));
     if (!isFixed) return `~${prefix}.${name}-of-scopegate~`;

@@ -111,38 +111,50 @@ function suggestOperation(text: string, name: string | undefined): string {
   return suggest(methodOf(text), candidates, FORM);
 }
 
-/** The rule of an operation with the values of its templates, or an argument that cannot fill one. */
+/** The rules of an operation with the values of their templates, or an argument that cannot fill one. */
 export type OperationMatch =
-  | { readonly kind: "matched"; readonly match: RuleMatch }
+  | { readonly kind: "matched"; readonly matches: readonly RuleMatch[] }
   | { readonly kind: "unusable"; readonly argument: string }
   | { readonly kind: "unmapped" };
 
 /** The rules of operations, compared exactly: names are not paths. Only a URI has several spellings. */
 export class OperationRules {
-  readonly #rules = new Map<string, CompiledRule>();
+  readonly #rules: ReadonlyMap<string, CompiledRule>;
+  readonly #enforcedRules: ReadonlyMap<string, CompiledRule>;
 
-  constructor(rules: readonly CompiledRule[]) {
-    for (const compiled of rules)
-      if (compiled.rule.method === OPERATION_METHOD) this.#rules.set(compiled.rule.pattern, compiled);
+  /** `enforcedRules` is the table without its report-only rules. */
+  constructor(rules: readonly CompiledRule[], enforcedRules: readonly CompiledRule[]) {
+    this.#rules = byOperation(rules);
+    this.#enforcedRules = byOperation(enforcedRules);
   }
 
   /** Finds the rule of an operation: the rule of its name before the rule of every name. */
-  find(text: string): CompiledRule | undefined {
-    return this.#rules.get(canonicalOf(text)) ?? this.#rules.get(`${methodOf(text)} *`);
+  find(text: string, rules = this.#rules): CompiledRule | undefined {
+    return rules.get(canonicalOf(text)) ?? rules.get(`${methodOf(text)} *`);
   }
 
-  /** Finds the rule with the values for its templates. An argument must be a string that is not empty. */
+  /** Finds the rules with the values for their templates. An argument must be a string that is not empty. */
   match({ text, parameters }: Operation): OperationMatch {
     const compiled = this.find(text);
     if (!compiled) return { kind: "unmapped" };
+    const enforced = compiled.isReport ? this.find(text, this.#enforcedRules) : undefined;
+    const rules = enforced ? [compiled, enforced] : [compiled];
     // Read once: later code may change the arguments.
     const values = new Map<string, string>();
-    for (const argument of templatesOf(compiled.requirement)) {
+    for (const argument of rules.flatMap(({ requirement }) => templatesOf(requirement))) {
       // Own properties only: a polluted prototype must not fill a scope.
       const value = Object.hasOwn(parameters, argument) ? parameters[argument] : undefined;
       if (typeof value !== "string" || value === "") return { kind: "unusable", argument };
       values.set(argument, value);
     }
-    return { kind: "matched", match: { compiled, parameter: (name) => values.get(name) ?? "" } };
+    const parameter = (name: string): string => values.get(name) ?? "";
+    return { kind: "matched", matches: rules.map((rule) => ({ compiled: rule, parameter })) };
   }
 }
+
+const byOperation = (rules: readonly CompiledRule[]): ReadonlyMap<string, CompiledRule> =>
+  new Map(
+    rules
+      .filter(({ rule }) => rule.method === OPERATION_METHOD)
+      .map((compiled) => [compiled.rule.pattern, compiled]),
+  );

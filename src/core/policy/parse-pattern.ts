@@ -19,11 +19,9 @@ const MAX_ALTERNATIVES = 64;
 
 /** Parses a pattern in path-to-regexp's syntax, or returns why no request can match it. */
 export function parsePattern(source: string): Pattern | PatternMistake {
-  const translated = translateParameters(source);
-  if (translated !== undefined)
-    return invalid("writes a parameter in another syntax.", `Write \`${translated}\`.`);
   const tokens = parseTokens(source);
   if ("code" in tokens) return tokens;
+  if (tokens.some(isForeign)) return describeForeign(source);
   const expanded = expandGroups(tokens);
   if (expanded.length > MAX_ALTERNATIVES)
     return invalid(
@@ -58,15 +56,32 @@ function hasRepeatedName(tokens: readonly FlatToken[]): boolean {
 function parseTokens(source: string): readonly Token[] | PatternMistake {
   const tokens = tokensOf(source);
   if (tokens) return tokens;
-  if (source === "*")
-    return invalid(
-      "does not start with a slash.",
-      "Write `/{*path}` for every path, or `/*path` for every path but `/`.",
-    );
+  if (source === "*") return invalid("does not start with a slash.", "Write `/{*path}` for every path.");
   const spelling = findSpelling(source, (candidate) => tokensOf(candidate) !== undefined);
   return invalid(
     "is not a pattern of path-to-regexp.",
     spelling === undefined ? SYNTAX : `Write \`${spelling}\`.`,
+  );
+}
+
+/**
+ * Returns whether a token is a parameter of another router: `{id}`, `{path...}`, `<int:id>`. As text it would
+ * match no request, and a wider rule would decide the route.
+ */
+function isForeign(token: Token): boolean {
+  if (token.type === "text") return /[<>]/.test(token.value);
+  if (token.type !== "group") return false;
+  const [first] = token.tokens;
+  const isOptionalText = first?.type === "text" && !/^[/.-]/.test(first.value);
+  return !first || isOptionalText || token.tokens.some(isForeign);
+}
+
+function describeForeign(source: string): PatternMistake {
+  const translated = translateParameters(source);
+  const isTranslated = translated !== source && isPattern(parsePattern(translated));
+  return invalid(
+    "writes a parameter in the syntax of another router.",
+    `Write ${isTranslated ? `\`${translated}\`` : "`:parameter` or `*wildcard`"}. Braces hold an optional part, which begins with \`/\`, \`.\`, \`-\` or a parameter.`,
   );
 }
 
@@ -80,7 +95,7 @@ function tokensOf(source: string): readonly Token[] | undefined {
 }
 
 const SYNTAX =
-  "Write `/static`, `/:parameter`, `/*wildcard` and `{/:optional}`; escape other special characters with a backslash.";
+  "Write `/static`, `/:parameter`, `{/:optional}` and `{/*wildcard}`; escape other special characters with a backslash.";
 
 function expandGroups(tokens: readonly Token[]): FlatToken[][] {
   let alternatives: FlatToken[][] = [[]];
@@ -103,7 +118,7 @@ function readAlternative(tokens: readonly FlatToken[], source: string): Alternat
   if (segments.some((parts) => parts.length > 1 && parts.some(isWildcard)))
     return invalid(
       "has a wildcard that shares its segment.",
-      "Let the wildcard be a whole segment: `/files/*path`.",
+      "Let the wildcard be a whole segment: `/files{/*path}`.",
     );
   if (segments.filter((parts) => parts.some(isWildcard)).length > 1)
     return invalid("has two wildcards.", "Use one: routers divide a path between two in different ways.");
@@ -162,11 +177,11 @@ function findUnreachable(
   if (isReadAsWritten && sample[0] !== "") return undefined;
   // A lone surrogate, which is half of a character, has no encoding.
   const encoded = orUndefined(() => source.replaceAll(/[^\x20-\x7e]+/g, encodeURI)) ?? source;
-  const isForeign = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;
+  const isUnencoded = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;
   return {
     code: "route_unreachable",
     message: "is a path that is refused in every request.",
-    hint: isForeign
+    hint: isUnencoded
       ? `Write it percent-encoded, as clients send it: \`${encoded}\`.`
       : "Write a path without empty or dot segments, query, fragment, semicolon, backslash and encoded slashes.",
   };

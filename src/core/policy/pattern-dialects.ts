@@ -1,18 +1,39 @@
 /** The pattern syntax of other routers and tools, translated to the syntax of the table. */
 
-/** `/files/{id}` and `/files/<id>` are parameters in OpenAPI and Flask. Here they are a group and text. */
-const FOREIGN_PARAMETER = /\/(?:\{(\w+)\}|<(\w+)>)(?=\/|$)/g;
+/** Parameters of OpenAPI, Go, ASP.NET, Flask and Fiber. The second value is the sign of the name here. */
+const FOREIGN_PARAMETERS: readonly (readonly [RegExp, string])[] = [
+  [/:(\w+)<[^<>]*>/g, ":"],
+  [/\{(\w+)\.\.\.\}|<path:(\w+)>/g, "*"],
+  [/\{(\w+)(?::[^{}]*)?\}|<(?:\w+:)?(\w+)>/g, ":"],
+];
 
 const REWRITES: readonly ((source: string) => string)[] = [
-  (source) => source.replace(/\/(?:\*+|\(\.\*\)|:\w+\*)(?=\/|$)/, "/*path"),
+  (source) => includeRoot(source.replace(/\/(?:\*+|\(\.\*\)|:\w+\*)(?=\/|$)/, "/*path")),
   (source) => source.replace(/^\/:(\w+)\?/, "/{:$1}").replace(/\/:\w+\?/, (part) => `{${part.slice(0, -1)}}`),
   (source) => source.replaceAll(/(:\w+)\((?:[^()]|\([^()]*\))*\)/g, "$1"),
 ];
 
-/** Translates parameters of OpenAPI and Flask; `undefined` for a pattern that has none. */
-export function translateParameters(source: string): string | undefined {
-  const translated = source.replaceAll(FOREIGN_PARAMETER, "/:$1$2");
-  return translated === source ? undefined : translated;
+/** Translates the parameters of other routers to the syntax of the table. */
+export function translateParameters(source: string): string {
+  const translated = FOREIGN_PARAMETERS.reduce(
+    (text, [parameter, sign]) =>
+      text.replaceAll(parameter, (...match: readonly unknown[]) => sign + nameFor(match)),
+    source,
+  );
+  return translated === source ? source : includeRoot(translated);
+}
+
+/** The author of a wildcard at the end usually means the path above it, too: `/files{/*path}`. */
+const includeRoot = (source: string): string =>
+  source.replace(/^\/(\*\w+)$/, "/{$1}").replace(/(?<=.)\/(\*\w+)$/, "{/$1}");
+
+/** A name that text follows directly would be longer without quotation marks. */
+function nameFor(match: readonly unknown[]): string {
+  const [whole, ...groups] = match;
+  const name = String(groups.find((group) => typeof group === "string"));
+  const [offset, text] = groups.slice(groups.findIndex((group) => typeof group === "number"));
+  const next = String(text).charAt(Number(offset) + String(whole).length);
+  return /\w/.test(next) ? `"${name}"` : name;
 }
 
 /** Finds a valid pattern that an invalid one was probably meant to be. */

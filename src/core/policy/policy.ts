@@ -41,6 +41,12 @@ export class Policy {
       return this.table.forOperation({ text: target, parameters: ownProperty(request, "params") ?? {} });
     const pattern = ownProperty(request, "matchedPattern");
     const pathRules = this.table.forTarget(method, target, isRouteChecked || pattern !== undefined);
+    if (
+      ownProperty(request, "upgrade") &&
+      pathRules.kind === "rules" &&
+      pathRules.matches.some(isOpenSubtree)
+    )
+      return { ...pathRules, kind: "unmapped", matches: [] };
     return pattern === undefined ? pathRules : this.table.forRoute(pathRules, method, [pattern]);
   }
 
@@ -92,6 +98,11 @@ export class Policy {
     return createPrincipal({ scopes, audience: [], claims: {} }, this.rules.scopeRules);
   }
 }
+
+/** A single-page application is public at every path, and its author does not mean WebSockets. */
+const isOpenSubtree = ({ compiled: { requirement, pattern } }: RuleMatch): boolean =>
+  requirement.kind === "public" &&
+  pattern.alternatives.some(({ segments }) => segments.some(({ kind }) => kind === "wildcard"));
 
 function resolveUnmapped(rules: PolicyRules): UnmappedRoutes {
   if (!rules.authorization || rules.unmappedRoutes === "authenticated") return "open";

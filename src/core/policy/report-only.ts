@@ -20,7 +20,7 @@ export function findReportOnly({ rules, enforcement }: CompiledTable): readonly 
   if (reported.length === 0 && !isServer) return [];
   const message = isServer
     ? "the resource server only reports: any valid token is enough, whatever scopes a rule requires, and for routes without a rule."
-    : `report-only rules: ${reported.length} (${renderRules(reported)}). Any valid token is enough for them.`;
+    : `report-only rules: ${reported.length} (${renderRules(reported)}). Their scopes are not enforced.`;
   const fix = isServer ? 'remove enforcement: "report"' : "write the requirements without `report`";
   const hint = `When \`onDecision\` receives no \`reported\` decisions any more, ${fix}.`;
   return [{ kind: "report_only", severity: "warning", rules: reported, message, hint }];

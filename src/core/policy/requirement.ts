@@ -1,6 +1,7 @@
 import type { Report } from "../errors.ts";
 import { compileScope, type RequiredScope } from "../scopes/required-scope.ts";
 import { splitScope } from "../scopes/scope.ts";
+import type { Pattern } from "./pattern.ts";
 
 /**
  * What a route requires of its caller:
@@ -8,11 +9,13 @@ import { splitScope } from "../scopes/scope.ts";
  * - an array of scopes: all of them; `[]` requires a valid token and no scope
  * - `{ anyOf }`: at least one of them
  * - `{ filtered }`: a `resource:action`, granted for all ids *or for at least one*; the handler then filters
- *   its result by `principal.resourceIds(resource, action)`
+ *   its result by `principal.resourceIds(resource, action)`. Only for GET and HEAD of a path that does not
+ *   end with a parameter, and for lists and single tools of MCP
  * - `"optional"`: nothing, but a token that is sent must be valid
  * - `"public"`: nothing, and no token is read
  *
- * In a scope, `<name>` as a whole part stands for the route parameter of that name: `agents:<agent_id>:run`.
+ * In a scope, `<name>` as the second of three parts stands for the route parameter of that name:
+ * `agents:<agent_id>:run`.
  */
 export type Requirement =
   | readonly string[]
@@ -20,22 +23,6 @@ export type Requirement =
   | { readonly filtered: string }
   | "optional"
   | "public";
-
-/**
- * A requirement with scopes that are not enforced yet: a request that lacks them passes, and its decision is
- * `reported`. A missing or bad token is refused all the same.
- */
-export interface ReportOnly {
-  /** What will be required: an array of at least one scope, `{ anyOf }` or `{ filtered }`. */
-  readonly report: Requirement;
-}
-
-/** The table: `METHOD /pattern` to what the route requires. METHOD is upper case, or `*` for every method. */
-export type ScopeMappings = Readonly<Record<string, Requirement | ReportOnly>>;
-
-/** Own properties only: a polluted prototype must not turn a rule into one that is only reported. */
-export const isReportOnly = (written: Requirement | ReportOnly): written is ReportOnly =>
-  Object.hasOwn(Object(written) as object, "report");
 
 /** A requirement, compiled. */
 export type CompiledRequirement =
@@ -49,52 +36,127 @@ export type CompiledRequirement =
       readonly action: string;
     };
 
+/** What a rule without scopes requires of every caller. */
+export const VALID_TOKEN: CompiledRequirement = { kind: "allOf", scopes: [] };
+
+/** How much a requirement asks for. Two requirements of one class may name different scopes. */
+export function classOf(requirement: CompiledRequirement): "nothing" | "token" | "scopes" {
+  switch (requirement.kind) {
+    case "public":
+    case "optional":
+      return "nothing";
+    case "allOf":
+      return requirement.scopes.length === 0 ? "token" : "scopes";
+    case "anyOf":
+    case "filtered":
+      return "scopes";
+  }
+}
+
 /** Returns the scopes that a requirement names. */
 export function scopesOf(requirement: CompiledRequirement): readonly RequiredScope[] {
-  if (requirement.kind === "filtered") return [requirement.scope];
-  return "scopes" in requirement ? requirement.scopes : [];
+  switch (requirement.kind) {
+    case "public":
+    case "optional":
+      return [];
+    case "allOf":
+    case "anyOf":
+      return requirement.scopes;
+    case "filtered":
+      return [requirement.scope];
+  }
 }
 
 /** Returns the parameters of the request that the scopes of a requirement name. */
 export const templatesOf = (requirement: CompiledRequirement): readonly string[] =>
-  scopesOf(requirement)
-    .flatMap(({ parts }) => parts)
-    .flatMap((part) => (typeof part === "string" ? [] : [part.parameter]));
+  scopesOf(requirement).flatMap(({ template }) => template?.parameter ?? []);
+
+/** The route that a requirement is written for. */
+export interface RequiringRoute {
+  readonly method: string;
+  readonly pattern: Pattern;
+}
+
+type Path = readonly (string | number)[];
 
 /** Compiles a requirement, or reports every mistake in it. */
 export function compileRequirement(
   requirement: Requirement,
-  parameters: ReadonlySet<string> | "any",
-  path: readonly (string | number)[],
+  route: RequiringRoute,
+  path: Path,
   report: Report,
 ): CompiledRequirement | undefined {
   if (requirement === "public" || requirement === "optional") return { kind: requirement };
-  if ("filtered" in requirement) return compileFiltered(requirement.filtered, path, report);
+  if ("filtered" in requirement) return compileFiltered(requirement.filtered, route, path, report);
   const isAnyOf = "anyOf" in requirement;
   const texts = isAnyOf ? requirement.anyOf : requirement;
   const textsPath = isAnyOf ? [...path, "anyOf"] : path;
-  const scopes = texts.flatMap(
-    (text, index) => compileScope(text, parameters, [...textsPath, index], report) ?? [],
-  );
+  const scopes = texts.flatMap((text, index) => {
+    const textPath = [...textsPath, index];
+    if (Object.hasOwn(RESERVED, text)) {
+      report(describeReserved(text, textPath));
+      return [];
+    }
+    return compileScope(text, route.pattern.parameters, textPath, report) ?? [];
+  });
   if (scopes.length < texts.length) return undefined;
   return { kind: isAnyOf ? "anyOf" : "allOf", scopes };
 }
 
+/** What looks like a scope, and what its author means. */
+const RESERVED: Readonly<Record<string, string>> = {
+  public: '"public" without the array, for a route that needs no token',
+  optional: '"optional" without the array, for a route that reads a token if there is one',
+  "*": "[] for any valid token, or the scope that the route needs",
+};
+
+const describeReserved = (text: string, path: Path): Parameters<Report>[0] => ({
+  code: "scope_invalid",
+  path,
+  message: `${JSON.stringify(text)} is not a scope.`,
+  hint: `Write ${RESERVED[text]}.`,
+});
+
 function compileFiltered(
   text: string,
-  path: readonly (string | number)[],
+  route: RequiringRoute,
+  path: Path,
   report: Report,
 ): CompiledRequirement | undefined {
   const scope = compileScope(text, new Set(), [...path, "filtered"], report);
   if (!scope) return undefined;
   const [resource, action, ...otherParts] = splitScope(text);
-  if (resource !== undefined && action !== undefined && otherParts.length === 0)
-    return { kind: "filtered", scope, resource, action };
-  report({
-    code: "requirement_invalid",
-    path: [...path, "filtered"],
-    message: `\`${text}\` has no ids to filter by.`,
-    hint: 'Write `resource:action`, such as { filtered: "agents:read" }.',
-  });
-  return undefined;
+  const filteredPath = [...path, "filtered"];
+  if (resource === undefined || action === undefined || otherParts.length > 0) {
+    report({
+      code: "requirement_invalid",
+      path: filteredPath,
+      message: `\`${text}\` has no ids to filter by.`,
+      hint: 'Write `resource:action`, such as { filtered: "agents:read" }.',
+    });
+    return undefined;
+  }
+  // Whoever may see one id would change, or read, the item of every other id.
+  if (!isListed(route)) {
+    report({
+      code: "requirement_invalid",
+      path: filteredPath,
+      message:
+        "is for lists: a GET or HEAD whose path does not end with a parameter, or a list or one tool of MCP.",
+      hint: `Write ["${resource}:<parameter>:${action}"] for one item, or ["${text}"].`,
+    });
+    return undefined;
+  }
+  return { kind: "filtered", scope, resource, action };
+}
+
+/** Returns whether the handler of a route can filter a list. */
+function isListed({ method, pattern }: RequiringRoute): boolean {
+  // A tool may be a list too, but not every tool.
+  if (pattern.alternatives.length === 0) return /^(?:[\w/]+\/list|tools\/call [^*]+)$/.test(pattern.source);
+  const isReading = method === "GET" || method === "HEAD";
+  return (
+    isReading &&
+    pattern.alternatives.every(({ segments }) => [undefined, "static"].includes(segments.at(-1)?.kind))
+  );
 }

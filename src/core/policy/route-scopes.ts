@@ -9,8 +9,8 @@ const compiledLists = new WeakMap<readonly string[], readonly RequiredScope[]>()
 
 /**
  * Decides whether an allowed caller holds the scopes that a route adds. Without scope rules, it checks none.
- * If all rules are report-only, or the server only reports, missing scopes are reported, and the request is
- * allowed. A reported decision stays reported.
+ * If the server only reports, missing scopes are reported, and the request is allowed; a report-only rule
+ * does not change what the code requires. A reported decision stays reported.
  * @throws Error for a route that could never allow a caller
  */
 export function decideRouteScopes(
@@ -34,9 +34,13 @@ export function decideRouteScopes(
   const compiled = compiledLists.get(scopes) ?? compileScopeList(scopes, "any");
   if (Object.isFrozen(scopes)) compiledLists.set(scopes, compiled);
   const parameter = (name: string) => requireParameter(params, name);
-  const isReported = rules.every(({ enforcement }) => enforcement === "report") && rules.length > 0;
-  const enforcement = isReported ? "report" : serverEnforcement;
-  const routeDecision = decideByScopes(compiled, parameter, scopeRules, { rules, principal }, enforcement);
+  const routeDecision = decideByScopes(
+    compiled,
+    parameter,
+    scopeRules,
+    { rules, principal },
+    serverEnforcement,
+  );
   if (decision.reported && routeDecision.allowed && !routeDecision.reported)
     return report(decision.reported, principal);
   return routeDecision;

@@ -7,7 +7,7 @@ import type { ConfigurationIssue, Report } from "../errors.ts";
 import type { CompiledTable } from "./compile-rules.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { findRouteRule } from "./find-rules.ts";
-import { implies, type ImplicationRules } from "./implication.ts";
+import { implies } from "./implication.ts";
 import { commonPatterns, covers } from "./overlap.ts";
 import type { PatternSegment } from "./pattern.ts";
 import { renderPattern } from "./render-pattern.ts";
@@ -32,30 +32,32 @@ const MAX_ISSUES = 20;
 
 /** Reports pairs of rules without a right order, and HEAD rules that require less than GET: at most 20. */
 export function checkOrder(
-  { tree, enforcement }: CompiledTable,
+  { tree, enforcedTree }: CompiledTable,
   scopeRules: ScopeRules,
   report: Report,
 ): void {
-  const implication = { scopeRules, isReportOnly: enforcement === "report" };
-  let issues = 0;
-  for (const issue of findOrderIssues(tree, implication)) {
-    report(issue);
-    issues += 1;
-    if (issues === MAX_ISSUES) return;
-  }
+  const reported = new Set<string>();
+  // A report-only rule must not decide what has no right order without it.
+  for (const checkedTree of new Set([tree, enforcedTree]))
+    for (const issue of findOrderIssues(checkedTree, scopeRules)) {
+      if (reported.size === MAX_ISSUES) return;
+      const text = JSON.stringify(issue);
+      if (!reported.has(text)) report(issue);
+      reported.add(text);
+    }
 }
 
-function* findOrderIssues(tree: RuleTree, implication: ImplicationRules): Iterable<ConfigurationIssue> {
+function* findOrderIssues(tree: RuleTree, scopeRules: ScopeRules): Iterable<ConfigurationIssue> {
   const positions = new Map([...leavesInOrder(tree.root)].map((leaf, index) => [leaf, index]));
   const reportedPairs = new Set<string>();
   for (const [leaf, position] of positions) {
-    const headIssue = findWeakerHead(tree, leaf, implication);
+    const headIssue = findWeakerHead(tree, leaf, scopeRules);
     if (headIssue) yield headIssue;
     for (const other of overlappingLeaves(tree.root, leaf.segments)) {
       // Each pair once, from the path that is tried first. At one path, the exact method decides.
       const isEarlier = (positions.get(other) ?? 0) <= position;
       if (isEarlier || other.identity === leaf.identity) continue;
-      const issue = findPairIssue(tree, leaf, other, implication);
+      const issue = findPairIssue(tree, leaf, other, scopeRules);
       const pairKey = `${leaf.compiled.rule.key}\n${other.compiled.rule.key}`;
       if (!issue || reportedPairs.has(pairKey)) continue;
       reportedPairs.add(pairKey);
@@ -68,7 +70,7 @@ function findPairIssue(
   tree: RuleTree,
   deciding: Leaf,
   other: Leaf,
-  implication: ImplicationRules,
+  scopeRules: ScopeRules,
 ): ConfigurationIssue | undefined {
   const method = commonMethod(deciding.compiled, other.compiled);
   if (method === undefined || deciding.compiled === other.compiled) return undefined;
@@ -77,7 +79,7 @@ function findPairIssue(
     return undefined;
   const common = commonPatterns(deciding.segments, other.segments).filter(
     (path) =>
-      !hasThirdDecider(tree, method, path, [deciding, other]) && !implies(deciding, other, path, implication),
+      !hasThirdDecider(tree, method, path, [deciding, other]) && !implies(deciding, other, path, scopeRules),
   );
   if (common.length === 0) return undefined;
   return describePair({ deciding, other, method, common }, isInside);
@@ -91,14 +93,10 @@ function hasThirdDecider(tree: RuleTree, method: string, path: Segments, pair: r
 }
 
 /** Frameworks run the handler of GET for HEAD, so a rule for HEAD must not require less than that of GET. */
-function findWeakerHead(
-  tree: RuleTree,
-  head: Leaf,
-  implication: ImplicationRules,
-): ConfigurationIssue | undefined {
+function findWeakerHead(tree: RuleTree, head: Leaf, scopeRules: ScopeRules): ConfigurationIssue | undefined {
   if (head.compiled.rule.method !== "HEAD") return undefined;
   const getLeaf = findRouteRule(tree, "GET", head.segments);
-  if (!getLeaf || implies(head, getLeaf, head.segments, implication)) return undefined;
+  if (!getLeaf || implies(head, getLeaf, head.segments, scopeRules)) return undefined;
   return {
     code: "rule_outranked",
     path: optionPath(head.compiled.rule),

@@ -2,7 +2,7 @@
 import { hasTrailingSlash, type Path } from "../request.ts";
 import { parameterReaders } from "./parameters.ts";
 import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
-import { templatesOf } from "./requirement.ts";
+import { scopesOf, templatesOf } from "./requirement.ts";
 import type { CompiledRule, ParameterReader, RuleMatch } from "./rule.ts";
 import { MixedEdges } from "./mixed-edges.ts";
 import { loosen, type SegmentPart, type Spelled, type SpelledParts, spellParts } from "./segment.ts";
@@ -49,8 +49,10 @@ export interface Leaf {
   readonly segments: readonly PatternSegment[];
   /** Equal for two patterns that are the same route. */
   readonly identity: string;
+  /** The rule that decides without this one, if this one is report-only and that one has scopes. */
+  enforced: Leaf | undefined;
   /** The match for all requests, if the rule reads nothing from the path. */
-  shared?: readonly LeafMatch[];
+  shared: readonly LeafMatch[] | undefined;
 }
 
 /** The match of a rule whose leaf a request has reached. */
@@ -59,7 +61,7 @@ export interface LeafMatch extends RuleMatch {
   readonly leaf?: Leaf;
 }
 
-export const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
+const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
   compiled: leaf.compiled,
   leaf,
   parameter: (name) => leaf.parameters.get(name)?.(path) ?? "",
@@ -88,9 +90,12 @@ export function mixedFor(node: TreeNode, segment: Spelled): readonly MixedEdge[]
   return (node.mixedIndex ??= new MixedEdges(node.mixed)).candidates(segment);
 }
 
-/** Returns the match of an exact path, as an array that all requests may share. */
-export const matchesOf = (leaf: Leaf, path: Path): readonly LeafMatch[] =>
-  leaf.shared ?? [matchOf(leaf, path)];
+/** Returns the matches of a rule and of the rule that it leaves enforced; shared where they read no path. */
+export function matchesOf(leaf: Leaf, path: Path): readonly LeafMatch[] {
+  if (leaf.shared) return leaf.shared;
+  const match = matchOf(leaf, path);
+  return leaf.enforced ? [match, matchOf(leaf.enforced, path)] : [match];
+}
 
 /** Two spellings of one text at the same place of the table. */
 export interface SpellingConflict {
@@ -119,11 +124,17 @@ export class RuleTree {
     const isEarlierKept = earlier && isAtLeastAsNarrow(earlier.compiled, compiled);
     const leaf = isEarlierKept ? earlier : createLeaf(compiled, segments, earlier);
     leaf[hasSlash ? "withSlash" : "withoutSlash"] = true;
-    if (templatesOf(leaf.compiled.requirement).length === 0)
-      leaf.shared = [{ compiled: leaf.compiled, leaf, parameter: () => "" }];
+    shareMatches(leaf);
     node.leaves.set(method, leaf);
     this.#methods.add(method);
     return conflict;
+  }
+
+  /** Adds the rule that a report-only rule leaves enforced. */
+  enforce(leaf: Leaf, enforced: Leaf | undefined): void {
+    if (!enforced || scopesOf(enforced.compiled.requirement).length === 0) return;
+    leaf.enforced = enforced;
+    shareMatches(leaf);
   }
 
   /**
@@ -135,7 +146,19 @@ export class RuleTree {
   }
 }
 
-/** `/docs` is narrower than `/docs/{*path}`. */
+/** Creates the matches of all requests, if no rule reads anything from the path. */
+function shareMatches(leaf: Leaf): void {
+  const leaves = leaf.enforced ? [leaf, leaf.enforced] : [leaf];
+  leaf.shared = undefined;
+  if (leaves.every(({ compiled }) => templatesOf(compiled.requirement).length === 0))
+    leaf.shared = leaves.map((matched) => ({
+      compiled: matched.compiled,
+      leaf: matched,
+      parameter: () => "",
+    }));
+}
+
+/** `/docs` is narrower than `/docs{/*path}`. */
 const isAtLeastAsNarrow = (earlier: CompiledRule, later: CompiledRule): boolean =>
   earlier.pattern.alternatives.length <= later.pattern.alternatives.length;
 
@@ -148,6 +171,9 @@ const createLeaf = (compiled: CompiledRule, segments: readonly PatternSegment[],
   endsInWildcard: segments.at(-1)?.kind === "wildcard",
   segments,
   identity: identityOf(segments),
+  // Own properties: a polluted prototype must not set them.
+  enforced: undefined,
+  shared: undefined,
 });
 
 const createNode = (): TreeNode => ({

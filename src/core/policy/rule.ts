@@ -24,9 +24,6 @@ export interface Rule {
   readonly source: RuleSource;
 }
 
-/** The effective table: the rules of both options with their sources, in the order of the tables. */
-export type RouteTable = readonly Rule[];
-
 /** A rule with its pattern and requirement compiled. */
 export interface CompiledRule {
   readonly rule: Rule;
@@ -34,6 +31,14 @@ export interface CompiledRule {
   readonly requirement: CompiledRequirement;
   /** The rule as decisions contain it: created once, not for each request. */
   readonly asList: readonly Rule[];
+  /** Whether a custom rule replaced it at some of its paths. */
+  readonly isPart?: boolean;
+  /** Whether it is written as `{ override }`. */
+  readonly isOverride: boolean;
+  /** Whether it is written as `{ report }`: the rule that decides without it is enforced. */
+  readonly isReport: boolean;
+  /** What is written beside `report`. */
+  readonly beside?: CompiledRule | undefined;
 }
 
 /** A rule that a request must satisfy, with the path that fills its templates. */

@@ -13,7 +13,7 @@ import {
   parseRoutePattern,
 } from "./route-comparison.ts";
 import type { CompiledRule } from "./rule.ts";
-import { type Leaf, type LeafMatch, matchOf, matchesOf, type RuleTree } from "./rule-tree.ts";
+import { type Leaf, type LeafMatch, matchesOf, type RuleTree } from "./rule-tree.ts";
 
 /** The rules that a request must satisfy together, or why the table refuses it before a token is read. */
 export type Governing =
@@ -119,7 +119,7 @@ export class Table {
       const result = this.#operations.match(call);
       if (result.kind === "unusable")
         return ambiguous(`A scope needs the argument \`${result.argument}\` as a non-empty string.`);
-      if (result.kind === "matched") matches.push(result.match);
+      if (result.kind === "matched") matches.push(...result.matches);
       else isUnmapped = true;
     }
     if (isUnmapped) return { ...pathRules, kind: "unmapped", matches, isOperation: true };
@@ -165,12 +165,12 @@ export class Table {
     if (!narrowest) return { kind: "unmapped", matches: NONE, isExact: true, path };
     if (isExact) return { kind: "rules", matches: matchesOf(narrowest, path), isExact, path };
     const { leaves, isMapped } = collectReadings(this.#tree, method, path);
-    // Without a slash of its own, no router reads the path as another one: `/docs` below `/docs/{*path}`.
+    // Without a slash of its own, no router reads the path as another one: `/docs` below `/docs{/*path}`.
     if (isSpelled && leaves.size === 1 && !hasTrailingSlash(path))
       return { kind: "rules", matches: matchesOf(narrowest, path), isExact: true, path };
     if (!isMapped) return ambiguous("The path matches a rule only after it is decoded.");
     if (leaves.size > MAX_RULES) return ambiguous(`More than ${MAX_RULES} rules may apply to the path.`);
-    const matches = [...leaves].map((leaf) => matchOf(leaf, path));
+    const matches = [...leaves].flatMap((leaf) => matchesOf(leaf, path));
     // A slash does not make another route, so a public page is served with and without it.
     if (!isSpelled && matches.every(({ compiled }) => isOpen(compiled)))
       return ambiguous("The rule needs no token, and the path is not spelled as the table spells it.");
@@ -244,8 +244,8 @@ export class Table {
       // With an empty last segment, the path may reach a narrower rule than that of the route.
       const readings = pathAsRead === path ? [] : collectReadings(this.#tree, method, pathAsRead).leaves;
       for (const leaf of [...leaves, ...readings])
-        if (!matches.some(({ compiled }) => compiled === leaf.compiled))
-          added.set(leaf.compiled, matchOf(leaf, pathAsRead));
+        for (const match of matchesOf(leaf, pathAsRead))
+          if (!matches.some(({ compiled }) => compiled === match.compiled)) added.set(match.compiled, match);
     }
     if (added.size === 0) return pathRules;
     const kind = matches.length > 0 ? pathRules.kind : "rules";

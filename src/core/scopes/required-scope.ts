@@ -1,14 +1,16 @@
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../errors.ts";
-import { type Covering, coveringOf, type GrantedScopes, isScopePart, splitScope } from "./scope.ts";
+import { type Covering, coveringOf, type GrantedScopes, isScope, isScopePart, splitScope } from "./scope.ts";
 
-/** One part of a required scope: a string, or the name of the route parameter that replaces it. */
-export type RequiredPart = string | { readonly parameter: string };
-
-/** A required scope, split into its parts once, at construction. */
+/** A required scope, compiled once, at construction. */
 export interface RequiredScope {
   readonly text: string;
-  readonly parts: readonly RequiredPart[];
-  /** The grants that cover it for all route parameters. */
+  /** What its id is filled with, and the parts around the id; absent for a scope without a template. */
+  readonly template?: {
+    readonly resource: string;
+    readonly parameter: string;
+    readonly action: string;
+  };
+  /** The grants that cover it; with a template, those that cover it for every id. */
   readonly covering: readonly Covering[];
 }
 
@@ -41,7 +43,7 @@ export function compileScope(
   path: readonly (string | number)[],
   report: Report,
 ): RequiredScope | undefined {
-  if (typeof (text as unknown) !== "string" || !splitScope(text).every(isScopePart)) {
+  if (typeof (text as unknown) !== "string" || !isScope(text)) {
     report({
       code: "scope_invalid",
       path,
@@ -50,42 +52,59 @@ export function compileScope(
     });
     return undefined;
   }
-  const parts = splitScope(text).map(readPart);
-  if (parts.every((part) => isFillable(part, parameters))) {
-    // A colon stands for any parameter: no scope has it in a part, so only grants for every id remain.
-    const widest = parts.map((part) => (typeof part === "string" ? part : ":"));
-    return { text, parts, covering: coveringOf(widest) };
+  const parts = splitScope(text);
+  const names = parts.flatMap((part) => parameterIn(part) ?? []);
+  const isKnown = names.every((name) => parameters === "any" || parameters.has(name));
+  if (!isKnown || parts.some(isForeign)) {
+    report({
+      code: "template_unknown",
+      path,
+      message: `\`${text}\` names no parameter of its route.`,
+      hint:
+        parameters === "any" || parameters.size === 0
+          ? "Write the scope without `<` and `>`, or `resource:<parameter>:action`."
+          : `Write one of ${[...parameters].map((name) => `\`<${name}>\``).join(", ")} as the second of three parts.`,
+    });
+    return undefined;
   }
-  report({
-    code: "template_unknown",
-    path,
-    message: `\`${text}\` names no parameter of its route.`,
-    hint:
-      parameters === "any" || parameters.size === 0
-        ? "Write the scope without `<` and `>`, or a whole part as `<parameter>`."
-        : `Write one of ${[...parameters].map((name) => `\`<${name}>\``).join(", ")} as a whole part of the scope.`,
-  });
-  return undefined;
+  const [resource = "", id = "", action = ""] = parts;
+  const parameter = parts.length === 3 ? parameterIn(id) : undefined;
+  if (names.length > (parameter === undefined ? 0 : 1)) {
+    report({
+      code: "template_misplaced",
+      path,
+      message: `\`${text}\` has a parameter in another place than the id, so that a caller would choose more than the id.`,
+      hint: "Write it as the second of three parts: `resource:<parameter>:action`.",
+    });
+    return undefined;
+  }
+  if (parameter === undefined) return { text, covering: coveringOf(parts) };
+  // No scope has a colon in a part, so only the grants for every id remain.
+  return { text, template: { resource, parameter, action }, covering: coveringOf([resource, ":", action]) };
 }
 
 /** Space-delimited scopes, as in a claim, are a common mistake: each must be a separate element. */
 function hintForScope(text: unknown, path: readonly (string | number)[]): string {
   const isElement = typeof path.at(-1) === "number";
   const words = isElement && typeof text === "string" ? text.split(" ").filter((word) => word !== "") : [];
-  const isScope = (word: string) => word.includes(":") && splitScope(word).every(isScopePart);
-  if (words.length > 1 && words.every(isScope))
+  if (words.length > 1 && words.every((word) => word.includes(":") && isScope(word)))
     return `Write each scope as a separate string: ${JSON.stringify(words).replaceAll(",", ", ")}.`;
   return "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.";
 }
 
 /**
- * Fills in the route parameters of one request. If no granted scope can contain a value (it is empty, or has
+ * Fills in the route parameter of one request. If no granted scope can contain the value (it is empty, or has
  * a colon), only a grant for every id covers the scope, and its text stays a template.
  */
 export function bindScope(scope: RequiredScope, parameter: (name: string) => string): BoundScope {
-  const parts = bindParts(scope, parameter);
-  const isShown = parts.every((part, index) => part === scope.parts[index] || isRepeatable(part));
-  return { text: isShown ? parts.join(":") : scope.text, covering: coveringOf(parts) };
+  const { template, text } = scope;
+  if (!template) return scope;
+  const { resource, action } = template;
+  const id = parameter(template.parameter);
+  return {
+    text: isRepeatable(id) ? `${resource}:${id}:${action}` : text,
+    covering: coveringOf([resource, id, action]),
+  };
 }
 
 /** Returns whether granted scopes cover a required scope in one request. */
@@ -93,24 +112,18 @@ export const isCovered = (
   scope: RequiredScope,
   parameter: (name: string) => string,
   granted: GrantedScopes,
-): boolean => granted.covers(scope.covering) || granted.covers(coveringOf(bindParts(scope, parameter)));
+): boolean =>
+  granted.covers(scope.covering) ||
+  (scope.template !== undefined && granted.covers(bindScope(scope, parameter).covering));
 
-const bindParts = (scope: RequiredScope, parameter: (name: string) => string): readonly string[] =>
-  scope.parts.map((part) => (typeof part === "string" ? part : parameter(part.parameter)));
-
-/** Returns whether a part is literal, or names a parameter that the route has. */
-function isFillable(part: RequiredPart, parameters: ReadonlySet<string> | "any"): boolean {
-  // `{id}` is a parameter in other tools. Here it would be a scope that no token has.
-  if (typeof part === "string") return !/[<>]|^\$?\{\w+\}$/.test(part);
-  return parameters === "any" || parameters.has(part.parameter);
-}
+/** `{id}` is a parameter in other tools. Here it would be a scope that no token has. */
+const isForeign = (part: string): boolean =>
+  parameterIn(part) === undefined && /[<>]|^\$?\{\w+\}$/.test(part);
 
 /**
  * Clients request the scopes of a challenge: a request for the id `*` must not make them ask for all ids.
  * A long id could exceed the header size that clients and proxies accept.
  */
-const isRepeatable = (part: string): boolean => part !== "*" && part.length <= 200 && isScopePart(part);
+const isRepeatable = (id: string): boolean => id !== "*" && id.length <= 200 && isScopePart(id);
 
-function readPart(part: string): RequiredPart {
-  return part.startsWith("<") && part.endsWith(">") ? { parameter: part.slice(1, -1) } : part;
-}
+const parameterIn = (part: string): string | undefined => /^<(.*)>$/.exec(part)?.[1];

@@ -7,8 +7,8 @@ export function resolveScopeRules(
   impliedScopes: Readonly<Record<string, readonly string[]>>,
   report: Report,
 ): ScopeRules {
-  const isValid = (path: readonly string[], scope: string): boolean => {
-    const mistake = findScopeMistake(scope);
+  const isValid = (path: readonly string[], scope: string, find = findScopeMistake): boolean => {
+    const mistake = find(scope);
     if (mistake) report({ code: "scope_invalid", path, ...mistake });
     return !mistake;
   };
@@ -17,7 +17,8 @@ export function resolveScopeRules(
   const links = new Map(Object.entries(impliedScopes));
   for (const [scope, direct] of links) {
     const path = ["impliedScopes", scope];
-    if (![scope, ...direct].every((name) => isValid(path, name))) continue;
+    const names = [scope, ...direct];
+    if (!names.every((name) => isValid(path, name, findHierarchyMistake))) continue;
     const closure = closureOf(scope, links);
     if (closure.has(scope)) {
       const hint = "Remove one link of the cycle.";
@@ -37,10 +38,28 @@ export function findScopeMistake(
       message: `${JSON.stringify(scope)} is not a scope.`,
       hint: "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
     };
-  if (!splitScope(scope).includes("")) return undefined;
+  const parts = splitScope(scope);
+  if (parts.includes(""))
+    return {
+      message: `${JSON.stringify(scope)} has an empty part: no token can have it.`,
+      hint: "Write a scope without empty parts, such as `platform:admin`.",
+    };
+  const hasWideId = parts.length === 3 && parts[1] === "*";
+  if (scope !== "*" && parts.some((part, index) => part.includes("*") && !(hasWideId && index === 1)))
+    return {
+      message: `${JSON.stringify(scope)} is not a wildcard: \`*\` stands for every id, and for nothing else.`,
+      hint: "Write one scope for each action, such as `agents:read` or `agents:*:read`.",
+    };
+  return undefined;
+}
+
+/** A hierarchy of two-part scopes also applies to each id. */
+function findHierarchyMistake(scope: string): ReturnType<typeof findScopeMistake> {
+  const [resource, id, action] = splitScope(scope);
+  if (action === undefined || id === undefined || !/[*<>{}]/.test(id)) return findScopeMistake(scope);
   return {
-    message: `${JSON.stringify(scope)} has an empty part: no token can have it.`,
-    hint: "Write a scope without empty parts, such as `platform:admin`.",
+    message: `${JSON.stringify(scope)} is a hierarchy for ids.`,
+    hint: `Write \`${resource}:${action}\`: a hierarchy for a resource also applies to each of its ids.`,
   };
 }
 

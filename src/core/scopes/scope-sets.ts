@@ -1,5 +1,5 @@
 import { BoundedMap } from "../runtime/bounded-map.ts";
-import { coveringOf, GrantedScopes, isScopeToken, type ScopeRules, splitScope } from "./scope.ts";
+import { coveringOf, GrantedScopes, isScope, type ScopeRules, splitScope } from "./scope.ts";
 
 /** What an array of granted scopes covers. Frozen, and shared by all tokens with the same scopes. */
 export interface ScopeSet {
@@ -79,7 +79,5 @@ function createScopeSet(input: readonly string[], rules: ScopeRules): ScopeSet {
 const isEqual = (left: readonly string[], right: readonly string[]): boolean =>
   left.length === right.length && left.every((scope, index) => scope === right[index]);
 
-function hasScope(granted: GrantedScopes, scope: string): boolean {
-  const parts = splitScope(scope);
-  return isScopeToken(scope) && !parts.includes("") && granted.covers(coveringOf(parts));
-}
+const hasScope = (granted: GrantedScopes, scope: string): boolean =>
+  isScope(scope) && granted.covers(coveringOf(splitScope(scope)));

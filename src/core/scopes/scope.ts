@@ -1,6 +1,7 @@
 /**
  * The grammar of scopes, and which scope covers which. A scope is a scope-token (RFC 6749 section 3.3).
- * `resource:action` and `resource:<id>:action` have structure; any other is opaque and covers only itself.
+ * `resource:action` and `resource:<id>:action` have structure; any other is opaque and covers only itself. So
+ * does a URI: `urn:example:read` is not `read` for the id `example`.
  */
 
 /** How a granted scope satisfied a required scope. */
@@ -27,8 +28,13 @@ const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 /** Reports whether a string is a scope-token: printable ASCII without space, quotation mark and backslash. */
 export const isScopeToken = (value: string): boolean => SCOPE_TOKEN.test(value);
 
-/** Splits a scope into its parts. A scope with an empty part grants nothing. */
-export const splitScope = (scope: string): readonly string[] => scope.split(":");
+/** Splits a scope into its parts; a URI is one part. A scope with an empty part grants nothing. */
+export const splitScope = (scope: string): readonly string[] => (isUri(scope) ? [scope] : scope.split(":"));
+
+const isUri = (scope: string): boolean => scope.startsWith("urn:") || scope.includes("://");
+
+/** Returns whether a token can be granted a scope. */
+export const isScope = (value: string): boolean => isScopeToken(value) && !splitScope(value).includes("");
 
 /** A structured scope. Without an id it covers the whole resource. */
 interface Structure {
@@ -58,7 +64,10 @@ export interface Covering {
 export function coveringOf(parts: readonly string[]): readonly Covering[] {
   const structure = structureOf(parts);
   // Joined, a part with a colon would be several parts: an id `web:run` must not become a resource's action.
-  if (!structure) return parts.every(isScopePart) ? [{ text: parts.join(":"), by: "exact" }] : [];
+  if (!structure) {
+    const isScope = parts.every((part) => isScopePart(part) || (isUri(part) && isScopeToken(part)));
+    return isScope ? [{ text: parts.join(":"), by: "exact" }] : [];
+  }
   const { resource, id, action } = structure;
   if (resource.includes(":") || action.includes(":")) return [];
   const whole = `${resource}:${action}`;
@@ -137,7 +146,7 @@ export class GrantedScopes {
   }
 
   #add(scope: string, granted: string): void {
-    if (!isScopeToken(scope) || splitScope(scope).includes("")) return;
+    if (!isScope(scope)) return;
     if (scope === this.rules.adminScope && scope === granted) this.#admin ??= granted;
     if (!this.#grants.has(scope)) this.#grants.set(scope, granted);
   }

@@ -5,14 +5,14 @@ import { estimateBytes } from "../runtime/estimate-bytes.ts";
 import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
 import { claimAt, claimNameOf, type ClaimPath, isOptionalString } from "./claim-path.ts";
 import { type RejectedToken, rejectToken } from "./rejection.ts";
-import { readScopes, type ScopeSource } from "./scope-sources.ts";
+import { readScopes, type ResolvedScopeSource } from "./scope-sources.ts";
 
 /** The kinds of tokens that are not JWTs: an API key, or a token that its issuer looks up (RFC 7662). */
 export type TokenKind = "api_key" | "introspected";
 
 /** The claims that a principal is read from, and the scope hierarchy. */
 export interface PrincipalRules {
-  readonly scopeSources: readonly ScopeSource[];
+  readonly scopeSources: readonly ResolvedScopeSource[];
   readonly userIdClaim: ClaimPath;
   readonly sessionIdClaim: ClaimPath;
   readonly scopeRules: ScopeRules;

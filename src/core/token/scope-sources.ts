@@ -10,23 +10,38 @@ export interface ScopeSource {
   /**
    * The scopes that each value of the claim grants, for a claim with roles. A value that is not listed grants
    * nothing. A string is one value, spaces included, except in the claims `scope` and `scp`. Default: the
-   * values are scopes.
+   * values are scopes, except `adminScope` in a claim with another name than `scopes`, `scope` or `scp`: a
+   * role of that name does not make an administrator. To grant it, add a source with the claim and a `map`.
    */
   readonly map?: Readonly<Record<string, readonly string[]>>;
 }
 
+/** A source with what it cannot grant. */
+export interface ResolvedScopeSource extends ScopeSource {
+  /** The admin scope, if the source does not name it; else absent. */
+  readonly withheld?: string | undefined;
+}
+
+const SCOPE_CLAIMS: readonly string[] = ["scopes", "scope", "scp"];
+
+/** Returns whether the values of a claim are scopes by its name: others are roles that anyone may name. */
+export const isScopeClaim = (claim: ClaimPath): boolean => SCOPE_CLAIMS.includes(claimNameOf(claim));
+
 /** Reads the scopes of all sources, each once. Rejects a claim that is missing or has the wrong type. */
 export function readScopes(
   claims: Readonly<Record<string, unknown>>,
-  sources: readonly ScopeSource[],
+  sources: readonly ResolvedScopeSource[],
 ): { readonly kind: "scopes"; readonly scopes: readonly string[] } | RejectedToken {
   const granted: (readonly string[])[] = [];
-  for (const { claim, required = true, map } of sources) {
+  for (const { claim, required = true, map, withheld } of sources) {
     const value = claimAt(claims, claim);
     if (value === undefined && !required) continue;
     const values = readStrings(value, map === undefined || isSpaceDelimited(claim));
     if (!values) return invalidScopes(claim, value === undefined && isListOfClaims(claims, claim));
-    granted.push(map ? scopesOfRoles(values, map) : values);
+    if (map) granted.push(scopesOfRoles(values, map));
+    else if (withheld !== undefined && values.includes(withheld))
+      granted.push(values.filter((scope) => scope !== withheld));
+    else granted.push(values);
   }
   const [firstScopes] = granted;
   // The array of the token itself, so that the principal can share it.

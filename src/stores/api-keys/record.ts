@@ -1,7 +1,7 @@
 /** The record of a key in a store, and how a key is created. */
 import { compact } from "../../core/runtime/compact.ts";
 import { checkOptions, type OptionChecks, required } from "../../core/options/check-options.ts";
-import { isScopeToken, splitScope } from "../../core/scopes/scope.ts";
+import { isScope } from "../../core/scopes/scope.ts";
 import { digestOf, makeKey, PEPPER_CHECK, PREFIX_CHECK } from "./key-format.ts";
 
 /** The record of a key in a store, without the key itself. Times are in seconds since the epoch. */
@@ -41,8 +41,7 @@ export interface NewApiKey extends Pick<ApiKeyRecord, "name" | "scopes" | "owner
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 /** Returns whether a token with the scope is granted something. */
-const isUsefulScope = (scope: unknown): boolean =>
-  isText(scope) && isScopeToken(scope) && !/<\w*>/.test(scope) && !splitScope(scope).includes("");
+const isUsefulScope = (scope: unknown): boolean => isText(scope) && isScope(scope) && !/<\w*>/.test(scope);
 
 const OPTIONS: OptionChecks<NewApiKey> = {
   prefix: PREFIX_CHECK,

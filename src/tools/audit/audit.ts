@@ -1,3 +1,4 @@
+import type { ScopeRules } from "../../core/scopes/scope.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
@@ -7,25 +8,24 @@ import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
 import type { Pattern } from "../../core/policy/pattern.ts";
 import type { UnmappedRoutes } from "../../core/policy/policy.ts";
 import { findReportOnly } from "../../core/policy/report-only.ts";
-import { createRouteCoverage, isReachedBy, type RouteCoverage } from "../../core/policy/route-coverage.ts";
+import {
+  alternativesOf,
+  createRouteCoverage,
+  haveCommonRoute,
+  isReachedBy,
+  type RouteCoverage,
+} from "../../adapters/shared/route-coverage.ts";
 import { findMethodMistake } from "../../core/policy/route-key.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
-import {
-  guardMissing,
-  ROUTES_MISSING,
-  unguarded,
-  unmapped,
-  unreached,
-  unreadable,
-  weaker,
-} from "./findings.ts";
+import { guardMissing, ROUTES_MISSING, unguarded, unmapped, unreached, unreadable } from "./findings.ts";
 import { findHidden } from "./hidden-routes.ts";
 import { auditOperations, isOperationRoute } from "./operations.ts";
+import { withoutOtherGuards } from "./other-guards.ts";
 import { remarksOn } from "./remarks.ts";
 import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
-import { findWeakness, hasOwnRule } from "./weakness.ts";
+import { findInTable, servesOf } from "./table-findings.ts";
 
 /**
  * Compares the table of a server with the routes of an application, as `routesOf` lists them. It does not
@@ -54,20 +54,26 @@ export function audit(
 ): AuditReport {
   assertResourceServer(server, "audit");
   const { policy } = pipelineOf(server);
-  return auditRoutes(policy.rules, routes, policy.unmapped, options);
+  return auditRoutes(policy.rules, routes, policy.unmapped, options, server);
 }
 
 /** Like `audit`, for a table without a server. */
 export function auditRoutes(
-  table: CompiledTable,
+  table: CompiledTable & { readonly scopeRules: ScopeRules },
   routes: Iterable<ListedRoute>,
   fate: UnmappedRoutes,
   options: AuditOptions = {},
+  server?: ResourceServer,
 ): AuditReport {
-  const findings = [...findCatchAlls(table.rules, options), ...findReportOnly(table)];
+  const isAuthorizing = !server || pipelineOf(server).policy.rules.authorization;
+  const findings: AuditFinding[] = [
+    ...(isAuthorizing ? [] : [AUTHORIZATION_OFF]),
+    ...findCatchAlls(table.rules, options),
+    ...findReportOnly(table),
+  ];
   const coverages: RouteCoverage[] = [];
   const listed = requireIterable(routes);
-  const list = readList(listed);
+  const list = readList(server ? withoutOtherGuards(listed, server) : listed);
   if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
   findings.push(...findHidden(listed), ...remarksOn(listed));
   const operations = auditOperations(table, list.filter(isOperationRoute), fate);
@@ -78,22 +84,28 @@ export function auditRoutes(
     else coverages.push(createRouteCoverage(table, route, parsed));
   }
   for (const coverage of coverages) {
-    const weakness = findWeakness(coverage, coverages);
     const { route } = coverage;
     if (route.unguarded && !route.unguarded.isUncertain && requiresToken(coverage))
       findings.push(unguarded(route, route.unguarded));
     if (!coverage.rule) findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
-    else if (weakness) findings.push(weaker(coverage, weakness));
   }
   const uncertain = list.find((route) => route.unguarded?.isUncertain)?.unguarded;
   if (uncertain) findings.push(guardMissing(uncertain));
   // If only operations are listed, the audit is about an MCP server, not about the application around it.
   if (routesOnly.length > 0) findings.push(...findUnreachedRules(table, coverages));
+  findings.push(...findInTable(table, servesOf(coverages)));
   return createAuditReport(
     [...coverages.map(toAuditedRoute), ...operations.routes],
     [...findings, ...operations.findings],
   );
 }
+
+const AUTHORIZATION_OFF: AuditFinding = {
+  kind: "authorization_off",
+  severity: "warning",
+  message: "the server checks no scopes (`authorization: false`): any valid token is enough.",
+  hint: "Remove the option.",
+};
 
 const BELOW = { kind: "wildcard", name: "rest" } as const;
 
@@ -111,6 +123,10 @@ function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
   if (route.method === "OPTIONS" && rule?.rule.method !== "OPTIONS") return false;
   return !rule || deciding.some(({ requirement }) => requirement.kind !== "public");
 }
+
+/** Returns whether the rule that decides a route was written for its pattern, not for a wider one. */
+const hasOwnRule = ({ alternatives, rule }: RouteCoverage): boolean =>
+  rule !== undefined && haveCommonRoute(alternatives, alternativesOf(rule));
 
 /** Rules that no route reaches, each with the routes without a rule that it may have been meant for. */
 function findUnreachedRules(

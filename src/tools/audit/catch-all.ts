@@ -1,9 +1,9 @@
 /** Public rules for every path: they make routes that are missing from the table public. */
-import { alternativesOf } from "../../core/policy/route-coverage.ts";
+import { alternativesOf } from "../../adapters/shared/route-coverage.ts";
 import { checkOptions, type OptionChecks, optionError } from "../../core/options/check-options.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
 import type { AuditFinding } from "./report.ts";
-import { strengthOf } from "./weakness.ts";
+import { strengthOf } from "./table-findings.ts";
 
 /** The options of an audit. */
 export interface AuditOptions {
@@ -47,15 +47,19 @@ export function findCatchAlls(
     }));
 }
 
+const CLOSED_APIS: readonly string[] = ["* /api{/*path}", "* /api/{*path}"];
+
 function fixOf(rules: readonly CompiledRule[]): string {
-  const key = "* /api/{*path}";
-  return rules.some((compiled) => compiled.rule.key === key && strengthOf(compiled) >= 2)
-    ? `\`${key}\` covers forgotten routes below /api only: move every route that needs a token there.`
-    : `Protect the paths of your API: write in scopeMappings ${JSON.stringify(key)}: ["resource:action"].`;
+  const closed = rules.find(
+    (compiled) => CLOSED_APIS.includes(compiled.rule.key) && strengthOf(compiled) >= 1,
+  );
+  return closed
+    ? `\`${closed.rule.key}\` covers forgotten routes below /api only: move every route that needs a token there.`
+    : `Protect the paths of your API: write in scopeMappings ${JSON.stringify(CLOSED_APIS[0])}: ["resource:action"].`;
 }
 
 /** Without OPTIONS: CORS middleware and frameworks answer it for every path; no handler of a route runs. */
 const isOpenEverywhere = (compiled: CompiledRule): boolean =>
-  strengthOf(compiled) < 2 &&
+  strengthOf(compiled) < 1 &&
   compiled.rule.method !== "OPTIONS" &&
   alternativesOf(compiled).some(([first]) => first?.kind === "wildcard");

@@ -1,13 +1,11 @@
 /** The findings of an audit: what was found, and the line to write. */
 import { suggest } from "../../core/errors.ts";
-import { describeRequirement } from "../../core/policy/explain.ts";
 import type { ListedRoute, UnguardedPlace } from "../../core/policy/listed-route.ts";
 import type { UnmappedRoutes } from "../../core/policy/policy.ts";
-import { alternativesOf, haveCommonRoute, type RouteCoverage } from "../../core/policy/route-coverage.ts";
+import { alternativesOf, haveCommonRoute, type RouteCoverage } from "../../adapters/shared/route-coverage.ts";
 import { renderRules, type Rule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type AuditFinding, renderRoute } from "./report.ts";
-import type { Weakness } from "./weakness.ts";
 
 /** An empty array was created before the routes were registered, or from another application. */
 export const ROUTES_MISSING: AuditFinding = {
@@ -102,26 +100,6 @@ export function unmapped(
   return { kind: "route_unmapped", severity: "error", route, message, hint };
 }
 
-export function weaker(coverage: RouteCoverage, weakness: Weakness): AuditFinding {
-  const { route } = coverage;
-  const { rule } = weakness.rule;
-  const rules = Object.freeze(weakness.stronger.map((stronger) => stronger.rule));
-  return {
-    kind: "route_weaker",
-    severity: "warning",
-    route,
-    rule,
-    rules,
-    message: `\`${renderRoute(route)}\` is decided by ${describe(rule, ", which")}; ${rules.map((stronger) => describe(stronger)).join(", ")}.`,
-    hint: hintFor(weakness, coverage),
-  };
-}
-
-const hintFor = ({ kind }: Weakness, coverage: RouteCoverage): string =>
-  kind === "changes"
-    ? "Require at least as much for changing it as for reading it."
-    : `The rule is not written for this route. Add to scopeMappings: ${lineFor(coverage)}`;
-
 /** Creates the finding for an unreached rule. `candidates` are routes that it may have been meant for. */
 export function unreached(rule: Rule, candidates: readonly ListedRoute[]): AuditFinding {
   const isDefault = rule.source === "default";
@@ -145,9 +123,6 @@ function hintForUnreached(rule: Rule, noun: "operation" | "route"): string {
 
 const literalOf = ({ method, pattern }: Rule): string =>
   `{ method: ${JSON.stringify(method)}, pattern: ${JSON.stringify(pattern)} }`;
-
-const describe = ({ key, requirement }: Rule, link = ""): string =>
-  `\`${key}\`${link} requires ${describeRequirement(requirement)}`;
 
 /** Returns a line for the table, with a placeholder scope that no token has. */
 function lineFor({ route, alternatives: [first, ...others] }: RouteCoverage): string {

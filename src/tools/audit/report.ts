@@ -24,7 +24,14 @@ export interface AuditRemark {
 /** One thing that an audit found; `kind` is stable. */
 export type AuditFinding = AuditRemark &
   (
-    | { readonly kind: "routes_missing" | "guard_missing" | "operations_missing" | "cors_after_guard" }
+    | {
+        readonly kind:
+          | "routes_missing"
+          | "guard_missing"
+          | "operations_missing"
+          | "cors_after_guard"
+          | "authorization_off";
+      }
     | {
         readonly kind: "route_unreadable" | "route_unmapped" | "route_unguarded" | "route_hidden";
         readonly route: ListedRoute;
@@ -39,14 +46,16 @@ export type AuditFinding = AuditRemark &
     | Pick<ReportOnlyFinding, "kind" | "rules">
     /** The rule names arguments that the operation does not have. */
     | { readonly kind: "rule_argument_unknown"; readonly route: ListedRoute; readonly rule: Rule }
-    /** `rule` decides the route; `rules` are near it and require more. */
+    /** `rule` decides a path; `rules` are near it and require more. */
     | {
-        readonly kind: "route_weaker";
-        readonly route: ListedRoute;
+        readonly kind: "method_weaker" | "root_weaker";
         readonly rule: Rule;
         readonly rules: readonly Rule[];
       }
-    | { readonly kind: "rule_unreached" | "public_catch_all"; readonly rule: Rule }
+    | {
+        readonly kind: "rule_unreached" | "public_catch_all" | "scope_literal_id" | "rule_overridden";
+        readonly rule: Rule;
+      }
   );
 
 /**
@@ -57,13 +66,16 @@ export type AuditFinding = AuditRemark &
  *   does not run in front of (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`), a
  *   scope that names an argument that its operation does not have (`rule_argument_unknown`), and a public
  *   rule for every path (`public_catch_all`).
- * - Warnings: a route whose rule requires less than another one (`route_weaker`), a route that an earlier one
+ * - Warnings: a changing method, or the root of a subtree, that a wider rule decides which requires less
+ *   (`method_weaker`, `root_weaker`), a scope whose second part looks like an id and is probably not one
+ *   (`scope_literal_id`), a server that checks no scopes (`authorization_off`), a route that an earlier one
  *   hides in a framework that runs the first match (`route_hidden`), an application in which no guard was
  *   found (`guard_missing`), CORS middleware that runs after `protect` (`cors_after_guard`), rules of MCP
  *   operations if no operation is listed (`operations_missing`), and rules or a server whose scopes are not
  *   enforced (`report_only`).
- * - Notes: a default rule that no route reaches, and routes without a rule that are probably middleware: for
- *   OPTIONS, or for every method in front of other routes.
+ * - Notes: a rule that requires less than the rule of the base table (`rule_overridden`), a default rule that
+ *   no route reaches, and routes without a rule that are probably middleware: for OPTIONS, or for every
+ *   method in front of other routes.
  *
  * @example
  * ```ts

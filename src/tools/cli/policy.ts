@@ -3,6 +3,7 @@ import { parseConfiguration } from "../../core/options/configuration.ts";
 import type { ResourceServerOptions } from "../../core/options/options.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
+import { countEveryGuard } from "../audit/other-guards.ts";
 import { loadApplication } from "./application.ts";
 import { type CommandInput, type Option, readAll, UsageError } from "./command.ts";
 import { inFile, readJson } from "./files.ts";
@@ -20,7 +21,7 @@ export interface Policy {
 
 /** The options that decide by scopes. */
 const BY_SCOPES =
-  /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|enforcement)$/;
+  /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|knownScopes|enforcement)$/;
 
 /** Options with which no token is valid. The keys are never fetched. */
 const NO_KEYS: ResourceServerOptions = { keys: { jwksUri: "https://keys.invalid/" }, verifyAudience: false };
@@ -31,7 +32,7 @@ export function readOptions(path: string): ResourceServerOptions {
   const names = Object.keys(json);
   const isTable = names.length > 0 && names.every((name) => name.includes(" "));
   if (!isTable) return parseConfiguration(json);
-  const { scopeMappings = {} } = parseConfiguration({ scope_mappings: json });
+  const { scopeMappings = {} } = parseConfiguration({ scope_mappings: json, default_scope_mappings: {} });
   return { scopeMappings };
 }
 
@@ -67,5 +68,7 @@ export async function readPolicy(input: CommandInput, needsKeys = false): Promis
     throw new UsageError(
       "The module exports no resource server: export it as `server`, or add --config FILE.",
     );
+  // The guards of the application have its own server, and the configuration stands for it.
+  if (configured) countEveryGuard(application?.routes ?? []);
   return { ...application, server };
 }

@@ -5,9 +5,10 @@ import { ConfigurationError, type ConfigurationIssue, type Report } from "../../
 import { callback, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { compileRules } from "../../core/policy/compile-rules.ts";
 import { describeRequirement } from "../../core/policy/explain.ts";
-import { compileRequirement, isReportOnly, type ScopeMappings } from "../../core/policy/requirement.ts";
+import { compileRequirement } from "../../core/policy/requirement.ts";
+import type { ScopeMappings } from "../../core/policy/table-entry.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
-import { alternativesOf, createRouteCoverage } from "../../core/policy/route-coverage.ts";
+import { alternativesOf, createRouteCoverage } from "../../adapters/shared/route-coverage.ts";
 import { type CompiledRule, renderRules, type Rule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
@@ -186,11 +187,11 @@ export function fromDocument(document: object, options: FromDocumentOptions = {}
 const INEXPRESSIBLE = "has a `security` that no rule can express.";
 
 /** Returns every mistake in the scopes of an operation, with its place in the document. */
-function scopeIssues(entry: Entry, { place, pattern }: Operation): readonly ConfigurationIssue[] {
+function scopeIssues(entry: Entry, { place, method, pattern }: Operation): readonly ConfigurationIssue[] {
   const issues: ConfigurationIssue[] = [];
-  const requirement = isReportOnly(entry) ? entry.report : entry;
+  const requirement = typeof entry === "object" && "report" in entry ? entry.report : entry;
   // Several schemes may list one scope, so the index of a scope in the requirement says nothing about it.
   const report: Report = (issue) => issues.push({ ...issue, path: place });
-  compileRequirement(requirement, pattern.parameters, place, report);
+  compileRequirement(requirement, { method, pattern }, place, report);
   return issues;
 }

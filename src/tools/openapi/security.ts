@@ -3,14 +3,14 @@ import { findShapeMistakes } from "../../core/options/schema.ts";
 import { hasPipeline, pipelineOf } from "../../core/port.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
 import type { Policy } from "../../core/policy/policy.ts";
-import type { Requirement, ScopeMappings } from "../../core/policy/requirement.ts";
+import { type Requirement, scopesOf } from "../../core/policy/requirement.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { bindScope } from "../../core/scopes/required-scope.ts";
 import { samplePath } from "../shared/sample-path.ts";
 import { membersOf, type OpenApiDocument, type Operation, readOwn, resolve } from "./document.ts";
 
 /** A value of the table. */
-export type Entry = ScopeMappings[string];
+export type Entry = Requirement | { readonly report: Requirement };
 
 /** The schemes of bearer tokens, each with whether `security` may list its scopes. */
 export type Schemes = ReadonlyMap<string, boolean>;
@@ -121,13 +121,13 @@ export function matchOf({ rules }: Policy, { method, pattern }: Operation) {
   const [alternative] = pattern.alternatives;
   const leaf = alternative && findRouteRule(rules.tree, method, alternative.segments);
   if (!leaf) return undefined;
-  const { rule, requirement } = leaf.compiled;
+  // Without what is only reported, if something is enforced beside it.
+  const { rule, requirement } = leaf.compiled.beside ?? leaf.compiled;
   // The template of each parameter is its value: `/agents/<id>`.
   const text = samplePath(alternative, (name) => `<${name}>`);
   const path = { text, end: text.length - (text.endsWith("/") ? 1 : 0), isPlain: false };
   const valueOf = (name: string): string => leaf.parameters.get(name)?.(path) ?? "";
-  const scopes =
-    "scopes" in requirement ? requirement.scopes.map((scope) => bindScope(scope, valueOf).text) : [];
+  const scopes = scopesOf(requirement).map((scope) => bindScope(scope, valueOf).text);
   let bound = rule.requirement;
   if (requirement.kind === "allOf") bound = scopes;
   else if (requirement.kind === "anyOf") bound = { anyOf: scopes };

@@ -1,10 +1,12 @@
 import { audit } from "../audit/audit.ts";
 import { findCatchAlls } from "../audit/catch-all.ts";
+import { findInTable } from "../audit/table-findings.ts";
 import { createHandler, type RouteHandler } from "./handler.ts";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { anyString, anyValue, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
+import { entryOf } from "../../core/policy/compile-rules.ts";
 import { findReportOnly } from "../../core/policy/report-only.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { HEADERS, renderPage } from "./document.ts";
@@ -54,15 +56,18 @@ export function page(server: ResourceServer, options: PageOptions = {}): string 
   const report = listed && audit(server, listed);
   const findings = report?.findings ?? [
     ...findCatchAlls(policyRules.rules, {}),
+    ...findInTable(policyRules),
     ...findReportOnly(policyRules),
   ];
   return renderPage({
     title,
-    rules: server.routes.map(({ key, requirement, source, enforcement }) => ({
-      key,
-      requirement,
-      source,
-      enforcement,
+    rules: [
+      ...policyRules.rules,
+      ...policyRules.hiddenRules.filter(({ rule }) => rule.source === "default"),
+    ].map((compiled) => ({
+      key: compiled.rule.key,
+      source: compiled.rule.source,
+      entry: entryOf(compiled),
     })),
     authorization: policyRules.authorization,
     unmappedRoutes: policyRules.unmappedRoutes,

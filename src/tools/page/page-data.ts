@@ -2,13 +2,13 @@
 import type { AuditRemark } from "../audit/report.ts";
 import { compileRules } from "../../core/policy/compile-rules.ts";
 import { Policy, type PolicyRules } from "../../core/policy/policy.ts";
-import type { ScopeMappings } from "../../core/policy/requirement.ts";
+import type { ScopeMappings, TableEntry } from "../../core/policy/table-entry.ts";
 import type { Rule } from "../../core/policy/rule.ts";
 
 /** Only the policy of a server, without keys, issuers and claims. */
 export interface PageData extends Pick<PolicyRules, "authorization" | "unmappedRoutes" | "enforcement"> {
   readonly title: string;
-  readonly rules: readonly Pick<Rule, "key" | "requirement" | "source" | "enforcement">[];
+  readonly rules: readonly (Pick<Rule, "key" | "source"> & { readonly entry: TableEntry })[];
   readonly adminScope: string | null;
   readonly implied: readonly (readonly [string, readonly string[]])[];
   /** The findings of the audit, each with the key of the rule that it is about. */
@@ -22,12 +22,7 @@ export interface PageData extends Pick<PolicyRules, "authorization" | "unmappedR
 export function readPolicy({ rules, adminScope, implied, ...options }: PageData): Policy {
   const tableOf = (...sources: readonly Rule["source"][]): ScopeMappings =>
     Object.fromEntries(
-      rules
-        .filter(({ source }) => sources.includes(source))
-        .map(({ key, requirement, enforcement }) => [
-          key,
-          enforcement === "report" ? { report: requirement } : requirement,
-        ]),
+      rules.filter(({ source }) => sources.includes(source)).map(({ key, entry }) => [key, entry]),
     );
   // A rule is an override if the base table has its route.
   const defaults = { ...tableOf("override"), ...tableOf("default") };

@@ -1,14 +1,18 @@
 /** Whether a caller may use a rule: always, never, or for the ids that its scopes name. */
 import type { Decision } from "../../core/policy/decision.ts";
 import { decideAnonymous, type Policy } from "../../core/policy/policy.ts";
+import { templatesOf } from "../../core/policy/requirement.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
+import { splitScope } from "../../core/scopes/scope.ts";
 import type { Principal } from "../../core/token/principal.ts";
 
 type Ids = ReadonlyMap<string, string>;
 
 export function whoMay(policy: Policy, compiled: CompiledRule, caller: Principal | undefined) {
   const decideFor = (ids: Ids): Decision => {
-    const matches = [{ compiled, parameter: (name: string) => ids.get(name) ?? `<${name}>` }];
+    const parameter = (name: string) => ids.get(name) ?? `<${name}>`;
+    const rules = compiled.beside ? [compiled, compiled.beside] : [compiled];
+    const matches = rules.map((rule) => ({ compiled: rule, parameter }));
     const match = { kind: "rules", matches } as const;
     return caller ? policy.decideKnown(match, caller) : decideAnonymous(match);
   };
@@ -23,16 +27,13 @@ export function whoMay(policy: Policy, compiled: CompiledRule, caller: Principal
   } as const;
 }
 
-/** Candidate ids: the parts of granted scopes where a required scope has a parameter; at most 1,000. */
+/** Candidate ids: those of the granted scopes, for each parameter; at most 1,000 combinations. */
 function idsToTry({ requirement }: CompiledRule, granted: readonly string[]): readonly Ids[] {
   const candidates = new Map<string, string[]>();
-  const split = granted.map((scope) => scope.split(":"));
-  for (const { parts } of "scopes" in requirement ? requirement.scopes : [])
-    for (const [index, part] of parts.entries()) {
-      if (typeof part === "string") continue;
-      const ids = split.flatMap((scope) => (scope.length === parts.length ? (scope[index] ?? []) : []));
-      candidates.set(part.parameter, [...new Set([...(candidates.get(part.parameter) ?? []), ...ids])]);
-    }
+  const grantedIds = granted
+    .map(splitScope)
+    .flatMap(([, id, ...rest]) => (rest.length === 1 ? (id ?? []) : []));
+  for (const name of templatesOf(requirement)) candidates.set(name, [...new Set(grantedIds)]);
   const add = (all: readonly Ids[], [name, ids]: [string, string[]]) =>
     all.flatMap((combination) => ids.map((id) => new Map([...combination, [name, id]]))).slice(0, 1000);
   return [...candidates].reduce<readonly Ids[]>(add, [new Map()]);

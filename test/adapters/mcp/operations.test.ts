@@ -84,7 +84,7 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
     const routes = await operationsOf(mcp);
     const good = {
       "MCP tools/call remove": ["agents:<agent_id>:delete"],
-      "MCP prompts/get greet": ["<city>:x"],
+      "MCP prompts/get greet": ["people:<city>:greet"],
     };
     const found = (table: object) =>
       audit(createMcpResourceServer({ ...good, ...table }), routes).findings.filter(

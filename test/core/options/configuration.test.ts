@@ -98,7 +98,27 @@ describe("parseConfiguration", () => {
     expect(json.scope_mappings["GET /x"]).toEqual({ any_of: ["a:b"] });
   });
 
-  it.each<readonly [unknown]>([[null], [undefined], [[]], [[REQUIRED]], ["{}"], [5], [true], [() => ({})]])(
+  it("takes the text of a file, and refuses what parsers read in different ways", () => {
+    expect(parseConfiguration('\uFEFF{ "service_id": "agents-prod" }')).toMatchObject({
+      serviceId: "agents-prod",
+    });
+    for (const [text, message] of [
+      ['{ "scope_mappings": { "GET /x": ["a:b"], "GET /x": [] } }', "have one name twice in an object."],
+      ['{ "service_id": "a" "b" }', "are not valid JSON."],
+      ["", "are not valid JSON."],
+    ] as const)
+      expect(() => parseConfiguration(text)).toThrow(message);
+  });
+
+  it("lets an array, and nothing else, replace a rule that requires more", () => {
+    const start = (scope_mappings: object) =>
+      createResourceServer({ ...parseConfiguration({ ...REQUIRED, scope_mappings }) });
+    expect(() => start({ "GET /agents": [], "GET /knowledge/config": [], "GET /x": [] })).not.toThrow();
+    expect(() => start({ "GET /agents": "public" })).toThrow("requires less than the rule of the base table");
+    expect(() => start({ "GET /agents": { override: "public" } })).not.toThrow();
+  });
+
+  it.each<readonly [unknown]>([[null], [undefined], [[]], [[REQUIRED]], ["[]"], [5], [true], [() => ({})]])(
     "rejects %j, which is not a JSON object",
     (json) => {
       expect(issuesOf(json)).toMatchObject([

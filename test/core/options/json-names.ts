@@ -29,6 +29,7 @@ export const JSON_NAMES: readonly (readonly [string, string, unknown])[] = [
   ["enforcement", "enforcement", "report"],
   ["admin_scope", "adminScope", null],
   ["implied_scopes", "impliedScopes", { "agents:write": ["agents:read"] }],
+  ["known_scopes", "knownScopes", ["agents:read", "agents:write"]],
   ["scopes_claim", "scopesClaim", ["realm_access", "scopes_claim"]],
   [
     "scope_sources",

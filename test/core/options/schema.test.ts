@@ -166,7 +166,12 @@ describe("createResourceServer with an option of the wrong shape", () => {
     [{ report: [] }],
     [{ report: { anyOf: [] } }],
     [{ report: { report: ["agents:read"] } }],
-    [{ report: ["agents:read"], anyOf: ["agents:read"] }],
+    [{ report: ["agents:read"], anyOf: ["agents:read"], scopes: [] }],
+    [{ scopes: ["agents:read"], anyOf: ["agents:read"] }],
+    [{ scopes: undefined }],
+    [{ override: undefined }],
+    [{ override: { override: [] } }],
+    [{ override: [], report: ["agents:read"] }],
     [{ report: undefined }],
     [Object.create({ report: ["agents:read"] })],
   ];

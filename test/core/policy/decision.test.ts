@@ -21,9 +21,10 @@ import {
   tableOf,
 } from "../../support/policy.ts";
 
-/** The decision about `GET /agents/:agent_id/:other` for a caller with these scopes. */
+/** The decision about `GET /agents/:agent_id/:other`, or about a list, for a caller with these scopes. */
 function decide(requirement: Requirement, granted: readonly string[], target = "/agents/web/x"): Decision {
-  const table = tableOf({ "GET /agents/:agent_id/:other": requirement });
+  const isList = typeof requirement === "object" && "filtered" in requirement;
+  const table = tableOf({ [`GET /agents/:agent_id/${isList ? "x" : ":other"}`]: requirement });
   return decideByRules([matchOf(table, "GET", target)], callerWith(...granted), SCOPE_RULES);
 }
 

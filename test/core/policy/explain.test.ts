@@ -20,8 +20,10 @@ const saysOf = (decision: Decision, name: string) =>
     .filter(([one]) => one === name)
     .map(([, said]) => said);
 
-const matchFor = (requirement: Requirement) =>
-  matchOf(tableOf({ "GET /agents/:id": requirement }), "GET", "/agents/web");
+function matchFor(requirement: Requirement) {
+  const isList = typeof requirement === "object" && "filtered" in requirement;
+  return matchOf(tableOf({ [`GET /agents/${isList ? "web" : ":id"}`]: requirement }), "GET", "/agents/web");
+}
 
 const decide = (requirement: Requirement, ...granted: readonly string[]) =>
   decideByRules([matchFor(requirement)], callerWith(...granted), SCOPE_RULES);
@@ -86,7 +88,6 @@ describe("explainDecision", () => {
 
   it.each([
     [{ anyOf: ["agents:<id>:read", "openid"] }, "one of agents:web:read openid"],
-    [{ filtered: "agents:read" }, "agents:read, for all ids or at least one"],
     [["agents:<id>:read"], "agents:web:read"],
     [[], "a valid token"],
   ] satisfies (readonly [Requirement, string])[])(
@@ -95,6 +96,21 @@ describe("explainDecision", () => {
       expect(saysOf(decide(requirement, "x:y"), "requires")).toEqual([said]);
     },
   );
+
+  it("says that an id with a colon cannot be a part of a scope", () => {
+    const table = tableOf({ "GET /agents/:id": ["agents:<id>:read"] });
+    const decision = decideByRules([matchOf(table, "GET", "/agents/a%3Ab")], callerWith("x:y"), SCOPE_RULES);
+    expect(saysOf(decision, "note")).toEqual([
+      "the id is empty or contains a colon: only a grant for every id covers agents:<id>:read",
+    ]);
+    expect(saysOf(decide(["agents:<id>:read"], "x:y"), "note")).toEqual([]);
+  });
+
+  it("says that the admin scope satisfies scopes only", () => {
+    expect(saysOf(decide(["agents:<id>:read"], "platform:admin"), "note")).toEqual([
+      "the admin scope satisfies scopes, and nothing else",
+    ]);
+  });
 
   it("shows that no rule decided", () => {
     expect(linesOf(refuse("route_unmapped"))).toEqual([

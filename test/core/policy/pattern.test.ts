@@ -48,7 +48,7 @@ describe("parsePattern", () => {
   it.each([
     ["/a{/:id}", ["/a/:id", "/a"]],
     ["/{:id}", ["/:id", "/"]],
-    ["/a{b}c", ["/abc", "/ac"]],
+    ["/a{-b}c", ["/a-bc", "/ac"]],
     ["/a{/b{/c}}", ["/a/b/c", "/a/b", "/a"]],
     ["/a{/b}{/c}", ["/a/b/c", "/a/b", "/a/c", "/a"]],
     ["/a{/}", ["/a/", "/a"]],
@@ -73,15 +73,15 @@ describe("parsePattern", () => {
 
   it.each([
     // A wildcard needs a name.
-    ["/files/*", "/files/*path"],
-    ["/*", "/*path"],
-    ["/files/a*path", "/files/*path"],
-    ["/files/*path.json", "/files/*path"],
-    ["/:id-*path", "/files/*path"],
+    ["/files/*", "/files{/*path}"],
+    ["/*", "/{*path}"],
+    ["/files/a*path", "/files{/*path}"],
+    ["/files/*path.json", "/files{/*path}"],
+    ["/:id-*path", "/files{/*path}"],
     // Everything else that path-to-regexp gives a meaning.
     ["/a+", "/:parameter"],
     ["/a?", "/:parameter"],
-    ["/a(b)", "/*wildcard"],
+    ["/a(b)", "{/*wildcard}"],
     ["/a[b]", "/static"],
     ["/a!", "backslash"],
     ["/:", "/:parameter"],
@@ -111,7 +111,7 @@ describe("parsePattern", () => {
   });
 
   it.each([
-    ["/agents/{id}", "writes a parameter in another syntax."],
+    ["/agents/{id}", "writes a parameter in the syntax of another router."],
     ["/files/*", "is not a pattern of path-to-regexp."],
     ["agents", "does not begin with a slash."],
     [`/a${"{/b}".repeat(7)}`, "has more than 64 combinations of optional groups."],
@@ -124,19 +124,29 @@ describe("parsePattern", () => {
   });
 
   it.each([
-    ["/files/*", "/files/*path"],
+    ["/files/*", "/files{/*path}"],
     ["/files/*/raw", "/files/*path/raw"],
     ["/agents/:id?", "/agents{/:id}"],
     ["/:id?", "/{:id}"],
     ["/agents/:id(\\d+)/runs", "/agents/:id/runs"],
     ["/agents/:id((a|b)c)", "/agents/:id"],
     // What other routers write.
-    ["/files/:path*", "/files/*path"],
-    ["/files/**", "/files/*path"],
-    ["/files/(.*)", "/files/*path"],
-    ["/(.*)", "/*path"],
+    ["/files/:path*", "/files{/*path}"],
+    ["/files/**", "/files{/*path}"],
+    ["/files/(.*)", "/files{/*path}"],
+    ["/(.*)", "/{*path}"],
     ["/agents/{id}", "/agents/:id"],
     ["/agents/<id>", "/agents/:id"],
+    ["/a/v{version}/b", "/a/v:version/b"],
+    ["/a/{id}.json", "/a/:id.json"],
+    ["/a/{path...}", "/a{/*path}"],
+    ["/a/{org}-{x}", "/a/:org-:x"],
+    ["/a/{id:int}", "/a/:id"],
+    ["/a/<int:id>", "/a/:id"],
+    ["/a/<path:rest>", "/a{/*rest}"],
+    ["/a/:id<int>/b", "/a/:id/b"],
+    ["/a{b}c", '/a:"b"c'],
+    ["/a{/x{y}}", "/a{/x:y}"],
     // A path travels percent-encoded.
     ["/café", "/caf%C3%A9"],
     ["/😀", "/%F0%9F%98%80"],
@@ -144,6 +154,13 @@ describe("parsePattern", () => {
     expect(mistakeIn(source).hint).toContain(`\`${way}\``);
     expect(isPattern(parsePattern(way))).toBe(true);
   });
+
+  it.each(["/a<b", "/a>b/{c}", "/a{}b", "/a{b c}", "/{a}{b}"])(
+    "refuses %s, which holds text where other routers have a parameter",
+    (source) => {
+      expect(mistakeIn(source)).toMatchObject({ code: "route_pattern_invalid" });
+    },
+  );
 
   it.each(["/agents/:id?/(b", "agents/*", "agents/:id?", "/files/a*", "/*.json"])(
     "does not hint at another pattern that is refused: %s",
@@ -244,7 +261,7 @@ describe("identityOf", () => {
   it.each([
     ["/agents{/:id}", ["/agents", "/agents/:id"]],
     ["/a{/b}{/c}", ["/a", "/a/b", "/a/c", "/a/b/c"]],
-    ["/a{b}", ["/a", "/ab"]],
+    ["/a{.b}", ["/a", "/a.b"]],
     ["/:id{.json}", ["/:id", "/:id.json"]],
     ["/{*path}", ["/", "/*path"]],
   ])("returns for %s the identities of %j", (source, alternatives) => {

@@ -91,8 +91,13 @@ describe("a table whose order of rules is not total", () => {
     ],
     [
       "a filtered scope",
-      { "GET /:a/x": ["a:read"], "GET /y/:b": { filtered: "a:read" } },
-      "rules_cross GET /:a/x",
+      { "GET /:a/z/:c": ["a:read"], "GET /y/:b/x": { filtered: "a:read" } },
+      "rules_cross GET /:a/z/:c",
+    ],
+    [
+      "a report-only rule where two have no right order",
+      { "* /a/b": ["w:read"], "GET /a/:x": ["s:read"], "GET /a/b": { report: ["r:read"] } },
+      "rule_outranked GET /a/:x",
     ],
     [
       "mixed segments beside a wider rule, which does not decide what they have in common",
@@ -127,13 +132,16 @@ describe("a table whose order of rules is not total", () => {
     ]);
   });
 
-  it("reports with other mistakes, but not from a table that has other mistakes itself", () => {
+  it("reports with other mistakes, those of the table included", () => {
     const table: ScopeMappings = { "GET /:a/x": ["a:b"], "GET /y/:b": [] };
     expect(codesOf(table, { maxTokenBytes: -1 })).toEqual([
       "option_invalid maxTokenBytes",
       "rules_cross scopeMappings.GET /:a/x",
     ]);
-    expect(codesOf({ ...table, "get /z": [] })).toEqual(["route_method_unknown scopeMappings.get /z"]);
+    expect(codesOf({ ...table, "get /z": [] })).toEqual([
+      "route_method_unknown scopeMappings.get /z",
+      "rules_cross scopeMappings.GET /:a/x",
+    ]);
   });
 
   it("lists at most 20 pairs", () => {
@@ -150,7 +158,7 @@ describe("a table whose order of rules is not total", () => {
 
 describe("a table whose order of rules is total", () => {
   it.each<[string, ScopeMappings, Partial<Parameters<typeof createResourceServer>[0]>?]>([
-    ["an API below a public website", { "GET /{*path}": "public", "* /api/{*path}": ["a:b"] }],
+    ["an API below a public website", { "GET /{*path}": "public", "* /api{/*path}": ["a:b"] }],
     ["an admin area below a public website", { "* /admin/*path": ["admin"], "GET /{*path}": "public" }],
     ["an exact method at the narrower path", { "DELETE /agents/:id": ["a:b"], "* /{*path}": ["c:d"] }],
     ["the key of the message", { "DELETE /{*path}": ["p:d"], "* /a/:id": [], "DELETE /a/:id": ["p:d"] }],
@@ -168,7 +176,7 @@ describe("a table whose order of rules is total", () => {
       { "GET /:a/x": { anyOf: ["a:b", "c:d"] }, "GET /y/:b": { anyOf: ["c:d", "a:b"] } },
     ],
     ["a filtered scope", { "GET /:a/x": { filtered: "a:read" }, "GET /y/:b": ["a:7:read"] }],
-    ["any token", { "GET /:a/x": [], "GET /y/:b": { filtered: "a:read" } }],
+    ["any token", { "GET /:a/z/:c": [], "GET /y/:b/x": { filtered: "a:read" } }],
     ["optional", { "GET /:a/x": "optional", "GET /y/:b": "optional", "GET /z/:b": [] }],
     ["two report-only rules", { "GET /:a/x": { report: ["a:b"] }, "GET /y/:b": { report: ["c:d"] } }],
     [

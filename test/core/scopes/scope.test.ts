@@ -130,11 +130,12 @@ describe("granted scopes", () => {
   });
 
   it("covers only itself by an opaque scope", () => {
-    for (const token of ["openid", "a:b:c:d", "https://api.example/agents.read", "*"]) {
+    for (const token of ["openid", "a:b:c:d", "https://api.example/agents.read", "urn:acme:read", "*"]) {
       expect(byOf([token], token)).toBe("exact");
       expect(find([token.toUpperCase() + "x"], token)).toBeUndefined();
     }
     expect(find(["a:b:c"], "a:b:c:d")).toBeUndefined();
+    expect(find(["urn:read", "urn:*:read", "https:*"], "urn:acme:read")).toBeUndefined();
     expect(find(["a:*:c:d"], "a:b:c:d")).toBeUndefined();
     expect(find(["a:*:d"], "a:b:c:d")).toBeUndefined();
     expect(find(["*"], "openid")).toBeUndefined();

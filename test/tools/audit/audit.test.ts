@@ -7,7 +7,7 @@ import {
 } from "scopegate/audit";
 import { describe, expect, it } from "vitest";
 import { auditRoutes } from "../../../src/tools/audit/audit.ts";
-import type { ScopeMappings } from "../../../src/core/policy/requirement.ts";
+import type { ScopeMappings } from "../../../src/core/policy/table-entry.ts";
 import { changeable, compiledOf } from "../../support/policy.ts";
 
 /** Routes written as the table writes its keys. */
@@ -226,10 +226,10 @@ describe("a route that cannot be read", () => {
       "list the paths that it serves instead: audit(server, [...routesOf(app)",
     ],
     ["GET", "", "list the paths that it serves instead"],
-    ["GET", "/files/*", "Write `/files/*path`."],
+    ["GET", "/files/*", "Write `/files{/*path}`."],
     ["GET", "/agents/:id?", "Write `/agents{/:id}`."],
     ["GET", "/agents/{id}", "Write `/agents/:id`."],
-    ["GET", "/static/pre*path", "Let the wildcard be a whole segment: `/files/*path`."],
+    ["GET", "/static/pre*path", "Let the wildcard be a whole segment: `/files{/*path}`."],
     ["GET", "/a//b", "Write a path without empty or dot segments"],
     ["get", "/agents", "Write `GET`"],
     ["ALL", "/agents", "Write `* /agents`."],
@@ -285,7 +285,9 @@ describe("the array of routes", () => {
 describe("a rule that no route reaches", () => {
   it("causes an error if it is custom, and a note if it is a default", () => {
     const defaults = { "GET /teams": ["teams:read"], "GET /agents": ["agents:read"] };
-    const report = audit({ "GET /agents": [], "GET /reports": [] }, ["GET /health"], { defaults });
+    const report = audit({ "GET /agents": ["agents:use"], "GET /reports": [] }, ["GET /health"], {
+      defaults,
+    });
     expect(report.findings.map(aboutOf)).toEqual([
       "error route_unmapped GET /health",
       "error rule_unreached GET /agents",
@@ -357,106 +359,6 @@ describe("a rule that no route reaches", () => {
   });
 });
 
-describe("a route whose rule requires less than another", () => {
-  const weakOf = (table: ScopeMappings, keys: readonly string[]) =>
-    audit(table, keys)
-      .findings.filter(({ kind }) => kind === "route_weaker")
-      .map(aboutOf);
-
-  it("causes a warning that names both rules and their requirements, and keeps the report ok", () => {
-    const report = audit({ "GET /agents/:id": ["agents:<id>:read"], "* /agents/*path": [] }, [
-      "GET /agents/:id",
-      "DELETE /agents/:id",
-    ]);
-    expect(report).toMatchObject({ ok: true, summary: "2 routes, each with a rule; 1 warning" });
-    const finding = onlyFinding(report, "route_weaker");
-    expect(finding.route).toEqual({ method: "DELETE", pattern: "/agents/:id" });
-    expect(finding.rule.key).toBe("* /agents/*path");
-    expect(finding.rules.map(({ key }) => key)).toEqual(["GET /agents/:id"]);
-    expect(finding.message).toContain("`* /agents/*path`, which requires a valid token");
-    expect(finding.message).toContain("`GET /agents/:id` requires agents:<id>:read");
-    expect(finding.hint).toContain('"DELETE /agents/:id": ["resource:<id>:action"]');
-  });
-
-  describe("without its own rule", () => {
-    const wide: ScopeMappings = { "* /{*path}": [] };
-    it.each([
-      ["another method of its pattern", ["DELETE /a/:id"], { "GET /a/:id": ["a:b"] }],
-      ["a method that reads", ["POST /a/:id"], { "GET /a/:x": ["a:b"] }],
-      ["HEAD", ["GET /a/:id"], { "HEAD /a/:x": ["a:b"] }],
-    ])("causes a warning if %s has one", (_, weak, others) => {
-      expect(weakOf({ ...wide, ...others }, [...weak, ...Object.keys(others)])).toEqual(
-        weak.map((key) => `warning route_weaker ${key}`),
-      );
-    });
-
-    it("names all stronger rules", () => {
-      const others: ScopeMappings = { "GET /a": ["a:b"], "PUT /a": ["c:d"] };
-      const report = audit({ ...wide, ...others }, ["POST /a", ...Object.keys(others)]);
-      expect(onlyFinding(report, "route_weaker").message).toBe(
-        "`POST /a` is decided by `* /{*path}`, which requires a valid token; `GET /a` requires a:b, `PUT /a` requires c:d.",
-      );
-    });
-
-    it.each([
-      ["is another route of the same parent", ["GET /a/x"], { "GET /a/y": ["a:b"] }],
-      ["answers HEAD, and they change", ["HEAD /a/:id"], { "DELETE /a/:id": ["a:b"] }],
-      ["answers OPTIONS, and they change", ["OPTIONS /a/:id"], { "DELETE /a/:id": ["a:b"] }],
-      ["reads, and they change", ["GET /a/:id"], { "DELETE /a/:id": ["a:b"], "POST /a/:id": ["a:b"] }],
-      ["is elsewhere", ["GET /b/:id"], { "GET /a/:id": ["a:b"] }],
-      ["requires as much", ["POST /a/x"], { "GET /a/x": [] }],
-    ])("causes no warning if it %s", (_, keys, others) => {
-      expect(weakOf({ ...wide, ...others }, [...keys, ...Object.keys(others)])).toEqual([]);
-    });
-
-    it("causes no warning if it has its own rule, whatever that requires", () => {
-      const table: ScopeMappings = {
-        ...wide,
-        "GET /a": ["a:b"],
-        "GET /a/:id": ["a:b"],
-        "GET /a/x": "public",
-      };
-      expect(weakOf(table, ["GET /a", "GET /a/:id", "GET /a/x"])).toEqual([]);
-    });
-
-    it("causes no warning if the wide rule does not cover the neighbours", () => {
-      const table: ScopeMappings = { "GET /a/*path": "public", "GET /a": ["a:b"] };
-      expect(weakOf(table, ["GET /a", "GET /a/x"])).toEqual([]);
-    });
-  });
-
-  it.each(["PUT", "PATCH", "DELETE"])(
-    "causes a warning if %s requires less than GET of the same pattern",
-    (method) => {
-      const table: ScopeMappings = { [`${method} /a/:id`]: [], "GET /a/:id": ["a:b"] };
-      const keys = [`${method} /a/:x`, "GET /a/:x", "GET /a/:id/runs"];
-      expect(weakOf(table, keys)).toEqual([`warning route_weaker ${method} /a/:x`]);
-      expect(onlyFinding(audit(table, keys), "route_weaker").hint).toBe(
-        "Require at least as much for changing it as for reading it.",
-      );
-    },
-  );
-
-  it("causes no warning for POST, because a login requires less, or if reading requires less", () => {
-    expect(weakOf({ "POST /a": "public", "GET /a": ["a:b"] }, ["POST /a", "GET /a"])).toEqual([]);
-    expect(weakOf({ "PUT /a": ["a:b"], "GET /a": "public" }, ["PUT /a", "GET /a"])).toEqual([]);
-    expect(weakOf({ "PUT /a": ["a:c"], "GET /a": ["a:b", "x:y"] }, ["PUT /a", "GET /a"])).toEqual([]);
-  });
-
-  it.each([
-    [[], "public"],
-    [[], "optional"],
-    [["a:b"], []],
-    [{ anyOf: ["a:b"] }, []],
-    [{ filtered: "a:b" }, "optional"],
-    ["optional", "public"],
-  ] as const)("counts %j as stronger than %j", (more, less) => {
-    const keys = ["PUT /a", "GET /a"];
-    expect(weakOf({ "PUT /a": less, "GET /a": more }, keys)).toEqual(["warning route_weaker PUT /a"]);
-    expect(weakOf({ "PUT /a": more, "GET /a": less }, keys)).toEqual([]);
-  });
-});
-
 describe("the text of a report", () => {
   it("lists errors first, then warnings, then notes, each with its kind and its fix", () => {
     const report = audit({ "* /a/*path": [], "GET /a/:id": ["a:b"], "GET /unused": [], "* /{*path}": [] }, [
@@ -472,8 +374,8 @@ error route_unreadable: the route \`GET x\` cannot be compared with the table: \
 error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
   If static files, a mounted application or an upgrade answer these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]). If another service with this policy has the route, move the rule to defaultScopeMappings. Otherwise the rule is misspelled or unused.
 
-warning route_weaker: \`DELETE /a/:id\` is decided by \`* /a/*path\`, which requires a valid token; \`GET /a/:id\` requires a:b.
-  The rule is not written for this route. Add to scopeMappings: "DELETE /a/:id": ["resource:<id>:action"]`);
+warning method_weaker: \`DELETE /a/:id\` itself is decided by \`* /a/*path\`, which requires a valid token; \`GET /a/:id\` requires a:b.
+  Add "DELETE /a/:id" with what it requires, or write \`* /a/:id\` for every other method of the path.`);
   });
 
   it("lists the default rules that no route reaches in one entry", () => {
@@ -529,21 +431,21 @@ describe("a public rule for every path", () => {
     expect(message).toContain("a route that is missing from the table is public");
     expect(hint).toContain(`audit(server, routes, { publicCatchAll: ["${key}"] })`);
     expect(hint).toContain(`--public-catch-all '${key}'`);
-    expect(hint).toContain(`write in scopeMappings "* /api/{*path}"`);
+    expect(hint).toContain(`write in scopeMappings "* /api{/*path}"`);
   });
 
   it.each([
-    [["api:use"], "`* /api/{*path}` covers forgotten routes below /api only"],
-    ["public", 'write in scopeMappings "* /api/{*path}": ["resource:action"]'],
+    [["api:use"], "`* /api{/*path}` covers forgotten routes below /api only"],
+    ["public", 'write in scopeMappings "* /api{/*path}": ["resource:action"]'],
   ] as const)("has a hint that fits an existing rule for the API that requires %j", (api, hint) => {
-    const report = audit({ "GET /{*path}": "public", "* /api/{*path}": api }, ["GET /a"]);
+    const report = audit({ "GET /{*path}": "public", "* /api{/*path}": api }, ["GET /a"]);
     expect(onlyFinding(report, "public_catch_all").hint).toContain(hint);
   });
 
   it("causes no error if the options of the audit name it", () => {
-    const table: ScopeMappings = { "GET /{*path}": "public", "GET /api/{*path}": ["api:use"] };
+    const table: ScopeMappings = { "GET /{*path}": "public", "GET /api{/*path}": ["api:use"] };
     const options = { publicCatchAll: ["GET /{*path}"] };
-    expect(found(table, ["GET /{*path}", "GET /api/{*path}"], { options })).toEqual([]);
+    expect(found(table, ["GET /{*path}", "GET /api{/*path}"], { options })).toEqual([]);
   });
 
   it.each([
@@ -582,7 +484,7 @@ describe("orThrow", () => {
   const report = audit({ "PUT /a": [], "GET /a": ["a:read"] }, ["GET /a", "PUT /a"]);
 
   it("returns a report that has warnings only", () => {
-    expect(report.findings.map(aboutOf)).toEqual(["warning route_weaker PUT /a"]);
+    expect(report.findings.map(aboutOf)).toEqual(["warning method_weaker PUT /a"]);
     expect(report.orThrow()).toBe(report);
     expect(report.orThrow({ warnings: false })).toBe(report);
   });

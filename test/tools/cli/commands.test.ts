@@ -179,6 +179,14 @@ describe("scopegate explain", () => {
     });
   });
 
+  it("names the rules that --route would add", async () => {
+    const table = fileOf({ "GET /agents/me": [], "GET /agents/:id": ["agents:<id>:read"] });
+    const { notes } = await scopegate(`explain GET /agents/me --config ${table} --scope x:y`, {
+      isTerminal: true,
+    });
+    expect(notes).toContain("With --route `/agents/:id`, `GET /agents/:id` would be added.");
+  });
+
   it("adds a base table to a configuration only, and needs one of the two", async () => {
     const routesOf = async (config: object) => {
       const listed = await jsonOf(["routes", "--config", fileOf(config), "--json"]);
@@ -206,6 +214,7 @@ describe("scopegate explain", () => {
     expect(await outputOf(explain("/agents"))).not.toContain("--route");
     const { notes } = await scopegate(explain("/agents"), { isTerminal: true });
     expect(notes).toContain("Without --route: only the path");
+    expect(notes).not.toContain("would be added");
   });
 
   it("explains operations of MCP servers with their arguments", async () => {

@@ -41,8 +41,8 @@ describe("scopegate explain", () => {
   });
 
   it("prints no claims of a token whose refusal is only reported", async () => {
-    const config = fileOf({ ...keyed, scope_mappings: { "GET /agents": { report: ["agents:read"] } } });
-    const token = await issuer.token({ aud: "agents-prod", scopes: ["a:b"], secret: "canary-value" });
+    const config = fileOf({ ...keyed, scope_mappings: { "GET /agents": { report: ["agents:write"] } } });
+    const token = await issuer.token({ aud: "agents-prod", scopes: ["agents:read"], secret: "canary-value" });
     const out = await outputOf([...args, config], 0, { input: token });
     expect(JSON.parse(out)).toMatchObject({ allowed: true, reported: { reason: "scope_insufficient" } });
     expect(out).not.toContain("canary-value");

@@ -99,7 +99,6 @@ error route_unmapped: \`DELETE /agents/:id\` has no rule: every request for it i
     [["a:read"], secured([["a:read"]]), ["error security_differs"]],
     [["a:read"], secured([{ bearer: "a:read" }]), ["error security_differs"]],
     [["a:read"], secured([{ bearer: [["a:read"]] }]), ["error security_differs"]],
-    [["public"], secured([]), ["error security_differs"]],
     [{ anyOf: ["a:x", "a:y"] }, secured([{ bearer: ["a:x", "a:y"] }]), ["error security_differs"]],
     [[], secured([]), ["error security_differs"]],
     [[], secured([{ bearer: [] }, {}]), ["error security_differs"]],

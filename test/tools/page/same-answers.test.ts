@@ -2,10 +2,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { page } from "scopegate/page";
+import type { Policy } from "../../../src/core/policy/policy.ts";
 import { readPolicy } from "../../../src/tools/page/page-data.ts";
 import { createServer } from "../../support/resource-servers.ts";
 import { partsOf } from "./page-text.ts";
 import { options, queries } from "./random-policy.ts";
+
+const routesOf = ({ rules }: Policy) => [...rules.rules, ...rules.hiddenRules].map(({ rule }) => rule);
 
 describe("readPolicy", () => {
   it("explains random requests with random tables as server.explain does", () => {
@@ -13,7 +16,7 @@ describe("readPolicy", () => {
       fc.property(options, fc.array(queries, { minLength: 10, maxLength: 20 }), (given, asked) => {
         const server = createServer(given);
         const policy = readPolicy(partsOf(page(server)).data);
-        expect(policy.rules.rules.map(({ rule }) => rule)).toEqual(server.routes);
+        expect(routesOf(policy)).toEqual(server.routes);
         for (const query of asked) {
           const { text, decision } = server.explain(query);
           const explained = policy.explain(query);
@@ -30,10 +33,15 @@ describe("readPolicy", () => {
   it("keeps what a custom rule replaced, in whole and in part", () => {
     const server = createServer({
       defaultScopeMappings: { "GET /a{/b}": ["a:read"], "GET /c": [], "* /d": [], "MCP tools/list": [] },
-      scopeMappings: { "GET /a": "public", "GET /c": ["c:read"], "GET /e": [], "MCP tools/list": ["m:read"] },
+      scopeMappings: {
+        "GET /a": { override: "public" },
+        "GET /c": ["c:read"],
+        "GET /e": [],
+        "MCP tools/list": ["m:read"],
+      },
     });
     const policy = readPolicy(partsOf(page(server)).data);
-    expect(policy.rules.rules.map(({ rule }) => rule)).toEqual(server.routes);
+    expect(routesOf(policy)).toEqual(server.routes);
     for (const path of ["/a", "/a/b", "/c", "/d", "/e", "/f", "/A"])
       expect(policy.explain({ method: "GET", path }).text).toBe(server.explain({ method: "GET", path }).text);
   });

@@ -42,7 +42,6 @@ describe("whoMay", () => {
     [[], [], "yes", "no scope needed"],
     [["repos:read"], ["orgs:read"], "no", "missing repos:read"],
     [{ anyOf: ["a:read", "b:read"] }, [], "no", "missing one of a:read b:read"],
-    [{ filtered: "repos:read" }, ["repos:web:read"], "yes", "repos:web:read (some-ids)"],
     [["repos:<repo>:read"], ["repos:read"], "yes", "repos:read (resource-wide)"],
     [["repos:<repo>:read"], ["platform:admin"], "yes", "platform:admin (admin)"],
     [["repos:<repo>:read"], ["repos:a:read", "x", "orgs:b:read"], "some", "if repo = a"],

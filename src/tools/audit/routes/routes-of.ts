@@ -1,6 +1,8 @@
 import { isListable } from "../../../adapters/express/router.ts";
 import { isRouter } from "../../../adapters/koa/context.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
+import { isPending } from "../../../core/runtime/pending.ts";
+import { rememberRelisting } from "../other-guards.ts";
 import { listExpress } from "./express.ts";
 import { type FastifyRoutesInstance, isFastify, listFastify } from "./fastify.ts";
 import { isHono, listHono } from "./hono.ts";
@@ -76,10 +78,20 @@ export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute>;
 export function routesOf(app: object, options?: RoutesOptions): readonly ListedRoute[];
 export function routesOf(app: object, options: RoutesOptions | TrpcRoutesOptions = {}): Routes {
   const framework = frameworkOf(app);
-  if (framework) return LISTS[framework](app as never, options as never);
+  if (framework) return withRelisting(() => LISTS[framework](app as never, options as never));
   throw new TypeError(
     `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, or a router of Express, Koa or tRPC. It received ${describeValue(app)}.`,
   );
+}
+
+/** A promise is that of tRPC, whose router has no guards. Fastify knows its routes when the list is read. */
+function withRelisting(list: () => Routes): Routes {
+  const routes = list();
+  if (isPending(routes)) return routes;
+  if (Array.isArray(routes)) return rememberRelisting(routes, list as () => Iterable<ListedRoute>);
+  return Object.freeze({
+    [Symbol.iterator]: () => rememberRelisting(routes, () => routes)[Symbol.iterator](),
+  });
 }
 
 function describeValue(value: unknown): string {

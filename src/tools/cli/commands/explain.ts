@@ -2,8 +2,11 @@ import type { Rejection } from "../../../core/errors.ts";
 import type { Decision, Refused } from "../../../core/policy/decision.ts";
 import { explainDecision, explanationRow } from "../../../core/policy/explain.ts";
 import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
+import { compareWithRoute } from "../../../core/policy/route-comparison.ts";
+import { appliesTo, renderRules } from "../../../core/policy/rule.ts";
+import { pipelineOf } from "../../../core/port.ts";
 import { describeExpected } from "../../../core/refusal-log.ts";
-import { OPERATION_METHOD } from "../../../core/request.ts";
+import { OPERATION_METHOD, readPath } from "../../../core/request.ts";
 import type { ResourceServer } from "../../../core/server.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { printable, withoutTokens } from "../../../core/runtime/printable.ts";
@@ -12,6 +15,7 @@ import { requireGrantable } from "../../testing/mistakes.ts";
 import { authorizationOf } from "../../../core/token/credential.ts";
 import { issuersOf } from "../../../core/token/issuers.ts";
 import { readJsonSegment } from "../../../core/token/jwt-parts.ts";
+import { quote } from "../arguments.ts";
 import { type Command, readPairs, readScopes, requireStandardInput, UsageError } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
@@ -99,10 +103,33 @@ export const explain: Command = {
       isFinding: !decision.allowed,
       data: { ...query, ...toData(decision), ...answer, claims },
       text: isPathOnly && isAmbiguous ? `${text}\n${row("route", PATH_ONLY)}` : text,
-      ...compact({ note: isPathOnly ? `Without --route: ${PATH_ONLY}` : undefined }),
+      ...compact({
+        note: isPathOnly
+          ? `Without --route: ${PATH_ONLY}${addedByRoute(server, request, decision)}`
+          : undefined,
+      }),
     };
   },
 };
+
+/** Names the rules whose routes could run for the path, beside those that decided. */
+function addedByRoute(
+  server: ResourceServer,
+  { method, target }: { readonly method: string; readonly target: string },
+  { rules }: Decision,
+): string {
+  const path = readPath(target);
+  const added = pipelineOf(server).policy.rules.rules.filter(
+    ({ rule, pattern }) =>
+      path !== undefined &&
+      appliesTo(rule, method) &&
+      !rules.includes(rule) &&
+      pattern.alternatives.some(({ segments }) => compareWithRoute(path, segments)),
+  );
+  const [first] = added;
+  if (!first) return "";
+  return ` With --route ${quote(first.rule.pattern)}, ${renderRules(added.map(({ rule }) => rule))} would be added.`;
+}
 
 const PATH_ONLY =
   "only the path decides, and a path in another spelling is refused. With --route PATTERN, the rule of the route that the framework matched must be satisfied too, and other spellings of the path are allowed.";

@@ -1,4 +1,6 @@
 import { findCatchAlls } from "../../audit/catch-all.ts";
+import { findInTable } from "../../audit/table-findings.ts";
+import { findOneSided } from "../../audit/vocabulary.ts";
 import { orUndefined, ConfigurationError, type ConfigurationIssue } from "../../../core/errors.ts";
 import { isSymmetric } from "../../../core/keys/algorithm.ts";
 import { toJsonIssue } from "../../../core/options/configuration.ts";
@@ -45,8 +47,16 @@ function check(file: string): Checked {
       for (const issuer of options.issuers ?? [{}]) warnings.push(...warningsFor(options, issuer));
     // Found even if a key file is absent.
     const table = orUndefined(() => resolveOptions(withoutKeys(options)));
-    const findings = table ? [...findCatchAlls(table.rules, {}), ...findReportOnly(table)] : [];
-    for (const { message, hint } of findings) warnings.push(`${message} ${hint}`);
+    const findings = table
+      ? [
+          ...findCatchAlls(table.rules, {}),
+          ...findReportOnly(table),
+          ...findInTable(table),
+          ...findOneSided(options, table),
+        ]
+      : [];
+    for (const { message, hint, severity } of findings)
+      if (severity !== "note") warnings.push(`${message} ${hint}`);
     resolveOptions(hasKeys ? options : withoutKeys(options));
     return { issues: [], warnings };
   } catch (error) {

@@ -1,5 +1,6 @@
 /** The script of the policy page. It decides with the code of the server, and sends nothing. */
 import { compact } from "../../../core/runtime/compact.ts";
+import { scopesOf } from "../../../core/policy/requirement.ts";
 import { escapeHidden } from "../../escape.ts";
 import { type PageData, readPolicy } from "../page-data.ts";
 import { stepsOf } from "../steps.ts";
@@ -39,13 +40,12 @@ function showCaller(): void {
   explain();
 }
 
-const required = policy.rules.rules.flatMap(({ requirement }) => {
-  if ("scopes" in requirement) return requirement.scopes;
-  return "scope" in requirement ? [requirement.scope] : [];
-});
+const required = [...policy.rules.rules, ...policy.rules.hiddenRules].flatMap(({ requirement }) =>
+  scopesOf(requirement),
+);
 // A template stands for every id.
-const named = required.map(({ parts }) =>
-  parts.map((part) => (typeof part === "string" ? part : "*")).join(":"),
+const named = required.map(({ text, template }) =>
+  template ? `${template.resource}:*:${template.action}` : text,
 );
 const choices = new Map([
   ...data.roles.map(([name, scopes]) => [`Role ${name}`, scopes.join(" ")] as const),
@@ -60,7 +60,8 @@ find("add").addEventListener("change", () => {
 
 document.title = escapeHidden(data.title);
 document.querySelector("h1")?.append(escapeHidden(data.title));
-find("summary").textContent = `${data.rules.length} rules. Admin scope: ${data.adminScope ?? "none"}.`;
+find("summary").textContent =
+  `${policy.rules.rules.length} rules. Admin scope: ${data.adminScope ?? "none"}.`;
 const notes = [
   ...(data.authorization ? [] : ["Scopes are not checked: authorization is off."]),
   ...(data.unmappedRoutes !== "authenticated" ? [] : ["Without a rule, a valid token is enough."]),

@@ -16,7 +16,10 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
   find("head").append(...headings.map((heading) => make("th", "", heading)));
   const rows = policy.rules.rules.map((compiled) => {
     const { key, method, pattern, requirement, source, enforcement } = compiled.rule;
-    const requires = describeRequirement(requirement);
+    const beside = compiled.beside
+      ? `; enforced: ${describeRequirement(compiled.beside.rule.requirement)}`
+      : "";
+    const requires = describeRequirement(requirement) + beside;
     const findings = data.findings.filter(({ rule }) => rule === key);
     const notes = findings.map(({ severity, message }) => make("p", severity, `${severity}: ${message}`));
     const button = make("button", "", make("b", "", method), make("code", "", pattern));

@@ -1,10 +1,10 @@
 /** Which rules of a table decide the requests of one route of an application. */
-import type { CompiledTable } from "./compile-rules.ts";
-import { findRouteRule } from "./find-rules.ts";
-import type { ListedRoute } from "./listed-route.ts";
-import { identityOf, type Pattern, type PatternSegment } from "./pattern.ts";
-import { appliesTo, type CompiledRule } from "./rule.ts";
-import { commonPatterns } from "./overlap.ts";
+import type { CompiledTable } from "../../core/policy/compile-rules.ts";
+import { findRouteRule } from "../../core/policy/find-rules.ts";
+import type { ListedRoute } from "../../core/policy/listed-route.ts";
+import { identityOf, type Pattern, type PatternSegment } from "../../core/policy/pattern.ts";
+import { appliesTo, type CompiledRule } from "../../core/policy/rule.ts";
+import { commonPatterns } from "../../core/policy/overlap.ts";
 
 type Alternatives = readonly (readonly PatternSegment[])[];
 

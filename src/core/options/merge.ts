@@ -1,0 +1,59 @@
+import { ConfigurationError, type ConfigurationIssue } from "../errors.ts";
+import { OPERATION_METHOD } from "../request.ts";
+import { compileRules, entryOf } from "../policy/compile-rules.ts";
+import { checkOverrides } from "../policy/overrides.ts";
+import { renderPattern } from "../policy/render-pattern.ts";
+import { type CompiledRule, optionPath } from "../policy/rule.ts";
+import type { ScopeMappings } from "../policy/table-entry.ts";
+import { resolveScopeRules } from "../scopes/scope-rules.ts";
+import { DEFAULTS } from "./defaults.ts";
+import { findShapeMistakes } from "./schema.ts";
+
+/**
+ * Merges tables into one, each layer over the ones before it, as `scopeMappings` are merged over
+ * `defaultScopeMappings`: a rule replaces the rule of the same route, and `{ override }` is needed where it
+ * requires less, by the default admin scope and without `impliedScopes`. It checks each layer, but not the
+ * order of the rules, which `createResourceServer` checks.
+ *
+ * @throws ConfigurationError that lists every mistake in a layer
+ * @example
+ * ```ts
+ * import { agentScopeMappings, mergeScopeMappings } from "scopegate";
+ *
+ * const shared = mergeScopeMappings(agentScopeMappings, { "GET /health": "public" });
+ * const scopeMappings = mergeScopeMappings(shared, { "GET /agents": { override: [] } });
+ * console.log(Object.keys(scopeMappings).length);
+ * ```
+ */
+export const mergeScopeMappings = (base: ScopeMappings, ...more: readonly ScopeMappings[]): ScopeMappings =>
+  more.reduce(mergeLayer, base);
+
+function mergeLayer(base: ScopeMappings, layer: ScopeMappings): ScopeMappings {
+  const issues = findShapeMistakes({ defaultScopeMappings: base, scopeMappings: layer }).map(
+    ({ issue }) => issue,
+  );
+  if (issues.length > 0) throw new ConfigurationError(issues);
+  const report = (issue: ConfigurationIssue) => void issues.push(issue);
+  const table = compileRules(base, layer, report);
+  checkOverrides(table, resolveScopeRules(DEFAULTS.adminScope, {}, report), report);
+  for (const { custom } of table.replacements)
+    if (custom.isReport && !custom.beside)
+      report({
+        code: "override_partial",
+        path: optionPath(custom.rule),
+        message: "is only reported, and the merged table would not have the rule that stays enforced.",
+        hint: "Write what stays enforced beside it: { scopes: [...], report: [...] }.",
+      });
+  if (issues.length > 0) throw new ConfigurationError(issues);
+  return Object.freeze(Object.fromEntries(table.rules.flatMap(entriesOf)));
+}
+
+/** One entry, or one for each path that a later layer has left of it. */
+function entriesOf(compiled: CompiledRule): readonly (readonly [string, ReturnType<typeof entryOf>])[] {
+  const { rule, pattern, isPart } = compiled;
+  const keys =
+    rule.method === OPERATION_METHOD || !isPart
+      ? [rule.key]
+      : pattern.alternatives.map((alternative) => `${rule.method} ${renderPattern(alternative)}`);
+  return keys.map((key) => [key, entryOf(compiled)]);
+}

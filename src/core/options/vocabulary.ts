@@ -1,0 +1,57 @@
+/** The names of scopes in the options: what rules require, and what tokens are granted. */
+import { type Report, suggest } from "../errors.ts";
+import type { CompiledTable } from "../policy/compile-rules.ts";
+import { scopesOf } from "../policy/requirement.ts";
+import { optionPath } from "../policy/rule.ts";
+import { splitScope } from "../scopes/scope.ts";
+import type { Path } from "./mistakes.ts";
+import type { ResourceServerOptions } from "./options.ts";
+
+/** A scope without its id, and where the options contain it. */
+export interface NamedScope {
+  readonly name: string;
+  readonly path: Path;
+}
+
+/** Returns a scope without its id: `agents:read` for `agents:<agent_id>:read`. */
+export function nameOfScope(scope: string): string {
+  const [resource, , action, ...rest] = splitScope(scope);
+  return action === undefined || rest.length > 0 ? scope : `${resource}:${action}`;
+}
+
+export const namesInRules = ({ rules, hiddenRules }: CompiledTable): readonly NamedScope[] =>
+  [...rules, ...hiddenRules].flatMap(({ rule, requirement }) =>
+    scopesOf(requirement).map(({ text }) => ({ name: nameOfScope(text), path: optionPath(rule) })),
+  );
+
+/** Returns the names in `map` and `impliedScopes`. */
+export function namesInGrants(options: ResourceServerOptions): readonly NamedScope[] {
+  const { scopeSources = [], issuers = [], impliedScopes = {} } = options;
+  const sources = [...scopeSources, ...issuers.flatMap((issuer) => issuer.scopeSources ?? [])];
+  return [
+    ...sources.flatMap(({ map = {} }) =>
+      Object.entries(map).flatMap(([role, scopes]) => named(scopes, ["scopeSources", role])),
+    ),
+    ...Object.entries(impliedScopes).flatMap(([scope, implied]) =>
+      named([scope, ...implied], ["impliedScopes", scope]),
+    ),
+  ];
+}
+
+const named = (scopes: readonly string[], path: Path): readonly NamedScope[] =>
+  scopes.map((scope) => ({ name: nameOfScope(scope), path }));
+
+/** Reports every scope that `knownScopes` does not have. The admin scope is known by its own option. */
+export function checkKnownScopes(options: ResourceServerOptions, table: CompiledTable, report: Report): void {
+  const { knownScopes, adminScope = "" } = options;
+  if (!knownScopes) return;
+  const known = new Set(knownScopes.map(nameOfScope));
+  for (const { name, path } of [...namesInRules(table), ...namesInGrants(options)])
+    if (!known.has(name) && name !== adminScope)
+      report({
+        code: "scope_unknown",
+        path,
+        message: `names \`${name}\`, which is not in \`knownScopes\`.`,
+        hint: suggest(name, [...known], "Add it to `knownScopes`, or correct its name."),
+      });
+}

@@ -1,0 +1,75 @@
+/** What custom rules replace: a base table is there so that nobody opens its routes by mistake. */
+import { type ConfigurationIssue, type Report, suggest } from "../errors.ts";
+import { OPERATION_METHOD } from "../request.ts";
+import type { ScopeRules } from "../scopes/scope.ts";
+import { type CompiledTable, entryOf, type Replacement } from "./compile-rules.ts";
+import { describeRequirement } from "./explain.ts";
+import { implies } from "./implication.ts";
+import { identityOf } from "./pattern.ts";
+import { type CompiledRule, optionPath, renderRules } from "./rule.ts";
+
+/** Reports custom rules that replace less, or require less, than their authors may think. */
+export function checkOverrides(table: CompiledTable, scopeRules: ScopeRules, report: Report): void {
+  const { rules, replacements } = table;
+  const replacing = new Set(replacements.map(({ custom }) => custom.rule.key));
+  for (const replacement of replacements)
+    if (!replacement.custom.isOverride && isWeaker(replacement, scopeRules))
+      report(describeWeaker(replacement));
+  for (const compiled of rules) {
+    const { rule } = compiled;
+    if (compiled.isOverride && !replacing.has(rule.key)) report(describeUnneeded(compiled, rules));
+    const kept = rule.source === "default" || rule.method !== "*" ? [] : findKept(compiled, rules);
+    if (kept.length > 0) report(describeKept(compiled, kept));
+  }
+}
+
+/** Returns whether a rule requires less than the default rule, which a report-only rule leaves enforced. */
+export function isWeaker({ custom, replaced, segments }: Replacement, scopeRules: ScopeRules): boolean {
+  const enforced = custom.isReport ? custom.beside : custom;
+  if (!enforced) return false;
+  const base = { compiled: replaced.beside ?? replaced, segments: segmentsOf(replaced, segments) };
+  const replacing = { compiled: enforced, segments };
+  return !implies(replacing, base, undefined, scopeRules) && implies(base, replacing, undefined, scopeRules);
+}
+
+/** The alternative of a rule that is the same route, with the names of its own parameters. */
+const segmentsOf = ({ pattern }: CompiledRule, segments: Replacement["segments"]): Replacement["segments"] =>
+  pattern.alternatives.find((alternative) => identityOf(alternative.segments) === identityOf(segments))
+    ?.segments ?? [];
+
+const describeWeaker = ({ custom, replaced }: Replacement): ConfigurationIssue => ({
+  code: "override_weaker",
+  path: optionPath(custom.rule),
+  message: `requires less than the rule of the base table that it replaces, \`${replaced.rule.key}\` (${describeRequirement(replaced.rule.requirement)}).`,
+  hint: `If that is intended, write { override: ${JSON.stringify(entryOf(custom))} }.`,
+});
+
+const describeUnneeded = ({ rule }: CompiledRule, rules: readonly CompiledRule[]): ConfigurationIssue => ({
+  code: "override_unneeded",
+  path: optionPath(rule),
+  message: "replaces no rule of the base table.",
+  hint: suggest(
+    rule.key,
+    rules.filter((compiled) => compiled.rule.source === "default").map((compiled) => compiled.rule.key),
+    "Write the requirement without { override }.",
+  ),
+});
+
+/** The default rules of the same paths that stay in use: at one path, the exact method decides. */
+function findKept({ pattern }: CompiledRule, rules: readonly CompiledRule[]): readonly CompiledRule[] {
+  const routes = new Set(pattern.alternatives.map(({ segments }) => identityOf(segments)));
+  return rules.filter(
+    (compiled) =>
+      compiled.rule.source === "default" &&
+      compiled.rule.method !== "*" &&
+      compiled.rule.method !== OPERATION_METHOD &&
+      compiled.pattern.alternatives.some(({ segments }) => routes.has(identityOf(segments))),
+  );
+}
+
+const describeKept = ({ rule }: CompiledRule, kept: readonly CompiledRule[]): ConfigurationIssue => ({
+  code: "override_partial",
+  path: optionPath(rule),
+  message: `does not replace ${renderRules(kept.map((compiled) => compiled.rule))} of the base table: at one path, the exact method decides.`,
+  hint: `Write what these methods require, such as \`${kept[0]?.rule.method} ${rule.pattern}\`, or pass a base table without them as defaultScopeMappings.`,
+});

@@ -1,0 +1,161 @@
+/** What the table alone shows: rules that leave a path to a wider rule that requires less. */
+import type { CompiledTable } from "../../core/policy/compile-rules.ts";
+import { describeRequirement } from "../../core/policy/explain.ts";
+import { covers } from "../../core/policy/overlap.ts";
+import { findRouteRule } from "../../core/policy/find-rules.ts";
+import type { ListedRoute } from "../../core/policy/listed-route.ts";
+import type { PatternSegment } from "../../core/policy/pattern.ts";
+import { identityOf } from "../../core/policy/pattern.ts";
+import { renderPattern } from "../../core/policy/render-pattern.ts";
+import { classOf, scopesOf, VALID_TOKEN } from "../../core/policy/requirement.ts";
+import type { CompiledRule, Rule } from "../../core/policy/rule.ts";
+import { isWeaker } from "../../core/policy/overrides.ts";
+import type { ScopeRules } from "../../core/scopes/scope.ts";
+import type { Leaf } from "../../core/policy/rule-tree.ts";
+import { leavesInOrder } from "../../core/policy/walk-tree.ts";
+import { splitScope } from "../../core/scopes/scope.ts";
+import type { AuditFinding } from "./report.ts";
+
+type Segments = readonly PatternSegment[];
+
+/** A table that started. */
+type CheckedTable = CompiledTable & { readonly scopeRules: ScopeRules };
+
+/** The methods that change something. A login is a POST to a path that only members may read. */
+const CHANGING = ["POST", "PUT", "PATCH", "DELETE"];
+
+const CLASSES = ["nothing", "token", "scopes"] as const;
+
+/** Returns how much a rule enforces: 0 for nothing, 1 for a valid token, 2 for scopes. */
+export const strengthOf = ({ requirement, isReport, beside }: CompiledRule): number =>
+  CLASSES.indexOf(classOf(isReport ? (beside?.requirement ?? VALID_TOKEN) : requirement));
+
+const strengthAt = ({ compiled, enforced }: Leaf): number =>
+  Math.max(strengthOf(compiled), enforced ? strengthOf(enforced.compiled) : 0);
+
+/** Returns whether an application serves a method at a path. Without a list of routes, it may. */
+export type Serves = (method: string, path: Segments) => boolean;
+
+/** Finds what looks right in a table and is not. Requirements are compared by class, not by their scopes. */
+export function findInTable(table: CheckedTable, serves: Serves = () => true): readonly AuditFinding[] {
+  const paths = new Map<string, Leaf[]>();
+  for (const leaf of leavesInOrder(table.tree.root))
+    paths.set(leaf.identity, [...(paths.get(leaf.identity) ?? []), leaf]);
+  return [
+    ...[...paths.values()].flatMap((leaves) => findWeakerMethods(table, leaves, serves)),
+    ...[...paths.values()].flatMap((leaves) => findWeakerRoot(table, leaves, serves)),
+    ...findLiteralIds(table),
+    ...findWeakenedRules(table),
+  ];
+}
+
+/** A changing method of a path is decided by a rule that asks for less than another rule of this path. */
+function findWeakerMethods(
+  { tree }: CompiledTable,
+  leaves: readonly Leaf[],
+  serves: Serves,
+): readonly AuditFinding[] {
+  const [strongest] = leaves.toSorted((a, b) => strengthAt(b) - strengthAt(a));
+  if (!strongest) return [];
+  const { segments } = strongest;
+  return CHANGING.flatMap((method) => {
+    const decider = findRouteRule(tree, method, segments);
+    const isOwn = decider?.identity === strongest.identity;
+    // A path may let more callers create than read, but hardly let more callers change or remove.
+    const stronger = isOwn ? findRouteRule(tree, "GET", segments) : strongest;
+    if (!decider || !stronger || (isOwn && method === "POST")) return [];
+    if (strengthAt(decider) >= strengthAt(stronger) || !serves(method, segments)) return [];
+    const key = `${method} ${renderPattern({ segments, hasSlash: false })}`;
+    return [weakerFinding("method_weaker", key, decider, stronger)];
+  });
+}
+
+/** `/admin/*path` does not match `/admin` itself, so a wider rule may decide it. */
+function findWeakerRoot(
+  { tree }: CompiledTable,
+  leaves: readonly Leaf[],
+  serves: Serves,
+): readonly AuditFinding[] {
+  return leaves.flatMap((leaf) => {
+    const { segments, compiled } = leaf;
+    const root = segments.slice(0, -1);
+    if (segments.at(-1)?.kind !== "wildcard") return [];
+    const { method } = compiled.rule;
+    const decider = findRouteRule(tree, method === "*" ? "GET" : method, root);
+    const isWritten = decider?.identity === identityOf(root);
+    if (!decider || isWritten || strengthAt(decider) >= strengthAt(leaf) || !serves(method, root)) return [];
+    const key = `${method} ${renderPattern({ segments: root, hasSlash: false })}`;
+    return [weakerFinding("root_weaker", key, decider, leaf)];
+  });
+}
+
+function weakerFinding(
+  kind: "method_weaker" | "root_weaker",
+  key: string,
+  decider: Leaf,
+  stronger: Leaf,
+): AuditFinding {
+  const { rule } = decider.compiled;
+  const strongRule = stronger.compiled.rule;
+  const subtree = `${key.replace(/\/$/, "")}{/*path}`;
+  return {
+    kind,
+    severity: "warning",
+    rule,
+    rules: Object.freeze([strongRule]),
+    message: `\`${key}\` itself is decided by ${describe(rule, ", which")}; ${describe(strongRule)}.`,
+    hint:
+      kind === "root_weaker"
+        ? `Write \`${subtree}\` for a path and everything below it.`
+        : `Add ${JSON.stringify(key)} with what it requires, or write \`* ${key.slice(key.indexOf(" ") + 1)}\` for every other method of the path.`,
+  };
+}
+
+const describe = ({ key, requirement }: Rule, link = ""): string =>
+  `\`${key}\`${link} requires ${describeRequirement(requirement)}`;
+
+/** `billing:invoices:export` is satisfied by `billing:export`, which its author may not mean. */
+function findLiteralIds({ rules, hiddenRules }: CompiledTable): readonly AuditFinding[] {
+  const all = [...rules, ...hiddenRules].flatMap((compiled) =>
+    scopesOf(compiled.requirement).map((scope) => ({ ...scope, rule: compiled.rule })),
+  );
+  const withIds = new Set(all.flatMap(({ template }) => template?.resource ?? []));
+  const reported = new Set<string>();
+  return all.flatMap(({ text, template, rule }) => {
+    const [resource = "", id, action, ...rest] = splitScope(text);
+    const isLiteral = !template && action !== undefined && rest.length === 0 && id !== "*";
+    if (!isLiteral || withIds.has(resource) || reported.has(text)) return [];
+    reported.add(text);
+    return [
+      {
+        kind: "scope_literal_id",
+        severity: "warning",
+        rule,
+        message: `\`${text}\` (\`${rule.key}\`) is also satisfied by \`${resource}:${action}\`: the second of three parts is an id.`,
+        hint: `If \`${id}\` is not an id, write a scope of two parts, such as \`${resource}.${id}:${action}\`.`,
+      },
+    ];
+  });
+}
+
+/** Rules that require less than the rule of the base table: an auditor wants to see each of them. */
+const findWeakenedRules = ({ replacements, scopeRules }: CheckedTable): readonly AuditFinding[] =>
+  replacements
+    .filter((replacement) => isWeaker(replacement, scopeRules))
+    .map(({ custom, replaced }) => ({
+      kind: "rule_overridden",
+      severity: "note",
+      rule: custom.rule,
+      message: `${describe(custom.rule)}; the base table ${describe(replaced.rule, ", which it replaces,")}.`,
+      hint: "If that is intended, there is nothing to do.",
+    }));
+
+/** Returns whether an application with these routes serves a method at a path. */
+export const servesOf =
+  (routes: readonly { readonly route: ListedRoute; readonly alternatives: readonly Segments[] }[]): Serves =>
+  (method, path) =>
+    routes.some(
+      ({ route, alternatives }) =>
+        ([route.method, "*"].includes(method) || route.method === "*") &&
+        alternatives.some((alternative) => covers(path, alternative)),
+    );

@@ -1,0 +1,26 @@
+/** Scopes that only rules require, or only tokens are granted: one of two names is probably misspelled. */
+import { findSimilar } from "../../core/errors.ts";
+import type { ResourceServerOptions } from "../../core/options/options.ts";
+import { namesInGrants, namesInRules } from "../../core/options/vocabulary.ts";
+import type { CompiledTable } from "../../core/policy/compile-rules.ts";
+import type { AuditRemark } from "./report.ts";
+
+/** Compares the scopes of rules with those of `map` and `impliedScopes`, and names the nearest other one. */
+export function findOneSided(options: ResourceServerOptions, table: CompiledTable): readonly AuditRemark[] {
+  const { adminScope = "platform:admin" } = options;
+  const inRules = new Set(namesInRules(table).map(({ name }) => name));
+  const inGrants = new Set(namesInGrants(options).map(({ name }) => name));
+  const onlyInRules = [...inRules].filter((name) => !inGrants.has(name));
+  const onlyInGrants = [...inGrants].filter((name) => !inRules.has(name) && name !== adminScope);
+  return onlyInGrants.flatMap((name): readonly AuditRemark[] => {
+    const similar = findSimilar(name, onlyInRules);
+    if (similar === undefined) return [];
+    return [
+      {
+        severity: "warning",
+        message: `\`${name}\` is only in \`map\` or \`impliedScopes\`, and \`${similar}\` only in rules.`,
+        hint: "Write one name on both sides, or list both in `knownScopes`.",
+      },
+    ];
+  });
+}

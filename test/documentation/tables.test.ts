@@ -1,0 +1,176 @@
+/** Starts every table of docs/understand/table.md, and compares requests, mistakes and patterns with the page. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  ConfigurationError,
+  hasScopes,
+  type ResourceServer,
+  type ResourceServerOptions,
+  type ScopeMappings,
+} from "scopegate";
+import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import { folder, scopegate, useFolder } from "../tools/cli/support.ts";
+import { pageOf, sectionOf, tableOf } from "./markdown.ts";
+import { codesOf, oneLine, readObject, type ShownRequest, tablesOf } from "./tables.ts";
+
+useFolder();
+
+const page = pageOf("docs/understand/table.md");
+const tables = tablesOf(page, "Ten tables");
+
+const rowsBelow = (heading: string, title: string): readonly (readonly string[])[] =>
+  tableOf(sectionOf(page, heading), title);
+
+async function authorizationFor(token: ShownRequest["token"]): Promise<string | undefined> {
+  if (token === "none") return undefined;
+  const claims = token === "expired" ? { exp: NOW - 60 } : { scopes: token.scopes, exp: NOW + 60 };
+  return `Bearer ${await issuer.token(claims)}`;
+}
+
+/** Answers a request as a page shows it: `allowed`, a status, or `403 (no rule)`. */
+async function answerOf(server: ResourceServer, request: ShownRequest): Promise<string> {
+  const { method, target, params, isUpgrade, token } = request;
+  const authorization = await authorizationFor(token);
+  const decision = await server.check({ method, target, params, upgrade: isUpgrade, authorization });
+  if (decision.allowed) return "allowed";
+  const { status } = server.refuse(decision);
+  return decision.reason === "route_unmapped" ? `${status} (no rule)` : String(status);
+}
+
+/** Returns what `scopegate lint` prints for a table. */
+async function lint(table: ScopeMappings): Promise<readonly string[]> {
+  const file = join(folder, "table.json");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, JSON.stringify(table));
+  const { out } = await scopegate(["lint", file]);
+  return out.split("\n").filter((line) => line !== "");
+}
+
+/** Returns the error of options that are wrong. */
+function errorOf(options: Partial<ResourceServerOptions>): ConfigurationError | undefined {
+  try {
+    createServer(options);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
+}
+
+const codesOfIssues = (options: Partial<ResourceServerOptions>): readonly string[] =>
+  errorOf(options)?.issues.map(({ code }) => code) ?? [];
+
+/** Returns the error of a table that does not start, or else the warnings of `scopegate lint`. */
+async function messagesFor(scopeMappings: ScopeMappings): Promise<readonly string[]> {
+  const error = errorOf({ scopeMappings });
+  return error ? [`${error.name}: ${error.message}`] : lint(scopeMappings);
+}
+
+describe("the ten tables", () => {
+  it("are ten, each with requests that are allowed and refused", () => {
+    expect(tables.length).toBe(10);
+    for (const { name, requests } of tables) {
+      const answers = requests.map(({ answer }) => answer);
+      expect(answers, name).toContain("allowed");
+      expect(new Set(answers).size, name).toBeGreaterThan(1);
+    }
+  });
+
+  it.each(tables)("start, and answer as the page shows: $name", async ({ scopeMappings, requests }) => {
+    const server = createServer({ scopeMappings });
+    const answers = [];
+    for (const request of requests) answers.push({ ...request, answer: await answerOf(server, request) });
+    expect(answers).toEqual(requests);
+  });
+
+  it.each(tables)("have no warning but that of a public site: $name", async ({ scopeMappings }) => {
+    const expected =
+      "GET /{*path}" in scopeMappings ? "warning `GET /{*path}` is for everybody" : "The config";
+    const [first = "", ...others] = await lint(scopeMappings);
+    expect(first).toContain(expected);
+    expect(others).toEqual([]);
+  });
+
+  it.each(tables)("show what scopegate says about the mistake: $name", async ({ mistake, message }) => {
+    expect((await messagesFor(mistake)).map(oneLine)).toContain(message);
+  });
+});
+
+describe("the tables of keys and scopes", () => {
+  const matches = (pattern: string, path: string): boolean =>
+    createServer({ scopeMappings: { [`GET ${pattern}`]: "public" } }).explain({ method: "GET", path })
+      .decision.allowed;
+
+  it.each(rowsBelow("Keys", "pattern").map((row) => row.map(codesOf)))(
+    "show which paths %s matches",
+    ([pattern = ""], matched = [], others = []) => {
+      expect(matched.filter((path) => !matches(pattern, path))).toEqual([]);
+      expect(others.filter((path) => matches(pattern, path))).toEqual([]);
+    },
+  );
+
+  it("show what to write for the syntax of another router", () => {
+    const rows = rowsBelow("Keys", "another router").map((row) => row.flatMap(codesOf));
+    expect(rows.length).toBeGreaterThanOrEqual(6);
+    for (const [pattern = "", write = ""] of rows) {
+      const error = errorOf({ scopeMappings: { [`GET ${pattern}`]: [] } });
+      expect(error?.message).toContain(`Write \`${write}\`.`);
+    }
+  });
+
+  it("show values that start", () => {
+    const defaultScopeMappings = { "GET /agents": ["agents:read"] };
+    const rows = rowsBelow("Values", "value");
+    expect(rows.length).toBeGreaterThanOrEqual(9);
+    for (const [cell = ""] of rows) {
+      const [value = ""] = codesOf(cell);
+      const base = value.includes("override") ? { defaultScopeMappings } : {};
+      const scopeMappings = readObject(`{ "GET /agents": ${value} }`);
+      expect(codesOfIssues({ ...base, scopeMappings }), value).toEqual([]);
+    }
+  });
+
+  it("show how a value treats a missing, an expired and a valid token", async () => {
+    const tokens = ["none", "expired", { scopes: [] }] as const;
+    for (const [cell = "", ...shown] of rowsBelow("Values", "rule")) {
+      const [value = ""] = codesOf(cell);
+      const server = createServer({ scopeMappings: readObject(`{ "GET /x": ${value} }`) });
+      const answers = [];
+      for (const token of tokens) {
+        const authorization = await authorizationFor(token);
+        const decision = await server.check({ method: "GET", target: "/x", authorization });
+        if (!decision.allowed) answers.push(String(server.refuse(decision).status));
+        else answers.push(decision.principal ? "principal" : "no principal");
+      }
+      expect(shown.map((answer) => answer.split(":")[0])).toEqual(answers);
+    }
+  });
+
+  it("show which scope covers which", () => {
+    const required = ["agents:read", "agents:web:read"];
+    for (const [granted = "", ...covers] of rowsBelow("Scopes", "granted"))
+      for (const scope of codesOf(granted))
+        expect(
+          required.map((text) => (hasScopes([scope], text) ? "yes" : "no")),
+          scope,
+        ).toEqual(covers);
+  });
+});
+
+describe("the tables of errors", () => {
+  it("show rules without a right order", () => {
+    for (const [rules = "", error = ""] of rowsBelow("When no order is right", "rules"))
+      expect(codesOfIssues({ scopeMappings: readObject(`{ ${codesOf(rules).join(", ")} }`) })).toEqual(
+        codesOf(error),
+      );
+  });
+
+  it("show overrides that are rejected", () => {
+    for (const [base = "", custom = "", error = ""] of rowsBelow("A base table", "base table")) {
+      const defaultScopeMappings = readObject(`{ ${codesOf(base).join(", ")} }`);
+      const scopeMappings = readObject(`{ ${codesOf(custom).join(", ")} }`);
+      expect(codesOfIssues({ defaultScopeMappings, scopeMappings })).toEqual(codesOf(error));
+    }
+  });
+});
