@@ -8,17 +8,8 @@ const SERVER = "scopegateServer";
 
 interface Marked {
   readonly [ROLE]?: Role;
-  readonly [SERVER]?: symbol;
+  readonly [SERVER]?: () => object;
   readonly __original?: unknown;
-}
-
-/** The mark of each server: the server itself would be printed with its middleware. */
-const marks = new WeakMap<object, symbol>();
-
-function markOf(server: object): symbol {
-  const mark = marks.get(server) ?? Symbol("server");
-  marks.set(server, mark);
-  return mark;
 }
 
 /** Marks middleware, a guard with the server that decides. */
@@ -28,7 +19,8 @@ export function withRole<Middleware extends object>(
   server?: object,
 ): Middleware {
   Object.defineProperty(middleware, ROLE, { value: role, enumerable: true });
-  if (server) Object.defineProperty(middleware, SERVER, { value: markOf(server), enumerable: true });
+  // A function, because the server itself would be printed with its middleware.
+  if (server) Object.defineProperty(middleware, SERVER, { value: () => server, enumerable: true });
   return middleware;
 }
 
@@ -57,7 +49,7 @@ export const isCounted = (server: object): boolean => countedServer === undefine
 export function isGuard(middleware: unknown): boolean {
   const marked = findMarked(middleware);
   if (marked?.[ROLE] !== "guard") return false;
-  return countedServer === undefined || marked[SERVER] === markOf(countedServer);
+  return countedServer === undefined || marked[SERVER]?.() === countedServer;
 }
 
 export const isScopeCheck = (middleware: unknown): boolean =>

@@ -45,13 +45,13 @@ const named = (scopes: readonly string[], path: Path): readonly NamedScope[] =>
 export function checkKnownScopes(options: ResourceServerOptions, table: CompiledTable, report: Report): void {
   const { knownScopes, adminScope = "" } = options;
   if (!knownScopes) return;
-  const known = new Set(knownScopes.map(nameOfScope));
+  const knownNames = new Set(knownScopes.map(nameOfScope));
   for (const { name, path } of [...namesInRules(table), ...namesInGrants(options)])
-    if (!known.has(name) && name !== adminScope)
+    if (!knownNames.has(name) && name !== adminScope)
       report({
         code: "scope_unknown",
         path,
         message: `names \`${name}\`, which is not in \`knownScopes\`.`,
-        hint: suggest(name, [...known], "Add it to `knownScopes`, or correct its name."),
+        hint: suggest(name, [...knownNames], "Add it to `knownScopes`, or correct its name."),
       });
 }

@@ -79,15 +79,15 @@ function joinTables(defaultTable: SourceTable, customTable: SourceTable): readon
 
 /** The table as it is enforced: a report-only rule leaves what is written beside it, or no rule. */
 function withoutReports({ rules, routes }: SourceTable): SourceTable {
-  const enforced = (rule: CompiledRule): readonly CompiledRule[] =>
-    rule.isReport ? [rule.beside].flatMap((beside) => beside ?? []) : [rule];
-  return {
-    rules: rules.flatMap(enforced),
-    routes: new Map(
-      [...routes].flatMap(([identity, rule]) => enforced(rule).map((left) => [identity, left] as const)),
-    ),
-  };
+  const enforcedRoutes = new Map<string, CompiledRule>();
+  for (const [identity, rule] of routes) {
+    const enforced = enforcedPartOf(rule);
+    if (enforced) enforcedRoutes.set(identity, enforced);
+  }
+  return { rules: rules.flatMap((rule) => enforcedPartOf(rule) ?? []), routes: enforcedRoutes };
 }
+
+const enforcedPartOf = (rule: CompiledRule): CompiledRule | undefined => (rule.isReport ? rule.beside : rule);
 
 function findHidden(
   rules: readonly CompiledRule[],
@@ -113,9 +113,10 @@ function findReplacements(defaultRoutes: Routes, { rules, routes }: SourceTable)
       custom.rule.method === OPERATION_METHOD ? [{ segments: [] }] : custom.pattern.alternatives;
     return identitiesOf(custom).flatMap((identity, index) => {
       const everyMethod = identity.replace(/^\S+ /, "* ");
-      const replaced =
-        defaultRoutes.get(identity) ?? (routes.has(everyMethod) ? undefined : defaultRoutes.get(everyMethod));
-      return replaced ? [{ custom, replaced, segments: alternatives[index]?.segments ?? [] }] : [];
+      const wideRule = routes.has(everyMethod) ? undefined : defaultRoutes.get(everyMethod);
+      const replaced = defaultRoutes.get(identity) ?? wideRule;
+      if (!replaced) return [];
+      return [{ custom, replaced, segments: alternatives[index]?.segments ?? [] }];
     });
   });
 }

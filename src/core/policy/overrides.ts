@@ -1,6 +1,5 @@
 /** What custom rules replace: a base table is there so that nobody opens its routes by mistake. */
 import { type ConfigurationIssue, type Report, suggest } from "../errors.ts";
-import { OPERATION_METHOD } from "../request.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { type CompiledTable, entryOf, type Replacement } from "./compile-rules.ts";
 import { describeRequirement } from "./explain.ts";
@@ -12,14 +11,16 @@ import { type CompiledRule, optionPath, renderRules } from "./rule.ts";
 export function checkOverrides(table: CompiledTable, scopeRules: ScopeRules, report: Report): void {
   const { rules, replacements } = table;
   const replacing = new Set(replacements.map(({ custom }) => custom.rule.key));
+  const exactDefaults = exactDefaultsByPath(rules);
   for (const replacement of replacements)
     if (!replacement.custom.isOverride && isWeaker(replacement, scopeRules))
       report(describeWeaker(replacement));
   for (const compiled of rules) {
     const { rule } = compiled;
     if (compiled.isOverride && !replacing.has(rule.key)) report(describeUnneeded(compiled, rules));
-    const kept = rule.source === "default" || rule.method !== "*" ? [] : findKept(compiled, rules);
-    if (kept.length > 0) report(describeKept(compiled, kept));
+    if (rule.source === "default" || rule.method !== "*") continue;
+    const kept = pathsOf(compiled).flatMap((path) => exactDefaults.get(path) ?? []);
+    if (kept.length > 0) report(describeKept(compiled, [...new Set(kept)]));
   }
 }
 
@@ -55,17 +56,20 @@ const describeUnneeded = ({ rule }: CompiledRule, rules: readonly CompiledRule[]
   ),
 });
 
-/** The default rules of the same paths that stay in use: at one path, the exact method decides. */
-function findKept({ pattern }: CompiledRule, rules: readonly CompiledRule[]): readonly CompiledRule[] {
-  const routes = new Set(pattern.alternatives.map(({ segments }) => identityOf(segments)));
-  return rules.filter(
-    (compiled) =>
-      compiled.rule.source === "default" &&
-      compiled.rule.method !== "*" &&
-      compiled.rule.method !== OPERATION_METHOD &&
-      compiled.pattern.alternatives.some(({ segments }) => routes.has(identityOf(segments))),
-  );
+/** The default rules of exact methods: at one path, they decide before a custom rule for every method. */
+function exactDefaultsByPath(rules: readonly CompiledRule[]): ReadonlyMap<string, readonly CompiledRule[]> {
+  const byPath = new Map<string, CompiledRule[]>();
+  for (const compiled of rules) {
+    const { source, method } = compiled.rule;
+    if (source !== "default" || method === "*") continue;
+    for (const path of pathsOf(compiled)) byPath.set(path, [...(byPath.get(path) ?? []), compiled]);
+  }
+  return byPath;
 }
+
+/** The identities of the paths of a rule; none for an operation. */
+const pathsOf = ({ pattern }: CompiledRule): readonly string[] =>
+  pattern.alternatives.map(({ segments }) => identityOf(segments));
 
 const describeKept = ({ rule }: CompiledRule, kept: readonly CompiledRule[]): ConfigurationIssue => ({
   code: "override_partial",

@@ -136,7 +136,7 @@ function compileFiltered(
     });
     return undefined;
   }
-  // Whoever may see one id would change, or read, the item of every other id.
+  // For one item, a caller with the scope for any id could read or change the items of all other ids.
   if (!isListed(route)) {
     report({
       code: "requirement_invalid",

@@ -65,9 +65,8 @@ function readValue(value: EntryValue, path: readonly string[]): WrittenRequireme
 
 const isScopeList = (value: object): value is readonly string[] => Array.isArray(value);
 
-/** Writes an entry: the opposite of `readEntry`, without `override`. */
-export function writeEntry(enforced: Requirement | undefined, reported: Requirement | undefined): TableEntry {
-  if (reported === undefined) return enforced ?? [];
+/** Writes the entry of a report-only rule: the opposite of `readEntry`, without `override`. */
+export function writeEntry(enforced: Requirement | undefined, reported: Requirement): TableEntry {
   if (enforced === undefined || typeof enforced === "string") return { report: reported };
   return { ...(isScopeList(enforced) ? { scopes: enforced } : enforced), report: reported };
 }

@@ -40,3 +40,15 @@ it("guards one request with the ECMAScript modules and the CommonJS build", asyn
     const protect = (server) => [second.protect(server), adapter.protect(server)];`;
   expect(await serve(project, "guards.mjs", IMPORTS + code)).toBe("401 Bearer\n200 user-1\ntrue");
 });
+
+it("audits, in one copy, the guards that another copy has registered", async () => {
+  const code = `const { audit, routesOf } = await import("scopegate/audit");
+    const { ConfigurationError } = core;
+    const { principalOf, protect, requireScopes } = other.adapter;
+    const options = { keys: { jwksUri: "https://keys.example/" }, verifyAudience: false, scopeMappings: { "GET /a": [] } };
+    const [first, second] = [createResourceServer(options), createResourceServer(options)];
+    const audited = express().use(protect(first)).get("/a", (request, response) => response.end());
+    if (!audit(first, routesOf(audited)).ok || audit(second, routesOf(audited)).ok) throw new Error("Wrong guard.");
+  `;
+  expect(await serve(project, "audit.mjs", IMPORTS + code)).toBe("401 Bearer\n200 user-1\ntrue");
+});
