@@ -202,6 +202,22 @@ describe("@fastify/websocket", () => {
     },
   );
 
+  it("opens no upgrade by a public wildcard, and still serves pages that are asked to upgrade", async () => {
+    const server = serverWith({ scopeMappings: { "GET /{*path}": "public" } });
+    const app = fastify();
+    await app.register(forFastify.protect(server));
+    await app.register(websocket);
+    app.get("/events", { websocket: true }, (socket) => socket.send("open"));
+    expect(await outcomeOf(await serveFastify(app))).toBe(403);
+
+    const pages = fastify();
+    await pages.register(forFastify.protect(server));
+    pages.get("/page", () => "page");
+    // Without a listener for upgrades, Node.js ignores the field; some clients always send it.
+    const response = await pages.inject({ url: "/page", headers: { upgrade: "h2c", connection: "upgrade" } });
+    expect(response.statusCode).toBe(200);
+  });
+
   it("closes if protectUpgrade has another resource server, which Fastify does not use", async () => {
     const warned = once(process, "warning");
     const { port } = await startFastify("other");

@@ -4,8 +4,8 @@ import { patternOf } from "./pattern.ts";
 
 /** The part of Fastify's request (4 and 5) that is read. */
 export interface FastifyRequest {
-  /** Node's own request. */
-  readonly raw: NodeRequest;
+  /** Node's own request; with `upgrade` if it has left HTTP, as for `@fastify/websocket`. */
+  readonly raw: NodeRequest & { readonly upgrade?: unknown };
   /** The method as it was sent. */
   readonly method: string;
   /** The target, rewritten where `rewriteUrl` does that. */
@@ -22,7 +22,7 @@ export interface FastifyRequest {
 export function readRequest(request: FastifyRequest): AccessRequest {
   const { raw, method, routeOptions } = request;
   const pattern = routeOptions.url === undefined ? undefined : patternOf(routeOptions.url);
-  return toAccessRequest(
+  const seen = toAccessRequest(
     raw,
     request,
     method,
@@ -30,4 +30,5 @@ export function readRequest(request: FastifyRequest): AccessRequest {
     pattern,
     request.params as AccessRequest["params"],
   );
+  return raw.upgrade === true ? { ...seen, upgrade: true } : seen;
 }

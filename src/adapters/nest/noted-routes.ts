@@ -11,3 +11,6 @@ export interface NotedRoute {
 
 /** The routes of each adapter. In a file that does not import NestJS, so that an audit can read it. */
 export const notedRoutes = new WeakMap<object, NotedRoute[]>();
+
+/** The servers whose guards run in front of the controllers of an adapter. */
+export const guardingServers = new WeakMap<object, Set<object>>();

@@ -5,7 +5,7 @@ import { createRouteCoverage } from "../shared/route-coverage.ts";
 import { parseRoutePattern, writeOut } from "../../core/policy/route-comparison.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { toWrittenPattern } from "../fastify/pattern.ts";
-import { notedRoutes } from "./noted-routes.ts";
+import { guardingServers, notedRoutes } from "./noted-routes.ts";
 
 /** The adapter of the platform that an application runs on. */
 export type Adapter = ReturnType<INestApplication["getHttpAdapter"]>;
@@ -46,6 +46,7 @@ export function noteRoutes(adapter: Adapter): void {
 
 /** @throws Error for a handler with `@Public()` whose route has another rule */
 export function finishRoutes(adapter: Adapter, server: ResourceServer): void {
+  guardingServers.set(adapter, (guardingServers.get(adapter) ?? new Set()).add(server));
   for (const name of METHODS)
     if (wrappers.has(Reflect.get(adapter, name) as object)) Reflect.deleteProperty(adapter, name);
   const { rules: table } = pipelineOf(server).policy;

@@ -10,6 +10,8 @@ import * as onExpress from "scopegate/express";
 import * as onFastify from "scopegate/fastify";
 import * as onHono from "scopegate/hono";
 import * as onKoa from "scopegate/koa";
+import { ScopegateModule } from "scopegate/nest";
+import { createApplication, createController, createModule, PLATFORMS } from "../../support/nest.ts";
 import { createServer } from "../../support/resource-servers.ts";
 
 const serverFor = () =>
@@ -57,10 +59,10 @@ const applications = {
   },
 };
 
-describe.each(Object.entries(applications))("an audit in %s", (_, routesFor) => {
-  const unguarded = (report: ReturnType<typeof audit>) =>
-    report.findings.flatMap((finding) => (finding.kind === "route_unguarded" ? finding.message : []));
+const unguarded = (report: ReturnType<typeof audit>) =>
+  report.findings.flatMap((finding) => (finding.kind === "route_unguarded" ? finding.message : []));
 
+describe.each(Object.entries(applications))("an audit in %s", (_, routesFor) => {
   it("reports the routes that only another server guards", async () => {
     expect(unguarded(audit(strict, await routesFor()))).toEqual([
       "`GET /a` is behind protect of another resource server: this one does not check it.",
@@ -73,5 +75,20 @@ describe.each(Object.entries(applications))("an audit in %s", (_, routesFor) => 
 
   it("knows it of a copy of the list, too", async () => {
     expect(unguarded(audit(strict, [...(await routesFor())]))).toHaveLength(1);
+  });
+});
+
+describe.each(PLATFORMS)("an audit of NestJS on %s", (platform) => {
+  it("counts only the server of its module", async () => {
+    const routes = ["/a", "/strict/b"].map((path) => ({ method: "GET", path, handle: () => undefined }));
+    const root = createModule({
+      imports: [ScopegateModule.forRoot(lax)],
+      controllers: [createController(platform, routes)],
+    });
+    const app = await createApplication(platform, root);
+    await app.init();
+    expect(unguarded(audit(strict, routesOf(app)))).toHaveLength(2);
+    expect(unguarded(audit(lax, routesOf(app)))).toEqual([]);
+    await app.close();
   });
 });

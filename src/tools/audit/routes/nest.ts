@@ -1,6 +1,6 @@
 import { type ExpressApplication, visit } from "../../../adapters/express/router.ts";
-import { notedRoutes } from "../../../adapters/nest/noted-routes.ts";
-import { isGuard } from "../../../adapters/shared/roles.ts";
+import { guardingServers, notedRoutes } from "../../../adapters/nest/noted-routes.ts";
+import { isCounted, isGuard } from "../../../adapters/shared/roles.ts";
 import { orUndefined } from "../../../core/errors.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
@@ -37,10 +37,12 @@ export function listNest(app: NestApplication, options: RoutesOptions): readonly
     throw new Error(
       "routesOf(app) found no routes: import ScopegateModule, and call routesOf after app.init().",
     );
+  const servers = [...(guardingServers.get(adapter) ?? [])];
+  const hasOnlyOthers = servers.length > 0 && !servers.some(isCounted);
   const registrations = noted.map(({ method, pattern, isController }) => ({
     methods: [method],
     pattern,
-    unguarded: isController ? undefined : UNGUARDED,
+    unguarded: isController && !hasOnlyOthers ? undefined : UNGUARDED,
   }));
   if (adapter.getType() === "fastify") return listRoutes(registrations);
   const express = adapter.getInstance();
