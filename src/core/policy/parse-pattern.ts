@@ -57,6 +57,8 @@ function parseTokens(source: string): readonly Token[] | PatternMistake {
   const tokens = tokensOf(source);
   if (tokens) return tokens;
   if (source === "*") return invalid("does not start with a slash.", "Write `/{*path}` for every path.");
+  if (/\/\([\w.-]+(?:\|[\w.-]+)+\)/.test(source))
+    return invalid("has alternatives in parentheses.", "Write one key for each of them.");
   const spelling = findSpelling(source, (candidate) => tokensOf(candidate) !== undefined);
   return invalid(
     "is not a pattern of path-to-regexp.",

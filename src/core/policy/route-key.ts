@@ -25,7 +25,9 @@ export function parseRouteKey(key: string): RouteKey | RouteKeyMistake {
   const [, operation = ""] = /^(?:\w+[ :])?([a-z].*)$/i.exec(key) ?? [];
   const isOperation = isNamed(methodOf(operation)) !== undefined;
   if (isOperation || !/^\S+ \S+$/.test(key)) {
-    const hint = isOperation ? `Write \`${OPERATION_METHOD} ${operation}\`.` : FORM;
+    const path = key.startsWith("/") && !key.includes(" ") ? key : undefined;
+    const keyHint = path === undefined ? FORM : `Write \`GET ${path}\`, or \`* ${path}\` for every method.`;
+    const hint = isOperation ? `Write \`${OPERATION_METHOD} ${operation}\`.` : keyHint;
     return { code: "route_key_invalid", message: "is not a route key.", hint };
   }
   const space = key.indexOf(" ");

@@ -100,8 +100,8 @@ function findWeakerHead(tree: RuleTree, head: Leaf, scopeRules: ScopeRules): Con
   return {
     code: "rule_outranked",
     path: optionPath(head.compiled.rule),
-    message: `requires less than \`${getLeaf.compiled.rule.key}\`, and frameworks run the handler of GET for HEAD.`,
-    hint: "Remove the rule: HEAD uses the rule of GET. Or require at least the same.",
+    message: `does not require what \`${getLeaf.compiled.rule.key}\` does (${describeRequirement(getLeaf.compiled.rule.requirement)}), and frameworks run the handler of GET for HEAD.`,
+    hint: "Remove the rule: HEAD uses the rule of GET. If that rule is for a wider path, write one for GET of this path.",
   };
 }
 

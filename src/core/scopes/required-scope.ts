@@ -62,7 +62,7 @@ export function compileScope(
       message: `\`${text}\` names no parameter of its route.`,
       hint:
         parameters === "any" || parameters.size === 0
-          ? "Write the scope without `<` and `>`, or `resource:<parameter>:action`."
+          ? `The route has no parameters: write ${withoutId(parts)}.`
           : `Write one of ${[...parameters].map((name) => `\`<${name}>\``).join(", ")} as the second of three parts.`,
     });
     return undefined;
@@ -82,6 +82,10 @@ export function compileScope(
   // No scope has a colon in a part, so only the grants for every id remain.
   return { text, template: { resource, parameter, action }, covering: coveringOf([resource, ":", action]) };
 }
+
+/** The scope for every id, in place of a template. */
+const withoutId = ([resource = "", , action = "<>"]: readonly string[]): string =>
+  /[<>{}]/.test(resource + action) ? "a scope without `<` and `>`" : `\`${resource}:${action}\``;
 
 /** Space-delimited scopes, as in a claim, are a common mistake: each must be a separate element. */
 function hintForScope(text: unknown, path: readonly (string | number)[]): string {

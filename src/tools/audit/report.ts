@@ -53,7 +53,8 @@ export type AuditFinding = AuditRemark &
         readonly rules: readonly Rule[];
       }
     | {
-        readonly kind: "rule_unreached" | "public_catch_all" | "scope_literal_id" | "rule_overridden";
+        readonly kind:
+          "rule_unreached" | "public_catch_all" | "scope_literal_id" | "scope_unbound" | "rule_overridden";
         readonly rule: Rule;
       }
   );

@@ -1,17 +1,18 @@
 /** What the table alone shows: rules that leave a path to a wider rule that requires less. */
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
+import { implies } from "../../core/policy/implication.ts";
 import { describeRequirement } from "../../core/policy/explain.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
-import { identityOf, type PatternSegment } from "../../core/policy/pattern.ts";
+import { identityOf, type Pattern, type PatternSegment } from "../../core/policy/pattern.ts";
 import { renderPattern } from "../../core/policy/render-pattern.ts";
 import { classOf, scopesOf, VALID_TOKEN } from "../../core/policy/requirement.ts";
 import type { CompiledRule, Rule } from "../../core/policy/rule.ts";
 import { isWeaker } from "../../core/policy/overrides.ts";
 import type { ScopeRules } from "../../core/scopes/scope.ts";
 import type { Leaf } from "../../core/policy/rule-tree.ts";
-import { leavesInOrder } from "../../core/policy/walk-tree.ts";
+import { leavesInOrder, overlappingLeaves } from "../../core/policy/walk-tree.ts";
 import { splitScope } from "../../core/scopes/scope.ts";
 import type { AuditFinding } from "./report.ts";
 
@@ -44,7 +45,9 @@ export function findInTable(table: CheckedTable, serves: Serves = () => true): r
     ...[...paths.values()].flatMap((leaves) => findWeakerMethods(table, leaves, serves)),
     ...[...paths.values()].flatMap((leaves) => findWeakerRoot(table, leaves, serves)),
     ...findLiteralIds(table),
+    ...findUnboundScopes(table),
     ...findWeakenedRules(table),
+    ...findWeakenedParts(table),
   ];
 }
 
@@ -137,6 +140,59 @@ function findLiteralIds({ rules, hiddenRules }: CompiledTable): readonly AuditFi
   });
 }
 
+/** A scope of a rule, and what it names. */
+interface UsedScope {
+  readonly rule: Rule;
+  readonly resource: string;
+  /** The parameter of its template; `undefined` for `{ filtered }`, which any id satisfies. */
+  readonly parameter: string | undefined;
+  readonly action: string;
+  /** The parameters of its path. */
+  readonly pathParameters: Pattern["parameters"];
+}
+
+/**
+ * A path has the parameter that other rules bind a resource to, and a rule lets another parameter, or any id,
+ * decide: `orgs:<member>:admin` at `/orgs/:org/members/:member`.
+ */
+function findUnboundScopes({ rules, hiddenRules }: CompiledTable): readonly AuditFinding[] {
+  const used = [...rules, ...hiddenRules].flatMap(usedScopesOf);
+  const counts = new Map<string, Map<string, number>>();
+  for (const { resource, parameter } of used) {
+    const ofResource = counts.get(resource) ?? new Map<string, number>();
+    if (parameter !== undefined) ofResource.set(parameter, (ofResource.get(parameter) ?? 0) + 1);
+    counts.set(resource, ofResource);
+  }
+  return used.flatMap(({ rule, resource, parameter, action, pathParameters }) => {
+    if (pathParameters === "any") return [];
+    const ofResource = [...(counts.get(resource) ?? [])];
+    const own = parameter === undefined ? 0 : (counts.get(resource)?.get(parameter) ?? 0);
+    const [usual] = ofResource.find(([name, count]) => pathParameters.has(name) && count > own) ?? [];
+    if (usual === undefined || usual === parameter) return [];
+    const chosen = parameter === undefined ? "any id" : `<${parameter}>`;
+    return [
+      {
+        kind: "scope_unbound",
+        severity: "warning",
+        rule,
+        message: `\`${rule.key}\` lets ${chosen} decide for \`${resource}\`, but other rules take the id of \`${resource}\` from <${usual}>, which this path has, too.`,
+        hint: `Write \`${resource}:<${usual}>:${action}\`, if callers may only use their own.`,
+      },
+    ];
+  });
+}
+
+function usedScopesOf({ rule, requirement, pattern }: CompiledRule): readonly UsedScope[] {
+  const pathParameters = pattern.parameters;
+  if (requirement.kind === "filtered") {
+    const { resource, action } = requirement;
+    return [{ rule, resource, parameter: undefined, action, pathParameters }];
+  }
+  return scopesOf(requirement).flatMap(({ template }) =>
+    template ? { rule, ...template, pathParameters } : [],
+  );
+}
+
 /** Rules that require less than the rule of the base table: an auditor wants to see each of them. */
 const findWeakenedRules = ({ replacements, scopeRules }: CheckedTable): readonly AuditFinding[] =>
   replacements
@@ -148,6 +204,35 @@ const findWeakenedRules = ({ replacements, scopeRules }: CheckedTable): readonly
       message: `${describe(custom.rule)}; the base table ${describe(replaced.rule, ", which it replaces,")}.`,
       hint: "If that is intended, there is nothing to do.",
     }));
+
+/** The same for a part of what a rule of the base table decides: `GET /v2/a` beside `GET /:version/a`. */
+function findWeakenedParts({ tree, replacements, scopeRules }: CheckedTable): readonly AuditFinding[] {
+  const replacing = new Set(replacements.map(({ custom }) => custom.rule.key));
+  const customs = [...leavesInOrder(tree.root)].filter(
+    ({ compiled: { rule } }) => rule.source !== "default" && !replacing.has(rule.key),
+  );
+  return customs.flatMap((custom) => {
+    const { segments, compiled } = custom;
+    const wider = [...overlappingLeaves(tree.root, segments)].find(
+      (leaf) =>
+        leaf.compiled.rule.source === "default" &&
+        [compiled.rule.method, "*"].includes(leaf.compiled.rule.method) &&
+        covers(leaf.segments, segments) &&
+        !implies(custom, leaf, segments, scopeRules) &&
+        implies(leaf, custom, segments, scopeRules),
+    );
+    if (!wider) return [];
+    return [
+      {
+        kind: "rule_overridden",
+        severity: "note",
+        rule: compiled.rule,
+        message: `${describe(compiled.rule)}; the base table ${describe(wider.compiled.rule, ", which decides this path without it,")}.`,
+        hint: "If that is intended, there is nothing to do.",
+      },
+    ];
+  });
+}
 
 /** Returns whether an application with these routes serves a method at a path. */
 export const servesOf =

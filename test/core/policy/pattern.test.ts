@@ -155,6 +155,13 @@ describe("parsePattern", () => {
     expect(isPattern(parsePattern(way))).toBe(true);
   });
 
+  it.each(["/(v1|v2)/orgs/:org", "/a/(b|c.d)"])(
+    "refuses %s, which needs one key for each alternative",
+    (source) => {
+      expect(mistakeIn(source).hint).toBe("Write one key for each of them.");
+    },
+  );
+
   it.each(["/a<b", "/a>b/{c}", "/a{}b", "/a{b c}", "/{a}{b}"])(
     "refuses %s, which holds text where other routers have a parameter",
     (source) => {

@@ -153,7 +153,7 @@ describe("a mistake in a requirement", () => {
     [
       { filtered: "agents:<agent_id>" },
       "`agents:<agent_id>` names no parameter of its route.",
-      "Write the scope without `<` and `>`, or `resource:<parameter>:action`.",
+      "The route has no parameters: write a scope without `<` and `>`.",
     ],
   ] satisfies (readonly [Requirement, string, string])[])(
     "names what was found and what to write: %j",
@@ -217,8 +217,8 @@ describe("a template", () => {
 
   it("rejects a template on every route without parameters", () => {
     expect(mistakesIn(["agents:<agent_id>:run"], new Set())).toEqual([["template_unknown", 0]]);
-    expect(compile(["agents:<agent_id>:run"], new Set()).issues[0]?.hint).toContain(
-      "`resource:<parameter>:action`",
+    expect(compile(["agents:<agent_id>:run"], new Set()).issues[0]?.hint).toBe(
+      "The route has no parameters: write `agents:run`.",
     );
   });
 

@@ -23,7 +23,7 @@ describe("a route key", () => {
     expect(METHODS.filter((method) => "code" in parseRouteKey(`${method} /agents`))).toEqual([]);
   });
 
-  it.each(["", "GET", "/agents", "GET  /agents", " GET /agents", "GET /agents ", "GET\t/agents", "GET /a b"])(
+  it.each(["", "GET", "GET  /agents", " GET /agents", "GET /agents ", "GET\t/agents", "GET /a b"])(
     "refuses %j, which is not one method, one space and one pattern",
     (key) => {
       const { code, message, hint } = mistakeIn(key);
@@ -33,6 +33,10 @@ describe("a route key", () => {
       expect(hint).toContain("`GET /agents/:agent_id`");
     },
   );
+
+  it("adds a method to a path alone", () => {
+    expect(mistakeIn("/agents").hint).toBe("Write `GET /agents`, or `* /agents` for every method.");
+  });
 
   it.each([
     ["get /agents", "`GET`"],

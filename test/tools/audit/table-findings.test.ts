@@ -131,3 +131,61 @@ describe("an override", () => {
     expect(found(overrides, agentScopeMappings)).toEqual(["rule_overridden GET /agents"]);
   });
 });
+
+describe("a scope that another parameter, or any id, decides", () => {
+  const TENANT: ScopeMappings = {
+    "GET /orgs/:org": ["orgs:<org>:read"],
+    "GET /orgs/:org/billing": ["orgs:<org>:read"],
+  };
+
+  it.each<[string, ScopeMappings]>([
+    ["GET /orgs/:org/projects", { "GET /orgs/:org/projects": { filtered: "orgs:read" } }],
+    ["DELETE /orgs/:org/members/:member", { "DELETE /orgs/:org/members/:member": ["orgs:<member>:admin"] }],
+    ["GET /v/:version/orgs/:org", { "GET /v/:version/orgs/:org": { anyOf: ["orgs:<version>:read"] } }],
+  ])("is reported where the path has the parameter of other rules: %s", (key, table) => {
+    expect(found({ ...TENANT, ...table })).toContain(`scope_unbound ${key}`);
+  });
+
+  it("shows the scope to write", () => {
+    const table: ScopeMappings = { ...TENANT, "GET /orgs/:org/projects": { filtered: "orgs:read" } };
+    expect(findInTable(pipelineOf(serverOf(table)).policy.rules)).toMatchObject([
+      {
+        kind: "scope_unbound",
+        severity: "warning",
+        message:
+          "`GET /orgs/:org/projects` lets any id decide for `orgs`, but other rules take the id of `orgs` from <org>, which this path has, too.",
+        hint: "Write `orgs:<org>:read`, if callers may only use their own.",
+      },
+    ]);
+  });
+
+  it.each<[string, ScopeMappings]>([
+    ["the path has no such parameter", { "GET /orgs": { filtered: "orgs:read" } }],
+    ["it is another resource", { "GET /orgs/:org/projects": { filtered: "projects:read" } }],
+    ["every rule has its own parameter", { "GET /orgs/:org/a/:b": ["a:<b>:read"] }],
+    ["the scope is for every id", { "GET /orgs/:org/all": ["orgs:read"] }],
+  ])("is not reported if %s", (_, table) => {
+    expect(found({ ...TENANT, ...table })).toEqual([]);
+  });
+});
+
+describe("a custom rule for a part of what a rule of the base table decides", () => {
+  const BASE: ScopeMappings = {
+    "GET /api/:version/orgs/:org": ["orgs:<org>:read"],
+    "* /admin{/*path}": ["admin:use"],
+  };
+
+  it.each<[string, ScopeMappings]>([
+    ["GET /api/v2/orgs/:org", { "GET /api/v2/orgs/:org": "public" }],
+    ["GET /api/v2/orgs/:org", { "GET /api/v2/orgs/:org": [] }],
+    ["GET /admin/health", { "GET /admin/health": "public" }],
+  ])("is listed if it requires less: %s", (key, table) => {
+    expect(found(table, BASE)).toContain(`rule_overridden ${key}`);
+  });
+
+  it("is not listed if it requires the same or more", () => {
+    expect(
+      found({ "GET /api/v2/orgs/:org": ["orgs:<org>:read"], "GET /admin/a": ["admin:use", "a:b"] }, BASE),
+    ).toEqual([]);
+  });
+});
