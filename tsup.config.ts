@@ -20,6 +20,7 @@ export default {
     openapi: "src/tools/openapi/index.ts",
     page: "src/tools/page/index.ts",
     revocation: "src/stores/revocation/index.ts",
+    store: "src/stores/store/index.ts",
     replay: "src/stores/replay/index.ts",
     "api-keys": "src/stores/api-keys/index.ts",
     introspection: "src/stores/introspection/index.ts",

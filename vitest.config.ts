@@ -55,7 +55,7 @@ export default defineConfig({
         replacement: source("adapters/$1/index.ts"),
       },
       {
-        find: /^scopegate\/(api-keys|introspection|replay|revocation)$/,
+        find: /^scopegate\/(api-keys|introspection|replay|revocation|store)$/,
         replacement: source("stores/$1/index.ts"),
       },
       {

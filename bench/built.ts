@@ -14,6 +14,10 @@ if (!existsSync(entry)) throw new Error("Run `npm run build` first: there is no 
 
 export const { agentScopeMappings, createResourceServer } = (await import(entry.href)) as typeof scopegate;
 
+/** Imports another entry point of the build. */
+export const importEntry = async <Module>(name: string): Promise<Module> =>
+  (await import(new URL(`../dist/${name}.js`, import.meta.url).href)) as Module;
+
 /** Builds and imports a file of `src` that the package does not export. */
 export async function importInternal<Module>(file: string): Promise<Module> {
   const outfile = `${ROOT}bench/.build/${file.replaceAll("/", "-").replace(/\.ts$/, ".js")}`;

@@ -1,19 +1,20 @@
 /** One process that shares a store: it reports when it first refuses a token. */
 import { setImmediate } from "node:timers/promises";
 import { Redis } from "ioredis";
-import type * as revocations from "scopegate/revocation";
-import { createResourceServer } from "./built.ts";
+import { createResourceServer, importEntry } from "./built.ts";
 import { readInput } from "./own-process.ts";
 import { AUDIENCE } from "./tokens.ts";
+import type * as revocations from "scopegate/revocation";
+import type * as stores from "scopegate/store";
 
 const { url, secret } = readInput() as { readonly url: string; readonly secret: string };
-const built = new URL("../dist/revocation.js", import.meta.url).href;
-const { redisRevocation } = (await import(built)) as typeof revocations;
+const { sharedRevocation } = await importEntry<typeof revocations>("revocation");
+const { redisStore } = await importEntry<typeof stores>("store");
 const server = createResourceServer({
   serviceId: AUDIENCE,
   algorithm: "HS256",
   verificationKeys: [secret],
-  revocation: redisRevocation(new Redis(url)),
+  revocation: sharedRevocation(redisStore(new Redis(url))),
 });
 await server.ready();
 

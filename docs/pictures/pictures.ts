@@ -201,35 +201,6 @@ function drawMerge(): string {
   );
 }
 
-/** One stream in Redis, and the processes that read it. */
-function drawClusters(): string {
-  const processes = ["process 1", "process 2", "process 3"].flatMap((name, index) => {
-    const y = 20 + index * 74;
-    return [
-      box("box", { x: 420, y }, 190, 54),
-      text(name, { x: 515, y: y + 23 }, "bold", "middle"),
-      text("its set of entries", { x: 515, y: y + 42 }, "small", "middle"),
-      arrow({ x: 280, y: 121 }, { x: 420, y: y + 27 }),
-      line({ x: 610, y: y + 27 }, { x: 730, y: y + 27 }),
-      text("requests", { x: 736, y: y + 31 }, "small"),
-    ];
-  });
-  return picture("A revocation goes through one stream to every process.", 810, 260, [
-    box("box", { x: 10, y: 94 }, 110, 54),
-    text("revoke", { x: 65, y: 126 }, "bold", "middle"),
-    arrow({ x: 120, y: 121 }, { x: 160, y: 121 }),
-    box("box", { x: 160, y: 94 }, 120, 54),
-    text("Redis", { x: 220, y: 117 }, "bold", "middle"),
-    text("one stream", { x: 220, y: 136 }, "small", "middle"),
-    ...processes,
-    text(
-      "Each process asks Redis for new entries every 200 ms. A request asks only the set.",
-      { x: 10, y: 250 },
-      "small",
-    ),
-  ]);
-}
-
 /** Express runs the first route that matches, so the path and the route have different rules. */
 function drawTwoRules(): string {
   const server = createServer({
@@ -369,7 +340,6 @@ export const pictures = {
   "request.svg": drawRequest,
   "rule.svg": drawRule,
   "merge.svg": drawMerge,
-  "clusters.svg": drawClusters,
   "two-rules.svg": drawTwoRules,
   "token.svg": drawToken,
   "decision.svg": drawDecision,

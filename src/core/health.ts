@@ -1,6 +1,7 @@
 /** Whether a server can decide requests, for readiness probes. */
 import type { KeySourceStatus } from "./keys/key-event.ts";
 import { compact } from "./runtime/compact.ts";
+import type { OpaqueStatus } from "./token/opaque-tokens.ts";
 import type { RevocationStatus } from "./token/revocation.ts";
 
 /** The state of a server at one moment. For operators only: `keys` has URLs and errors of the issuer. */
@@ -18,6 +19,8 @@ export interface Health {
   readonly cache?: CacheSize;
   /** The state of the option `revocation`; absent without it. */
   readonly revocation?: RevocationStatus;
+  /** The state of those `opaqueTokens` that ask an endpoint; absent without one. */
+  readonly opaqueTokens?: readonly OpaqueStatus[];
 }
 
 /** The size of the cache of verified tokens. */
@@ -32,18 +35,21 @@ export function healthOf(
   keys: readonly KeySourceStatus[],
   cache: CacheSize | undefined,
   revocation: RevocationStatus | undefined,
+  opaqueTokens: readonly OpaqueStatus[],
 ): Health {
   return compact({
-    status: worstOf(stateOfKeys(keys), revocation?.state ?? "ok"),
+    status: worstOf(stateOfKeys(keys), revocation?.state ?? "ok", ...opaqueTokens.map(({ state }) => state)),
     keys,
     cache: cache && { entries: cache.entries, bytes: cache.bytes },
     revocation,
+    opaqueTokens: opaqueTokens.length > 0 ? opaqueTokens : undefined,
   });
 }
 
 function stateOfKeys(keys: readonly KeySourceStatus[]): Health["status"] {
   const isUnavailable = ({ state }: KeySourceStatus) => state === "unavailable";
-  if (keys.every(isUnavailable)) return "unavailable";
+  // A server for opaque tokens alone has no keys.
+  if (keys.length > 0 && keys.every(isUnavailable)) return "unavailable";
   const isFailing = keys.some((source) => isUnavailable(source) || source.staleUntil !== undefined);
   return isFailing ? "degraded" : "ok";
 }

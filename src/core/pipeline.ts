@@ -45,6 +45,17 @@ export class Pipeline {
     this.hasRefusalBody = rules.challenge.refusalBody !== undefined;
   }
 
+  /** What stops when the server is closed, beside its own work. */
+  readonly #closers: (() => void)[] = [];
+
+  onClose(close: () => void): void {
+    this.#closers.push(close);
+  }
+
+  close(): void {
+    for (const close of this.#closers) close();
+  }
+
   /**
    * Decides a request by the rule of its path, and by the rule of its route where `matchedPattern` names one.
    * With `isRouteChecked`, the caller must call `decideRoute` for every route that runs.

@@ -20,7 +20,7 @@ import { createIdentifier } from "./token/authenticate.ts";
 import { createIssuers, rememberIssuers } from "./token/issuers.ts";
 import type { Principal } from "./token/principal.ts";
 import { revalidate, type Revalidation } from "./token/revalidate.ts";
-import { type RevocationOptions, type RevocationTarget, toRevokedEntry } from "./token/revocation.ts";
+import type { RevocationContext, RevocationOptions, RevocationTarget } from "./token/revocation.ts";
 import { TokenCache } from "./token/token-cache.ts";
 
 /** Decides for every request who is calling and whether they are allowed to (RFC 6749 section 1.1). */
@@ -81,14 +81,22 @@ export interface ResourceServer {
    */
   health(): Health;
   /**
-   * Revokes a token, or all tokens of a session, a user or an issuer, in every process that shares the store
-   * of the option `revocation`. Remembered tokens are rejected at once.
+   * Revokes a token, or all tokens of a session, a user, a client or an issuer, in every process that shares
+   * the store of the option `revocation`. This process refuses them at once, also those that it remembers.
    * @throws TypeError for a target that names nothing or several things, and without the option `revocation`
    * @throws RangeError if the revocation would be forgotten before the tokens expire
    * @throws TokenRejectedError for a `token` that is not accepted anyway
    * @throws Error if the store does not confirm it; calling `revoke` again is safe
    */
   revoke(target: RevocationTarget, options?: RevocationOptions): Promise<void>;
+  /**
+   * Withdraws a revocation, of the same target as `revoke`; without `issuer`, those of every issuer. It does
+   * not withdraw another one that includes the same tokens. Returns whether there was one.
+   * @throws TypeError for a target that names nothing or several things, and without the option `revocation`
+   * @throws TokenRejectedError for a `token` that is not accepted anyway
+   * @throws Error if the store does not confirm it
+   */
+  unrevoke(target: RevocationTarget): Promise<boolean>;
   /**
    * Loads all keys again now, for example after a key was withdrawn: remote key sets are fetched even if they
    * are fresh. The last good keys of a source that fails stay in use for `staleMs`. @throws
@@ -100,7 +108,7 @@ export interface ResourceServer {
 }
 
 const NO_REVOCATION =
-  "revoke needs the option `revocation`: inMemoryRevocation() or redisRevocation(client) of scopegate/revocation.";
+  "revoke needs the option `revocation`: inMemoryRevocation() or sharedRevocation(store) of scopegate/revocation.";
 
 /**
  * Creates a resource server from its options. The adapters protect an application with it.
@@ -126,7 +134,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const { issuers, rules, scopeRules, authorization, enforcement } = resolved;
   const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, scopeRules);
   const cache = resolved.tokenCache && new TokenCache(resolved.tokenCache, resolved.now);
-  const { revocation, now } = resolved;
+  const { revocation, opaqueTokens, opaqueContext, now } = resolved;
   const identify = createIdentifier(verifiers, cache, resolved);
   const pipeline = new Pipeline(resolved, identify, new Observer(resolved));
   const { policy } = pipeline;
@@ -143,6 +151,13 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     throw new KeysUnavailableError(identified.cause);
   };
 
+  const contextOf = async (target: RevocationTarget): Promise<RevocationContext> => {
+    const tolerances = issuers.configurations.map(({ token }) => token.clockToleranceSeconds);
+    const toleranceSeconds = Math.max(opaqueContext.clockToleranceSeconds, ...tolerances);
+    const principal = "token" in target ? await authenticate(target.token, identifyAny) : undefined;
+    return compact({ nowMs: now(), toleranceSeconds, principal });
+  };
+
   const server: ResourceServer = {
     resource: resolved.resource,
     routes: Object.freeze([...rules, ...resolved.hiddenRules].map(({ rule }) => rule)),
@@ -156,15 +171,11 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     revalidate: (principal) => revalidate(principal, issuers.configurations, resolved),
     async revoke(target, options = {}) {
       if (!revocation) throw new TypeError(NO_REVOCATION);
-      const principal = "token" in target ? await authenticate(target.token, identifyAny) : undefined;
-      const tolerances = issuers.configurations.map(({ token }) => token.clockToleranceSeconds);
-      const context = compact({
-        keepSeconds: revocation.keepSeconds,
-        nowMs: now(),
-        toleranceSeconds: Math.max(...tolerances),
-        principal,
-      });
-      await revocation.add([toRevokedEntry(target, options, context)]);
+      await revocation.revoke(target, options, await contextOf(target));
+    },
+    async unrevoke(target) {
+      if (!revocation) throw new TypeError(NO_REVOCATION);
+      return revocation.unrevoke(target, await contextOf(target));
     },
     authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),
     explain: (query) => policy.explain(query),
@@ -175,12 +186,19 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     get keys() {
       return verifiers.status();
     },
-    health: () => healthOf(verifiers.status(), cache, revocation?.status()),
+    health: () =>
+      healthOf(
+        verifiers.status(),
+        cache,
+        revocation?.status(),
+        opaqueTokens.flatMap((kind) => kind.status?.(opaqueContext) ?? []),
+      ),
     refreshKeys: verifiers.refresh,
     close() {
       verifiers.close();
       revocation?.close();
-      for (const kind of resolved.opaqueTokens) kind.close?.();
+      pipeline.close();
+      for (const kind of opaqueTokens) kind.close?.();
       return Promise.resolve();
     },
   };

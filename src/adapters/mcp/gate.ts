@@ -7,6 +7,7 @@ import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Answer } from "../../core/response/refusal.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
+import type { Store } from "../../core/runtime/store.ts";
 import { type AuthInfo, CallerInfo, isCallable } from "./caller.ts";
 import { INVALID, type Invalid } from "./invalid.ts";
 import { filterLists, LISTS } from "./lists.ts";
@@ -20,6 +21,11 @@ export interface McpOptions extends Partial<BodyLimits> {
    * need this: a client cannot request the scope of a tool that it does not see. Default: `false`.
    */
   readonly listFilter?: boolean;
+  /**
+   * Where the owners of sessions are kept for a week, so that each of several processes knows them:
+   * `redisStore(client)` of `scopegate/store`. Default: this process, which forgets those used least.
+   */
+  readonly store?: Store;
 }
 
 /** One request, as its host represents it. */
@@ -59,6 +65,12 @@ const OPTIONS: OptionChecks<McpOptions> = {
   maxBodyBytes: wholeNumber,
   bodyTimeoutMs: wholeNumber,
   listFilter: flag,
+  store: {
+    accepts: (store) =>
+      ["get", "set", "delete"].every((name) => typeof Reflect.get(Object(store), name) === "function"),
+    hint: "Write a store, such as redisStore(client) of scopegate/store.",
+    rejectsUndefined: true,
+  },
 };
 const OTHER_OPTIONS = {
   metadata:
@@ -72,7 +84,7 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
   const written = { __proto__: null, ...options };
   const { maxBodyBytes = 4_194_304, bodyTimeoutMs = 30_000, listFilter = false } = written;
   const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs };
-  const sessions = new Sessions();
+  const sessions = new Sessions(written.store);
 
   const refuse = (invalid: Invalid, raw: object): Answer => {
     const words = `${invalid.status}: ${invalid.body.error.message}`;
@@ -114,7 +126,9 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     const { raw, header } = exchange;
     const session = header(SESSION_FIELD);
     // A server replays the events of a session. Without a session, their owner is unknown.
-    const maySee = session === undefined ? header("last-event-id") === undefined : isOwnSession(raw, session);
+    const maySee =
+      session === undefined ? header("last-event-id") === undefined : await isOwnSession(raw, session);
+    if (maySee === "unknown") return refuse(INVALID.unknownOwner, raw);
     if (!maySee) return refuse(INVALID.session, raw);
     const messages = await readExchange(exchange, limits);
     if (messages.kind === "invalid") return refuse(messages, raw);

@@ -29,5 +29,6 @@ export const INVALID = {
   session: invalid(404, -32001, "Session not found."),
   tooSlow: invalid(408, -32600, "The body was not received in time.", true),
   tooLarge: invalid(413, -32600, "The body is too large.", true),
+  unknownOwner: invalid(503, -32603, "It is not known who started the session. Try again later."),
   type: invalid(415, -32600, "The Content-Type must be application/json, without a Content-Encoding.", true),
 } as const;

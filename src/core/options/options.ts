@@ -10,7 +10,7 @@ import type { ObservedRequest } from "../request.ts";
 import type { TokenSource } from "../token/credential.ts";
 import type { GrantsFor } from "../token/grants.ts";
 import type { OpaqueTokens } from "../token/opaque-tokens.ts";
-import type { RevocationStore } from "../token/revocation.ts";
+import type { Revocations } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
 import type { RefusalBodyFunction } from "../response/custom-body.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
@@ -120,10 +120,11 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    */
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
   /**
-   * Stores which tokens, sessions and users are revoked: `inMemoryRevocation()`, or `redisRevocation(client)`
-   * for several processes, both of `scopegate/revocation`. `server.revoke` adds to it. Default: none.
+   * Knows which tokens, sessions, users, clients and issuers are revoked: `inMemoryRevocation()`, or
+   * `sharedRevocation(store)` for several processes, both of `scopegate/revocation`. `server.revoke` adds to
+   * it. Default: none.
    */
-  readonly revocation?: RevocationStore;
+  readonly revocation?: Revocations;
   /**
    * Tokens that are not JWTs: `introspection(...)` of `scopegate/introspection` and `apiKeys(...)` of
    * `scopegate/api-keys`. The first kind that recognizes a token decides about it. Default: `[]`.

@@ -22,8 +22,17 @@ export interface ResolvedIssuers {
 }
 
 /** Resolves all issuers. One with a mistake is reported and omitted; construction then fails as a whole. */
-export function resolveIssuers(options: ResourceServerOptions, mistakes: Mistakes): ResolvedIssuers {
+export function resolveIssuers(
+  options: ResourceServerOptions,
+  mistakes: Mistakes,
+  hasJwts: boolean,
+): ResolvedIssuers {
   const { issuers } = options;
+  if (!hasJwts) {
+    if (mistakes.areReadable(["audience", "serviceId", "verifyAudience", "resource"]))
+      resolveAudience(options, [], mistakes.report);
+    return { configurations: [], selectByIssuer: true };
+  }
   if (!issuers) {
     const configuration = resolveIssuer(options, [], mistakes);
     return { configurations: configuration ? [configuration] : [], selectByIssuer: false };

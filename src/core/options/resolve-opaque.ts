@@ -1,6 +1,6 @@
 /** What tokens that are not JWTs must satisfy, and which options their kinds cannot satisfy. */
 import type { Report } from "../errors.ts";
-import type { OpaqueRequirements } from "../token/opaque-tokens.ts";
+import type { OpaqueRequirements, OpaqueTokens } from "../token/opaque-tokens.ts";
 import { compileRequiredClaims, type TokenRequirements } from "../token/required-claims.ts";
 import type { ResourceServerOptions } from "./options.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
@@ -43,6 +43,7 @@ export function resolveOpaqueRequirements(
         hint: "Write the option `issuer` of introspection(...), so that the settings of this issuer hold for its tokens.",
       });
   }
+  reportPrefixes(opaqueTokens, report);
   const byIssuer = new Map<string, TokenRequirements>();
   if (issuer !== undefined) byIssuer.set(issuer, shared);
   for (const entry of issuers) byIssuer.set(entry.issuer, compileRequirements({ ...options, ...entry }));
@@ -56,3 +57,18 @@ const compileRequirements = ({
   requiredClaims: compileRequiredClaims(requiredClaims),
   maxTokenAgeSeconds,
 });
+
+/** The first kind that matches a token verifies it, so the other would never see its own tokens. */
+function reportPrefixes(opaqueTokens: readonly OpaqueTokens[], report: Report): void {
+  for (const [index, { prefixes = [] }] of opaqueTokens.entries())
+    for (const other of opaqueTokens.slice(0, index).flatMap((earlier) => earlier.prefixes ?? [])) {
+      const prefix = prefixes.find((each) => each.startsWith(other) || other.startsWith(each));
+      if (prefix !== undefined)
+        report({
+          code: "option_conflict",
+          path: ["opaqueTokens", index],
+          message: `has the prefix \`${prefix}\`, and another entry \`${other}\`: a token could belong to both.`,
+          hint: "Choose prefixes of which none begins with another.",
+        });
+    }
+}

@@ -2,6 +2,7 @@
 import { type ConfigurationIssue, ConfigurationError } from "../errors.ts";
 import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
 import { checkOverrides } from "../policy/overrides.ts";
+import { parseRouteKey } from "../policy/route-key.ts";
 import { checkOrder } from "../policy/rule-order.ts";
 import type { ScopeMappings } from "../policy/table-entry.ts";
 import type { RefusalRules } from "../response/refusal.ts";
@@ -11,7 +12,7 @@ import { resolveScopeRules } from "../scopes/scope-rules.ts";
 import type { CredentialRules } from "../token/credential.ts";
 import type { GrantsFor } from "../token/grants.ts";
 import type { OpaqueContext, OpaqueRequirements, OpaqueTokens } from "../token/opaque-tokens.ts";
-import type { RevocationStore } from "../token/revocation.ts";
+import type { Revocations } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
 import { Mistakes } from "./mistakes.ts";
 import { DEFAULTS } from "./defaults.ts";
@@ -34,7 +35,7 @@ export interface ResolvedOptions extends CredentialRules, CompiledTable {
   readonly challenge: RefusalRules;
   readonly resource: Resource | undefined;
   readonly isRevoked: ResourceServerOptions["isRevoked"];
-  readonly revocation: RevocationStore | undefined;
+  readonly revocation: Revocations | undefined;
   readonly opaqueTokens: readonly OpaqueTokens[];
   readonly opaqueContext: OpaqueContext;
   readonly opaqueRequirements: OpaqueRequirements;
@@ -45,6 +46,9 @@ export interface ResolvedOptions extends CredentialRules, CompiledTable {
 
 /** Without these options, more tokens are accepted. So an unset variable must not remove one of them. */
 const NARROWING = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked", "revocation"] as const;
+
+/** A server with none of them, but with `opaqueTokens`, accepts no JWTs. */
+const KEY_OPTIONS = ["verificationKeys", "keys", "issuers"] as const;
 
 /** Validates and compiles the options. Throws one `ConfigurationError` that lists every mistake. */
 export function resolveOptions(written: ResourceServerOptions): ResolvedOptions {
@@ -70,7 +74,9 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   const scopeRules = mistakes.areReadable(["adminScope", "impliedScopes"])
     ? resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report)
     : undefined;
-  const issuers = resolveIssuers(options, mistakes);
+  // An unset variable must not turn JWTs off, so a property with the value `undefined` counts.
+  const hasJwts = !options.opaqueTokens || KEY_OPTIONS.some((name) => Object.hasOwn(written, name));
+  const issuers = resolveIssuers(options, mistakes, hasJwts);
   const table = compileRules(
     readableRules("defaultScopeMappings", options.defaultScopeMappings ?? {}, mistakes),
     readableRules("scopeMappings", options.scopeMappings ?? {}, mistakes),
@@ -156,6 +162,11 @@ function readableRules(
 ): ScopeMappings {
   const paths = mistakes.pathsIn(option);
   if (paths.some(({ length }) => length === 1)) return {};
-  const wrongKeys = new Set(paths.map(([, key]) => key));
+  const wrongKeys = new Set(paths.map(([, key]) => String(key)));
+  // A key with a wrong value may be wrong itself.
+  for (const key of [...wrongKeys].filter((wrongKey) => Object.hasOwn(table, wrongKey))) {
+    const route = parseRouteKey(key);
+    if ("code" in route) mistakes.report({ ...route, path: [option, key] });
+  }
   return Object.fromEntries(Object.entries(table).filter(([key]) => !wrongKeys.has(key)));
 }

@@ -35,7 +35,7 @@ const entryOrOverride = z.union([entry, override]);
 /** One message for the whole entry: the mistake inside would be that of one of the forms only. */
 const requirement = z.custom((value) => entryOrOverride.safeParse(value).success, {
   error:
-    'Write an array of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public"; { report: [...] } for scopes that are not enforced yet; { override: [...] } to require less than the rule that it replaces.',
+    'Write an array of scopes ([] for any valid token), { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public"; { report: [...] } for scopes that are not enforced yet; { override: [...] } to require less than the rule that it replaces.',
 });
 const scopeMappings = values.table(
   requirement,
@@ -176,8 +176,8 @@ const OPAQUE = "Write introspection(...) of scopegate/introspection, or apiKeys(
 const shape = {
   ...jsonOptions,
   revocation: values.objectWith(
-    ["isRevoked", "add", "ready", "status"],
-    "Write inMemoryRevocation() or redisRevocation(client), both of scopegate/revocation.",
+    ["isRevoked", "revoke", "unrevoke", "ready", "status", "close"],
+    "Write inMemoryRevocation() or sharedRevocation(store), both of scopegate/revocation.",
   ),
   opaqueTokens: values.nonEmptyArray(
     values.objectWith(["matches", "verify"], OPAQUE),

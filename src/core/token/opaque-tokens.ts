@@ -33,6 +33,18 @@ export interface OpaqueContext {
   readonly clockToleranceSeconds: number;
 }
 
+/** The state of one kind of tokens that are not JWTs, if something else must be asked about them. */
+export interface OpaqueStatus {
+  /** The `tokenKind` of the principals. */
+  readonly tokenKind: TokenKind;
+  /** `degraded`: the last answer was a failure, so only remembered tokens are accepted. */
+  readonly state: "ok" | "degraded";
+  /** The number of questions under way. */
+  readonly underWay: number;
+  /** Why the state is not `ok`. */
+  readonly cause?: unknown;
+}
+
 /** A kind of token that is not a JWT: an entry of the option `opaqueTokens`. */
 export interface OpaqueTokens {
   /** The `tokenKind` of the principals. */
@@ -47,6 +59,10 @@ export interface OpaqueTokens {
   matches(token: string): boolean;
   /** Verifies a token. If it is rejected, no other kind is tried. */
   verify(token: string, context: OpaqueContext): Pending<OpaqueVerification>;
+  /** What its tokens begin with. No other kind may begin with it. Absent: `matches` alone knows. */
+  readonly prefixes?: readonly string[] | undefined;
+  /** Returns the current state, for `server.health()`. */
+  status?(context: OpaqueContext): OpaqueStatus;
   /** Stops background work. */
   close?(): void;
 }

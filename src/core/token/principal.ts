@@ -85,6 +85,18 @@ export function readPrincipal(
   return { kind: "identified", principal: freezePrincipal(principal) };
 }
 
+/** The names of the claim of the client: RFC 8693, OpenID Connect, and Okta. */
+const CLIENT_CLAIMS = ["client_id", "azp", "cid"] as const;
+
+/** Returns the client that a token was issued to. */
+export function clientOf({ claims }: Pick<Principal, "claims">): string | undefined {
+  for (const name of CLIENT_CLAIMS) {
+    const client = claimAt(claims, name);
+    if (typeof client === "string" && client !== "") return client;
+  }
+  return undefined;
+}
+
 const NO_AUDIENCE: readonly string[] = Object.freeze([]);
 
 const DATES = ["exp", "nbf", "iat"] as const;

@@ -1,5 +1,6 @@
 /** What the claims of every token must satisfy: JWTs, introspected tokens and API keys. */
 import { claimAt } from "./claim-path.ts";
+import { isIssuedLater } from "./issued-at.ts";
 import { type RejectedToken, rejectToken } from "./rejection.ts";
 
 /** A value that a claim can be required to have. It is compared exactly, with its type. */
@@ -54,8 +55,9 @@ export function findUnmetRequirement(
 ): RejectedToken | undefined {
   const claim = findUnmetClaim(claims, requiredClaims);
   if (claim !== undefined) return rejectToken("claims", claim);
-  if (maxTokenAgeSeconds === undefined) return undefined;
   const iat = claimAt(claims, "iat");
+  if (isIssuedLater(iat, now, tolerance)) return rejectToken("not_yet_valid");
+  if (maxTokenAgeSeconds === undefined) return undefined;
   if (typeof iat !== "number") return rejectToken("claims", "iat");
   if (iat > now + tolerance) return rejectToken("not_yet_valid");
   return now - tolerance - iat > maxTokenAgeSeconds ? rejectToken("expired") : undefined;

@@ -4,14 +4,14 @@ import { withinLimit } from "../runtime/time-limit.ts";
 import type { Identified } from "./identification.ts";
 import type { Principal } from "./principal.ts";
 import { unavailable } from "./rejection.ts";
-import type { RevocationStore } from "./revocation.ts";
+import type { Revocations } from "./revocation.ts";
 
 /** One check; it answers `true` if the principal is revoked. */
 export type RevocationCheck = (principal: Principal) => Pending<boolean>;
 
 /** The options that decide what is revoked. */
 export interface RevocationRules {
-  readonly revocation: RevocationStore | undefined;
+  readonly revocation: Revocations | undefined;
   readonly isRevoked: RevocationCheck | undefined;
 }
 

@@ -17,6 +17,7 @@ import {
   materialOf,
   type VerificationKey,
 } from "../keys/verification-key.ts";
+import { isIssuedLater } from "./issued-at.ts";
 import type { JwtParts } from "./jwt-parts.ts";
 import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejection.ts";
 import { compileRequiredClaims, findUnmetClaim, type RequiredClaims } from "./required-claims.ts";
@@ -93,7 +94,8 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     algorithm: Algorithm,
   ): Promise<Verification> {
     // Read the clock after the keys, which may take seconds to load.
-    const timedOptions = { ...options, currentDate: readClock(rules.now) };
+    const currentDate = readClock(rules.now);
+    const timedOptions = { ...options, currentDate };
     let rejected = rejectToken("key");
     for (const key of candidates) {
       let material: KeyMaterial;
@@ -105,6 +107,9 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       try {
         const { payload } = await jwtVerify(jwt.encoded, material, timedOptions);
         if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url"))) return rejectToken("malformed");
+        // jose checks `iat` only together with a maximum age.
+        if (isIssuedLater(payload.iat, currentDate.getTime() / 1000, rules.clockToleranceSeconds))
+          return rejectToken("not_yet_valid");
         // jose checks that they are present, not which values they have.
         const claim = findUnmetClaim(payload, requiredClaims);
         if (claim !== undefined) return rejectToken("claims", claim);

@@ -124,6 +124,7 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
     tokenKind: "api_key",
     scopesClaim: "scopes",
     claimNames: ["sub", "jti", "iat", "exp", "scopes", "name"],
+    prefixes: [prefix],
     matches: (token) => token.startsWith(prefix),
     verify(key, { now }) {
       const id = idOf(key, prefix);

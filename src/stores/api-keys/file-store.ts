@@ -2,17 +2,23 @@
 import { type FileHandle, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { orUndefined } from "../../core/errors.ts";
-import { requireRecord } from "./record.ts";
-import { type ApiKeyStore, type Edit, type Records, storeOf } from "./stores.ts";
+import { type ApiKeyRecord, requireRecord } from "./record.ts";
+import { type ApiKeyStore, duplicate, withoutHash, withRevocation } from "./store.ts";
 
-/** How long a process waits while another one writes. */
+type Records = ReadonlyMap<string, ApiKeyRecord>;
+type Edit<T> = (records: Map<string, ApiKeyRecord>) => T;
+
+/** How long a process waits while another one writes, which takes milliseconds. */
 const LOCK_MS = 2_000;
+/** After this time, the process that made a lock has ended or hangs. */
+const ABANDONED_MS = 5_000;
 
 /**
  * Creates a store in a JSON file, for one machine and up to a thousand keys. `add` creates the file with mode
- * 0600. Each change replaces the whole file, and processes read it again when it has changed. Several
- * processes can write: each creates `<path>.lock` while it writes. All functions reject if the file is
- * invalid, or if other users can write it.
+ * 0600. Each change replaces the whole file, with its owner and mode, and processes read it again when it has
+ * changed. Several processes can write: each creates `<path>.lock` while it writes. A lock of a process
+ * that has ended is removed after five seconds. All functions reject if the file is invalid, if it belongs to
+ * another user than this one and root, or if other users can write it.
  *
  * @example
  * ```ts
@@ -25,9 +31,7 @@ export function apiKeyFile(path: string): ApiKeyStore {
   let lastRead: { readonly version: string; readonly records: Records } | undefined;
   const read = async (): Promise<Records> => {
     const stats = await stat(path, { bigint: true });
-    // Windows does not have these modes.
-    if (!stats.isFile() || (process.platform !== "win32" && (stats.mode & 0o022n) !== 0n))
-      throw new Error(`${path} must be a file that only its owner can write: run chmod 600.`);
+    assertPrivate(path, stats);
     const version = [stats.mtimeNs, stats.ctimeNs, stats.size, stats.ino].join(" ");
     if (lastRead?.version !== version) lastRead = { version, records: parse(await readFile(path, "utf8")) };
     return lastRead.records;
@@ -35,34 +39,146 @@ export function apiKeyFile(path: string): ApiKeyStore {
   const write = async <T>(edit: Edit<T>): Promise<T> => {
     // Replaces the target of a symbolic link, not the link.
     const target = await realpath(path).catch(() => path);
-    const lock = `${target}.lock`;
-    const file = await openLock(lock);
-    let isOurs = true;
+    const lock = await openLock(`${target}.lock`);
     try {
       const old = await read().catch(emptyIfAbsent);
       const records = new Map(old);
       const result = edit(records);
       const text = render(records);
-      if (text !== render(old)) {
-        await file.writeFile(text);
-        await file.sync();
-        await file.close();
-        await rename(lock, target);
-        // From here on, a lock file belongs to another process.
-        isOurs = false;
-      }
+      if (text !== render(old)) await replaceFile(target, text, lock.isOurs);
       return result;
     } finally {
-      await file.close();
-      if (isOurs) await rm(lock);
+      await lock.close();
     }
   };
   let last: Promise<unknown> = Promise.resolve();
-  return storeOf(read, (edit) => {
+  /** Runs the edits of this process in turn. */
+  const change = <T>(edit: Edit<T>): Promise<T> => {
     const next = last.then(() => write(edit));
     last = next.catch(() => undefined);
     return next;
-  });
+  };
+  // One edit saves all uses so far.
+  const uses = new Map<string, number>();
+  return {
+    find: async (id) => (await read()).get(id),
+    add: (record) =>
+      change((records) => {
+        if (records.has(record.id)) throw duplicate(record);
+        records.set(record.id, { ...record });
+      }),
+    list: async () => [...(await read()).values()].map(withoutHash),
+    revoke: (id, reason) =>
+      change((records) => {
+        const record = records.get(id);
+        if (record) records.set(id, withRevocation(record, reason));
+        return record !== undefined;
+      }),
+    markUsed(id, at) {
+      uses.set(id, at);
+      return change((records) => {
+        for (const [used, lastUsedAt] of uses) {
+          const record = records.get(used);
+          if (record) records.set(used, { ...record, lastUsedAt });
+        }
+        uses.clear();
+      });
+    },
+  };
+}
+
+/** Who can write the file can give any scope to a key. Windows has neither these modes nor owners. */
+function assertPrivate(
+  path: string,
+  stats: { isFile(): boolean; readonly mode: bigint; readonly uid: bigint },
+): void {
+  const user = process.getuid?.();
+  if (!stats.isFile() || (user !== undefined && (stats.mode & 0o022n) !== 0n))
+    throw new Error(`${path} must be a file that only its owner can write: run chmod 600.`);
+  if (user !== undefined && user !== 0 && stats.uid !== 0n && stats.uid !== BigInt(user))
+    throw new Error(`${path} belongs to another user, who can change it: run chown.`);
+}
+
+/** Writes another file, and renames it: a reader sees the old file or the new one. */
+async function replaceFile(target: string, text: string, isLocked: () => Promise<boolean>): Promise<void> {
+  const next = `${target}.${crypto.randomUUID()}.tmp`;
+  const file = await open(next, "wx", 0o600);
+  try {
+    const old = await stat(target).catch(() => undefined);
+    if (old) {
+      // Root writes the file of a service, which must still be able to read it.
+      if (process.getuid?.() === 0) await file.chown(old.uid, old.gid);
+      await file.chmod(old.mode & 0o777);
+    }
+    await file.writeFile(text);
+    await file.sync();
+    await file.close();
+    if (!(await isLocked()))
+      throw new Error(`${target}.lock was removed, because writing took too long. Try again.`);
+    await rename(next, target);
+  } finally {
+    await file.close();
+    await rm(next, { force: true });
+  }
+}
+
+interface Lock {
+  /** Returns whether no other process has removed it. */
+  readonly isOurs: () => Promise<boolean>;
+  readonly close: () => Promise<void>;
+}
+
+async function openLock(path: string, waitedMs = 0): Promise<Lock> {
+  let file: FileHandle;
+  try {
+    file = await open(path, "wx", 0o600);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    if (await removeAbandoned(path)) return openLock(path, waitedMs);
+    if (waitedMs >= LOCK_MS)
+      throw new Error(`${path} exists: another process is changing keys. Try again.`, { cause: error });
+    await setTimeout(20);
+    return openLock(path, waitedMs + 20);
+  }
+  const { ino } = await file.stat();
+  const isOurs = async (): Promise<boolean> => (await stat(path).catch(() => undefined))?.ino === ino;
+  return {
+    isOurs,
+    async close() {
+      await file.close();
+      if (await isOurs()) await rm(path, { force: true });
+    },
+  };
+}
+
+/** Removes a lock whose process has ended. Only one process at a time may, or it could remove a new lock. */
+async function removeAbandoned(path: string): Promise<boolean> {
+  if (!(await isAbandoned(path))) return false;
+  const breaking = `${path}.breaking`;
+  try {
+    await (await open(breaking, "wx", 0o600)).close();
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    // Left by a process that ended here, too.
+    if (await isAbandoned(breaking)) await rm(breaking, { force: true });
+    return false;
+  }
+  try {
+    if (await isAbandoned(path)) await rm(path, { force: true });
+  } finally {
+    await rm(breaking, { force: true });
+  }
+  return true;
+}
+
+/** @throws Error for a lock of another user, who may keep it for any reason */
+async function isAbandoned(path: string): Promise<boolean> {
+  const stats = await stat(path).catch(() => undefined);
+  if (!stats || Date.now() - stats.mtimeMs < ABANDONED_MS) return false;
+  const user = process.getuid?.();
+  if (user !== undefined && user !== 0 && stats.uid !== user)
+    throw new Error(`${path} belongs to another user: delete it if no process is changing keys.`);
+  return true;
 }
 
 const render = (records: Records): string =>
@@ -78,18 +194,6 @@ function parse(json: string): Records {
   const byId = new Map(records.map((record) => [record.id, record]));
   if (byId.size < records.length) throw new TypeError("The file of API keys has two keys with the same id.");
   return byId;
-}
-
-async function openLock(lock: string, waitedMs = 0): Promise<FileHandle> {
-  try {
-    return await open(lock, "wx", 0o600);
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-    if (waitedMs >= LOCK_MS)
-      throw new Error(`${lock} exists: delete it if no process is changing keys.`, { cause: error });
-  }
-  await setTimeout(20);
-  return openLock(lock, waitedMs + 20);
 }
 
 function emptyIfAbsent(error: unknown): Records {

@@ -2,4 +2,4 @@
 export { apiKeys, type ApiKeysOptions } from "./api-keys.ts";
 export { apiKeyFile } from "./file-store.ts";
 export { type ApiKeyRecord, createApiKey, type NewApiKey } from "./record.ts";
-export { type ApiKeyStore, inMemoryApiKeys, type ListedApiKey, redisApiKeys } from "./stores.ts";
+export { type ApiKeyStore, apiKeyStore, type ListedApiKey } from "./store.ts";

@@ -42,7 +42,7 @@ export type { IntrospectionCache, IntrospectionOptions } from "./options.ts";
 export function introspection(options: IntrospectionOptions): OpaqueTokens {
   const settings = {
     timeoutMs: 3_000,
-    maxConcurrentRequests: 100,
+    maxConcurrentRequests: 50,
     fetch: defaultFetch,
     ...resolveOptions(options),
   };
@@ -66,6 +66,11 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
   };
   // One for each server, because each has its own audience and clock.
   const lookups = new WeakMap<OpaqueContext, Lookup>();
+  const lookupFor = (context: OpaqueContext): Lookup => {
+    const lookup = lookups.get(context) ?? createLookup(context);
+    lookups.set(context, lookup);
+    return lookup;
+  };
   return {
     tokenKind: "introspected",
     scopesClaim: settings.scopesClaim ?? "scope",
@@ -74,10 +79,10 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
     matches: (token) => (matches(token) as unknown) === true,
     verify(token, context) {
       if (!hasTokenSyntax(token)) return { kind: "rejected", rejection: "malformed" };
-      const lookup = lookups.get(context) ?? createLookup(context);
-      lookups.set(context, lookup);
-      return lookup.verify(token);
+      return lookupFor(context).verify(token);
     },
+    prefixes: prefix === undefined || settings.matches ? undefined : [prefix].flat(),
+    status: (context) => ({ tokenKind: "introspected", ...lookupFor(context).status() }),
     close: () => keys?.close(),
   };
 }

@@ -4,7 +4,7 @@ import { compact } from "../../core/runtime/compact.ts";
 import { estimateBytes } from "../../core/runtime/estimate-bytes.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import { isCurrent, type LookupResult, type Period, Remembered } from "../../core/runtime/remembered.ts";
-import type { OpaqueVerification } from "../../core/token/opaque-tokens.ts";
+import type { OpaqueStatus, OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 import { digestOf } from "../../core/token/token-cache.ts";
 import { endOf } from "../../core/token/verifier.ts";
 import { EndpointError } from "./endpoint.ts";
@@ -36,6 +36,8 @@ export class Lookup {
   readonly #rules: LookupRules;
   readonly #remembered: Remembered<OpaqueVerification>;
   #outage: Outage | undefined;
+  /** Why the last question failed; `undefined` after an answer. */
+  #fault: unknown;
 
   constructor(rules: LookupRules) {
     this.#rules = rules;
@@ -65,6 +67,7 @@ export class Lookup {
     } catch (error) {
       return this.#fail(error);
     }
+    this.#fault = undefined;
     if (value.kind !== "verified")
       return { value, until: this.#now() + negativeSeconds * 1000, isNegative: true };
     // The age counts from the request: the token may be revoked before the answer arrives.
@@ -78,8 +81,17 @@ export class Lookup {
     const since = this.#now();
     const until = since + COOLDOWN_MS;
     // An error that only one token causes must not affect the tokens of others.
-    if (concernsAll) this.#outage = { result: value, since, until };
+    if (concernsAll) {
+      this.#outage = { result: value, since, until };
+      this.#fault = cause;
+    }
     return { value, until, isNegative: true };
+  }
+
+  status(): Omit<OpaqueStatus, "tokenKind"> {
+    const cause = this.#fault;
+    const state: OpaqueStatus["state"] = cause === undefined ? "ok" : "degraded";
+    return compact({ state, underWay: this.#remembered.lookups.size, cause });
   }
 
   #tooMany(): OpaqueVerification {

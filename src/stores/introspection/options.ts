@@ -48,7 +48,7 @@ export interface IntrospectionOptions {
   readonly timeoutMs?: number;
   /**
    * How many requests to the endpoint may be in flight at the same time, from 1 to 10,000, for each server. A
-   * further token that is not remembered gets 503 with `Retry-After: 1`. Default: `100`.
+   * further token that is not remembered gets 503 with `Retry-After: 1`. Default: `50`.
    */
   readonly maxConcurrentRequests?: number;
   /** Requires a signed answer (RFC 9701), and verifies it with these keys. */

@@ -1,102 +1,58 @@
-/** The entry point `scopegate/replay`: stores of values that may be used once. */
-import {
-  anyString,
-  checkOptions,
-  clock,
-  type OptionChecks,
-  wholeNumber,
-} from "../../core/options/check-options.ts";
-import { commandsOf, type RedisClient } from "../redis.ts";
+/** The entry point `scopegate/replay`: values that may be used once. */
+import { hash } from "node:crypto";
+import { checkOptions, clock } from "../../core/options/check-options.ts";
+import { readClock } from "../../core/runtime/clock.ts";
+import type { Store } from "../../core/runtime/store.ts";
+import { withinLimit } from "../../core/runtime/time-limit.ts";
 
 /** Remembers values that may be used once. */
-export interface ReplayStore {
+export interface Replays {
   /**
    * Remembers an id until a time. Returns `true` the first time and `false` until then: of several calls with
    * one id, in all processes that share the store, exactly one gets `true`.
    * @throws TypeError for an empty id and for a date that is not valid
-   * @throws Error if the store cannot answer; the value must be refused then
+   * @throws Error if the store does not answer within five seconds; the value must be refused then
    */
   remember(id: string, until: Date): Promise<boolean>;
 }
 
-/** The options of `inMemoryReplayStore`. */
-export interface ReplayStoreOptions {
-  /** The maximum number of ids. A full store throws for further ids. Default: `100_000`. */
-  readonly maxEntries?: number;
+/** The options of `createReplays`. */
+export interface ReplaysOptions {
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
-const MEMORY_OPTIONS: OptionChecks<ReplayStoreOptions> = { maxEntries: wholeNumber, now: clock };
-
 /**
- * Creates a store for one process.
+ * Remembers values that may be used once in a store: `memoryStore()` for one process, `redisStore(client)`
+ * for several. If a store loses an id, or a primary fails before its replica knows it, the id can be used
+ * again.
  *
- * @throws ConfigurationError that lists every mistake in the options
+ * @throws ConfigurationError for wrong options
  * @example
  * ```ts
- * import { inMemoryReplayStore } from "scopegate/replay";
+ * import { createReplays } from "scopegate/replay";
+ * import { memoryStore } from "scopegate/store";
  *
- * const replays = inMemoryReplayStore();
+ * const replays = createReplays(memoryStore());
  * const isFirst = await replays.remember("proof-1", new Date(Date.now() + 60_000));
  * console.log(isFirst);
  * ```
  */
-export function inMemoryReplayStore(options: ReplayStoreOptions = {}): ReplayStore {
-  checkOptions("inMemoryReplayStore", options, MEMORY_OPTIONS);
-  const { maxEntries = 100_000, now = Date.now } = options;
-  const ends = new Map<string, number>();
-  return {
-    // Not waiting for anything between the question and the answer makes it atomic.
-    // eslint-disable-next-line @typescript-eslint/require-await
-    async remember(id, until) {
-      const end = timeOf(id, until);
-      const time = now();
-      if (end <= time) return false;
-      if ((ends.get(id) ?? 0) > time) return false;
-      if (ends.size >= maxEntries) for (const [old, ended] of ends) if (ended <= time) ends.delete(old);
-      // An id that is dropped for another could be used again.
-      if (ends.size >= maxEntries && !ends.has(id))
-        throw new Error(`The replay store is full (${maxEntries} ids). Raise \`maxEntries\`.`);
-      ends.set(id, end);
-      return true;
-    },
-  };
-}
-
-/** The options of `redisReplayStore`. */
-export interface RedisReplayStoreOptions {
-  /** The beginning of each key in Redis. Default: `"scopegate:replay:"`. */
-  readonly prefix?: string;
-}
-
-const REDIS_OPTIONS: OptionChecks<RedisReplayStoreOptions> = { prefix: anyString };
-
-/**
- * Creates a store that several processes share, in Redis. If a Redis server fails before its replica knows an
- * id, the id can be used a second time.
- *
- * @throws TypeError for anything but a client of `redis` or `ioredis`
- * @throws ConfigurationError that lists every mistake in the options
- * @example
- * ```ts
- * import { Redis } from "ioredis";
- * import { redisReplayStore } from "scopegate/replay";
- *
- * const replays = redisReplayStore(new Redis(process.env.REDIS_URL!));
- * console.log(await replays.remember("proof-1", new Date(Date.now() + 60_000)));
- * ```
- */
-export function redisReplayStore(client: RedisClient, options: RedisReplayStoreOptions = {}): ReplayStore {
-  checkOptions("redisReplayStore", options, REDIS_OPTIONS);
-  const { prefix = "scopegate:replay:" } = options;
-  const send = commandsOf(client);
+export function createReplays(store: Store, options: ReplaysOptions = {}): Replays {
+  checkOptions("createReplays", options, { now: clock });
+  const { now = Date.now } = options;
   return {
     async remember(id, until) {
       const end = timeOf(id, until);
-      // Redis accepts such a key, and deletes it at once.
-      if (end <= Date.now()) return false;
-      return String(await send("SET", prefix + id, "1", "NX", "PXAT", String(end))) === "OK";
+      if (end <= readClock(now).getTime()) return false;
+      // A client chooses the id, and some stores limit the length of keys.
+      const key = `replay:${hash("sha256", id, "base64url")}`;
+      const isFirst: unknown = await withinLimit(
+        store.set(key, "1", { until, ifAbsent: true }),
+        "The store of replays",
+      );
+      if (typeof isFirst !== "boolean") throw new TypeError("`set` of a store must return a boolean.");
+      return isFirst;
     },
   };
 }

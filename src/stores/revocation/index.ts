@@ -1,14 +1,18 @@
 /** The entry point `scopegate/revocation`: what is revoked, and who else may revoke. */
-export {
-  type RevocationOptions,
-  type RevocationStatus,
-  type RevocationStore,
-  type RevocationTarget,
-  type RevokedEntry,
+export type {
+  RevocationContext,
+  RevocationOptions,
+  Revocations,
+  RevocationStatus,
+  RevocationTarget,
 } from "../../core/token/revocation.ts";
 export type { RevocationEvent } from "./events.ts";
-export { inMemoryRevocation, type RevocationLimits } from "./in-memory.ts";
-export { redisRevocation, type RedisRevocationOptions } from "./redis.ts";
+export {
+  inMemoryRevocation,
+  type InMemoryRevocationOptions,
+  sharedRevocation,
+  type SharedRevocationOptions,
+} from "./revocations.ts";
 export {
   securityEvents,
   type SecurityEventsOptions,

@@ -11,7 +11,8 @@ import {
 } from "../../core/options/check-options.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
 import { notify } from "../../core/runtime/notify.ts";
-import { readSubject, SESSION_REVOKED, VERIFICATION } from "./subject.ts";
+import { pipelineOf } from "../../core/port.ts";
+import { readSubject } from "./subject.ts";
 
 /** The options of `securityEvents`. */
 export interface SecurityEventsOptions {
@@ -49,6 +50,11 @@ const OPTIONS: OptionChecks<SecurityEventsOptions> = {
   onOtherEvent: callback("Write a function that takes the type and the subject of an event."),
 };
 
+const CAEP = "https://schemas.openid.net/secevent/caep/event-type/";
+const SESSION_REVOKED = `${CAEP}session-revoked`;
+const CREDENTIAL_CHANGE = `${CAEP}credential-change`;
+const VERIFICATION = "https://schemas.openid.net/secevent/ssf/event-type/verification";
+
 /** Transmitters retry an event for hours at most. An older one may be a recording that is replayed. */
 const MAX_AGE_SECONDS = 3 * 86_400;
 
@@ -76,10 +82,11 @@ const ERRORS: Partial<Readonly<Record<Rejection, string>>> = {
 
 /**
  * Creates the function for a route to which an issuer pushes security event tokens (RFC 8935). It takes the
- * body of the request as a string, and returns the response. A CAEP `session-revoked` event revokes the
- * session (`opaque`), user (`iss_sub`) or token (`jwt_id`) that it names (RFC 9493). The status is 202; 400
- * with an error of RFC 8935 for an event that cannot be verified or applied, and for anything but a string;
- * 503 if the keys or the store are not available. No body makes it throw.
+ * body of the request as a string, and returns the response. A CAEP `session-revoked` event, and a
+ * `credential-change` other than `create`, revoke the session (`opaque`), user (`iss_sub`) or token
+ * (`jwt_id`) that they name, also in `aliases` and `complex` subjects (RFC 9493). The status is 202; 400 with
+ * an error of RFC 8935 for an event that cannot be verified or applied, and for anything but a string; 503 if
+ * the keys or the store are not available. No body makes it throw. `server.close()` also stops its own work.
  *
  * The signature of an event proves who sent it, so the route can be `"public"`. The function does not read
  * the request: limit the size of the body where you read it. An event has a few kilobytes at most.
@@ -130,22 +137,27 @@ export function securityEvents(
     tokenCache: false,
   });
 
-  const applyEvents = async (claims: Readonly<Record<string, unknown>>): Promise<SecurityEventsResponse> => {
+  pipelineOf(server).onClose(() => void verifier.close());
+
+  const applyEvents = async (claims: Json): Promise<SecurityEventsResponse> => {
     const { iat, jti, events, sub_id: sharedSubject } = claims;
     if (typeof events !== "object" || events === null || Array.isArray(events))
       return rejectEvent("invalid_request", "The claim events must be an object.");
-    for (const [type, event] of Object.entries(events as Record<string, unknown>)) {
-      const payload = { ...(event as object) } as Readonly<Record<string, unknown>>;
+    for (const [type, event] of Object.entries(events as Json)) {
+      const payload = { ...(event as object) } as Json;
       const subject = payload["subject"] ?? sharedSubject;
       if (type === VERIFICATION) continue;
-      if (type !== SESSION_REVOKED) {
+      if (!isRevoking(type, payload)) {
         if (options.onOtherEvent) notify(options.onOtherEvent, { type, subject });
         continue;
       }
       // An event that is delivered again must not revoke newer tokens, so the time of arrival does not count.
-      const target = readSubject(subject, timeOf(payload["event_timestamp"], iat), tokenIssuer);
-      if (!target) return rejectEvent("invalid_request", "The subject of the event is not supported.");
-      await server.revoke(target, { reason: `session-revoked ${String(jti)}` });
+      const before = new Date(timeOf(payload["event_timestamp"], iat) * 1000);
+      const targets = readSubject(subject, { issuer: tokenIssuer, before });
+      if (targets.length === 0)
+        return rejectEvent("invalid_request", "No token can be identified by the subject of the event.");
+      const reason = `${type.slice(CAEP.length)} ${String(jti)}`;
+      for (const target of targets) await server.revoke(target, { reason });
     }
     return ACCEPTED;
   };
@@ -168,11 +180,17 @@ export function securityEvents(
   };
 }
 
+/** Returns whether an event ends access. A credential that was added takes none away. */
+const isRevoking = (type: string, { change_type: change }: Json): boolean =>
+  type === SESSION_REVOKED || (type === CREDENTIAL_CHANGE && change !== "create");
+
+type Json = Readonly<Record<string, unknown>>;
+
 /** Fails when the service starts, for a server that cannot revoke anything. */
 function assertRevocation(server: ResourceServer): void {
   if ((Object(server) as Partial<ResourceServer>).health?.().revocation) return;
   throw new TypeError(
-    "securityEvents needs a server with the option `revocation`: inMemoryRevocation() or redisRevocation(client).",
+    "securityEvents needs a server with the option `revocation`: inMemoryRevocation() or sharedRevocation(store).",
   );
 }
 

@@ -1,25 +1,44 @@
 /** The subject of a security event: which tokens it revokes (RFC 9493). */
-import { compact } from "../../core/runtime/compact.ts";
 import type { RevocationTarget } from "../../core/token/revocation.ts";
-
-export const SESSION_REVOKED = "https://schemas.openid.net/secevent/caep/event-type/session-revoked";
-export const VERIFICATION = "https://schemas.openid.net/secevent/ssf/event-type/verification";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Converts a subject to a target; `undefined` if it is not supported, or belongs to another issuer. */
-export function readSubject(subject: unknown, time: unknown, issuer: string): RevocationTarget | undefined {
-  if (typeof subject !== "object" || subject === null) return undefined;
-  const { format, iss, sub, jti, id, session, user } = subject as Json;
-  // If a complex subject names a session and its user, only the session is revoked.
-  if (format === "complex") return readSubject(session ?? user, time, issuer);
-  if (format === "opaque") return isText(id) ? { sessionId: id, issuer } : undefined;
-  // A transmitter must not revoke the tokens of another issuer.
-  if (iss !== issuer) return undefined;
-  if (format === "jwt_id") return isText(jti) ? { tokenId: jti, issuer } : undefined;
-  if (format !== "iss_sub" || !isText(sub)) return undefined;
-  const isTimed = typeof time === "number" && Number.isFinite(time);
-  return { userId: sub, issuer, ...compact({ before: isTimed ? new Date(time * 1000) : undefined }) };
+/** What a subject is read for. */
+interface SubjectContext {
+  /** The issuer whose tokens may be revoked. */
+  readonly issuer: string;
+  /** When the event happened. */
+  readonly before: Date;
+}
+
+/**
+ * Returns what a subject revokes; nothing if no key of a token can identify it, as an e-mail address, or if
+ * it belongs to another issuer.
+ */
+export function readSubject(subject: unknown, context: SubjectContext): readonly RevocationTarget[] {
+  const { format, iss, sub, jti, id, session, user, identifiers } = Object(subject) as Json;
+  const { issuer, before } = context;
+  switch (format) {
+    // If it names a session and its user, only the session is revoked.
+    case "complex":
+      return readSubject(session ?? user, context);
+    // Several names of one subject (RFC 9493 section 3.2.8), which cannot be nested.
+    case "aliases":
+      return Array.isArray(identifiers)
+        ? (identifiers as readonly unknown[])
+            .filter((identifier) => (Object(identifier) as Json)["format"] !== "aliases")
+            .flatMap((identifier) => readSubject(identifier, context))
+        : [];
+    case "opaque":
+      return isText(id) ? [{ sessionId: id, issuer }] : [];
+    // A transmitter must not revoke the tokens of another issuer.
+    case "jwt_id":
+      return iss === issuer && isText(jti) ? [{ tokenId: jti, issuer }] : [];
+    case "iss_sub":
+      return iss === issuer && isText(sub) ? [{ userId: sub, issuer, before }] : [];
+    default:
+      return [];
+  }
 }
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

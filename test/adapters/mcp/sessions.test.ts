@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createResourceServer } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
 import { type McpAccess, protectMcp } from "scopegate/mcp";
+import { memoryStore } from "scopegate/store";
 import { Sessions } from "../../../src/adapters/mcp/sessions.ts";
 import { INITIALIZE } from "./support/corpus/sessions.ts";
 import { createMcpResourceServer, issuer, RESOURCE, tokenOf, type User } from "./support/tools.ts";
@@ -41,6 +42,42 @@ describe("the owner of a session", () => {
     sessions.start("open", undefined);
     expect(sessions.isOf("open", undefined)).toBe(true);
     expect(sessions.isOf("open", runner)).toBe(false);
+  });
+
+  it("is known to every process with the same store, and to no other process", async () => {
+    const { reader, runner } = await callers();
+    const store = memoryStore();
+    const [first, second] = [new Sessions(store), new Sessions(store)];
+    first.start("one", reader);
+    expect(await second.isOf("one", runner)).toBe(false);
+    expect(await second.isOf("one", undefined)).toBe(false);
+    expect(await second.isOf("two", reader)).toBe(false);
+    expect(await second.isOf("one", reader)).toBe(true);
+    // The owner never changes, so the store is asked once.
+    expect(second.isOf("one", reader)).toBe(true);
+    second.start("one", runner);
+    expect(await new Sessions(store).isOf("one", runner)).toBe(false);
+    second.end("one");
+    expect(await new Sessions(store).isOf("one", reader)).toBe(false);
+    expect(new Sessions().isOf("one", reader)).toBe(false);
+  });
+
+  it("stores neither the id of a session nor its owner as text", async () => {
+    const { reader } = await callers();
+    const store = memoryStore();
+    const set = vi.spyOn(store, "set");
+    new Sessions(store).start("secret-id", reader);
+    expect(JSON.stringify(set.mock.calls)).not.toMatch(/secret-id|reader/);
+  });
+
+  it("is unknown while the store fails", async () => {
+    const { reader } = await callers();
+    const fail = () => Promise.reject(new Error("down"));
+    const sessions = new Sessions({ get: fail, set: fail, delete: fail });
+    sessions.start("one", reader);
+    sessions.end("two");
+    expect(sessions.isOf("one", reader)).toBe(true);
+    expect(await sessions.isOf("two", reader)).toBe("unknown");
   });
 
   it("keeps the sessions of others when one caller starts many", async () => {
@@ -114,5 +151,29 @@ describe("protectMcp", () => {
     expect(await send("runner", "GET", headers)).toMatchObject({ status: 404 });
     expect(await send("reader", "GET", missed)).toMatchObject({ status: 404 });
     expect(await send("reader", "GET", {})).not.toBeInstanceOf(Response);
+  });
+
+  it("shares the owners of sessions through a store, and answers 503 while it does not know them", async () => {
+    const store = memoryStore();
+    const [first, second] = [protectMcp(server, { store }), protectMcp(server, { store })];
+    const ask = async (by: typeof gate, user: User, method: string, id?: string) => {
+      const authorization = `Bearer ${await tokenOf(user)}`;
+      const headers = { authorization, "content-type": "application/json" };
+      const body = method === "POST" && { body: JSON.stringify(INITIALIZE) };
+      const session = id !== undefined && { "mcp-session-id": id };
+      return by(
+        new Request("https://api.example/mcp", { method, headers: { ...headers, ...session }, ...body }),
+      );
+    };
+    const access = (await ask(first, "reader", "POST")) as McpAccess;
+    await access.respond(new Response("{}", { headers: { "mcp-session-id": "one" } }));
+    expect(await ask(second, "runner", "GET", "one")).toMatchObject({ status: 404 });
+    expect(await ask(second, "reader", "GET", "one")).not.toBeInstanceOf(Response);
+    vi.spyOn(store, "get").mockRejectedValue(new Error("down"));
+    expect(await ask(protectMcp(server, { store }), "reader", "GET", "one")).toMatchObject({ status: 503 });
+  });
+
+  it.each([undefined, {}, "redis://127.0.0.1"])("refuses %j as a store", (store) => {
+    expect(() => protectMcp(server, { store: store as never })).toThrow("redisStore(client)");
   });
 });

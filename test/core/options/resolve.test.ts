@@ -120,6 +120,18 @@ describe("createResourceServer with invalid options", () => {
     ]);
   });
 
+  it("lists the mistakes in a key beside those in its value", () => {
+    const scopeMappings = { "GET|HEAD /a": "authenticated", "/b": { scopes: 5 }, "GET /c": "none" };
+    const issues = issuesOf({ ...REQUIRED, scopeMappings: scopeMappings as never });
+    expect(issues.map(({ code, path }) => `${code} ${path.join(".")}`).toSorted()).toEqual([
+      "requirement_invalid scopeMappings./b",
+      "requirement_invalid scopeMappings.GET /c",
+      "requirement_invalid scopeMappings.GET|HEAD /a",
+      "route_key_invalid scopeMappings./b",
+      "route_method_unknown scopeMappings.GET|HEAD /a",
+    ]);
+  });
+
   it("writes the path of every mistake in the message", () => {
     const error = configurationErrorOf({
       ...REQUIRED,

@@ -40,7 +40,10 @@ const dates: readonly TokenCase[] = [
   of("expired", { iat: NOW - 61 }, { maxTokenAgeSeconds: 60 }),
   of("not_yet_valid", { iat: NOW + 1 }, { maxTokenAgeSeconds: 60 }),
   of("claims", {}, { maxTokenAgeSeconds: 60 }),
-  of("accepted", { iat: NOW + 1_000 }),
+  of("accepted", { iat: NOW + 5 }),
+  of("not_yet_valid", { iat: NOW + 6 }),
+  of("accepted", { iat: NOW + 60 }, { clockToleranceSeconds: 60 }),
+  of("not_yet_valid", { iat: NOW + 61 }, { clockToleranceSeconds: 60 }),
   ...["exp", "nbf", "iat"].flatMap((date) => [
     ...[String(NOW + 9), "", null, true, [NOW + 9], {}, { valueOf: NOW + 9 }].map((value) =>
       of("claims", { [date]: value }),

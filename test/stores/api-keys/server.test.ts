@@ -3,13 +3,14 @@ import { createServer as createHttp } from "node:http";
 import express from "express";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Decision } from "scopegate";
-import { apiKeys, createApiKey, inMemoryApiKeys } from "scopegate/api-keys";
+import { apiKeys, apiKeyStore, createApiKey } from "scopegate/api-keys";
+import { memoryStore } from "scopegate/store";
 import { principalOf, protect } from "scopegate/express";
 import { ask, listen } from "../../support/http.ts";
 import { createServer } from "../../support/resource-servers.ts";
 
 const PREFIX = "acme_pat_";
-const store = inMemoryApiKeys();
+const store = apiKeyStore(memoryStore());
 const decisions: Decision[] = [];
 let isDown = false;
 let port = 0;

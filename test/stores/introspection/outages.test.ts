@@ -48,6 +48,19 @@ describe("introspection, without a usable answer", () => {
     await expect(asking.server.authenticate(TOKEN)).rejects.toBeInstanceOf(KeysUnavailableError);
   });
 
+  it("shows in `health` that the endpoint does not answer, until it does again", async () => {
+    const asking = await startAsking({}, { behaviour: behave.status(401) });
+    const { message } = await causeOf(asking);
+    expect(asking.server.health()).toMatchObject({
+      status: "degraded",
+      opaqueTokens: [{ tokenKind: "introspected", state: "degraded", underWay: 0, cause: { message } }],
+    });
+    asking.endpoint.answer(behave.json(active()));
+    asking.pass(1);
+    expect(await asking.verdict()).toBe("200");
+    expect(asking.server.health()).toMatchObject({ status: "ok", opaqueTokens: [{ state: "ok" }] });
+  });
+
   it("accepts an answer of 64 KiB", async () => {
     const { verdict } = await startAsking({}, { behaviour: behave.enormous(64 * ONE_KIB, active()) });
     expect(await verdict()).toBe("200");

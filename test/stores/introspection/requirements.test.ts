@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { ResourceServerOptions } from "scopegate";
 import type { OpaqueTokens } from "scopegate/introspection";
-import { apiKeys, createApiKey, inMemoryApiKeys } from "scopegate/api-keys";
+import { apiKeys, apiKeyStore, createApiKey } from "scopegate/api-keys";
+import { memoryStore } from "scopegate/store";
 import { introspection } from "scopegate/introspection";
 import { json } from "../../support/behaviours.ts";
 import { createServer, issuer, issuesOf, NOW, verdictOf } from "../../support/resource-servers.ts";
@@ -121,7 +122,7 @@ describe("an introspected token", () => {
 });
 
 describe("an API key", () => {
-  const store = inMemoryApiKeys();
+  const store = apiKeyStore(memoryStore());
   const opaqueTokens = [apiKeys({ prefix: "acme_pat_", find: store.find })];
 
   it("is rejected without a required claim that it could have", async () => {

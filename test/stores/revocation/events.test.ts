@@ -11,45 +11,30 @@ describe("createReport", () => {
   it.each<readonly [RevocationEvent, string]>([
     [
       { type: "failed", cause: new Error("connect ECONNREFUSED") },
-      "The revocation store cannot be read: connect ECONNREFUSED.",
+      "The store of revocations does not answer: connect ECONNREFUSED.",
     ],
-    [{ type: "failed", cause: "down" }, "The revocation store cannot be read: unknown error."],
+    [{ type: "failed", cause: "down" }, "The store of revocations does not answer: unknown error."],
     [
       { type: "stale", whenDown: "refuse" },
-      "The revocation store could not be read for `staleSeconds`. Requests with a token get 503.",
+      "The store of revocations has not answered for `staleSeconds`. Requests with a token get 503.",
     ],
     [
       { type: "stale", whenDown: "accept" },
-      "The revocation store could not be read for `staleSeconds`. Newly revoked tokens are accepted.",
-    ],
-    [
-      { type: "lost", entries: 3 },
-      "The revocation store has lost 3 entries of this process. They are written again.",
-    ],
-    [
-      { type: "clock_skew", seconds: -7 },
-      "The clock of this process differs from the clock of Redis by -7 s.",
-    ],
-    [
-      { type: "unreadable", ids: ["1-0", "2-0"] },
-      "The revocation store has 2 entries that cannot be read. They are skipped.",
+      "The store of revocations has not answered for `staleSeconds`. Newly revoked tokens are accepted.",
     ],
   ])("warns about an event that an operator has to act on: %j", (event, message) => {
     createReport(undefined)(event);
     expect(warnings.mock.calls).toEqual([[message, "ScopegateWarning"]]);
   });
 
-  it.each<RevocationEvent>([
-    { type: "caught_up", entries: 3 },
-    { type: "restored", entries: 3 },
-  ])("does not warn about an event that needs no action: %j", (event) => {
-    createReport(undefined)(event);
+  it("does not warn when the store answers again", () => {
+    createReport(undefined)({ type: "recovered" });
     expect(warnings).not.toHaveBeenCalled();
   });
 
   it("calls the hook with each event instead of warning", () => {
     const onEvent = vi.fn();
-    const event: RevocationEvent = { type: "lost", entries: 3 };
+    const event: RevocationEvent = { type: "recovered" };
     createReport(onEvent)(event);
     expect(onEvent).toHaveBeenCalledExactlyOnceWith(event);
     expect(warnings).not.toHaveBeenCalled();

@@ -1,5 +1,5 @@
 /** The function that receives pushed security events (RFC 8935), and revokes tokens. */
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ResourceServer, ResourceServerOptions } from "scopegate";
 import { inMemoryRevocation, securityEvents, type SecurityEventsOptions } from "scopegate/revocation";
 import { createIssuer } from "../../support/issuer.ts";
@@ -49,12 +49,14 @@ describe("securityEvents", () => {
   };
   const session = { format: "opaque", id: "s1" };
   const user = { format: "iss_sub", iss: ISS, sub: "u1" };
+  const email = { format: "email", email: "u1@x.example" };
 
   it.each<readonly [string, object]>([
     ["a session", { sub_id: session }],
     ["a session in a complex subject", { sub_id: { format: "complex", session, user } }],
     ["a user in a complex subject", { sub_id: { format: "complex", user } }],
     ["a token", { sub_id: { format: "jwt_id", iss: ISS, jti: "t1" } }],
+    ["a user by one of several names", { sub_id: { format: "aliases", identifiers: [email, user] } }],
     ["a subject in the event", { sub_id: undefined, events: { [REVOKED]: { subject: user } } }],
   ])("revokes %s", async (_, claims) => {
     const token = await tokenOf({ sub: "u1", session_id: "s1", jti: "t1" });
@@ -64,7 +66,19 @@ describe("securityEvents", () => {
 
   it.each<readonly [string, object, string]>([
     ["a user of another issuer", { sub_id: { ...user, iss: "https://other.example/" } }, "invalid_request"],
-    ["an e-mail address", { sub_id: { format: "email", email: "u1@x.example" } }, "invalid_request"],
+    ["an e-mail address", { sub_id: email }, "invalid_request"],
+    ["names that no token has", { sub_id: { format: "aliases", identifiers: [email] } }, "invalid_request"],
+    ["no list of names", { sub_id: { format: "aliases", identifiers: user } }, "invalid_request"],
+    [
+      "names in names",
+      { sub_id: { format: "aliases", identifiers: [{ format: "aliases", identifiers: [user] }] } },
+      "invalid_request",
+    ],
+    [
+      "a session that no token has",
+      { sub_id: { format: "complex", session: email, user } },
+      "invalid_request",
+    ],
     ["no subject", { sub_id: undefined }, "invalid_request"],
     ["an empty user", { sub_id: { ...user, sub: "" } }, "invalid_request"],
     ["another audience", { aud: "other" }, "invalid_audience"],
@@ -74,7 +88,7 @@ describe("securityEvents", () => {
     ["events that are an array", { events: [] }, "invalid_request"],
   ])("refuses an event with %s", async (_, claims, err) => {
     expect(await send(await setOf(claims))).toEqual({ status: 400, err });
-    expect(server.health().revocation?.entries).toBe(0);
+    expect(await verdictOf(server, await tokenOf({ sub: "u1", session_id: "s1" }))).toBe("accepted");
   });
 
   it("refuses an access token, the signature of another key, and a body that is not a token", async () => {
@@ -92,7 +106,7 @@ describe("securityEvents", () => {
     expect(await send(token)).toEqual({ status: 400, err: "authentication_failed" });
     for (const body of ["", "{}", "x".repeat(70_000), undefined, {}, Buffer.from(token)])
       expect(await send(body)).toEqual({ status: 400, err: "invalid_request" });
-    expect(server.health().revocation?.entries).toBe(0);
+    expect(await verdictOf(server, await tokenOf({ sub: "u1", session_id: "s1" }))).toBe("accepted");
   });
 
   it("does not accept a security event as an access token", async () => {
@@ -102,13 +116,43 @@ describe("securityEvents", () => {
 
   it("accepts other events, reports them, and revokes nothing", async () => {
     const others: unknown[] = [];
-    const type = "https://schemas.openid.net/secevent/caep/event-type/credential-change";
+    const type = "https://schemas.openid.net/secevent/caep/event-type/device-compliance-change";
     receive = receiverOf(server, { onOtherEvent: (event) => others.push(event) });
     const verification = "https://schemas.openid.net/secevent/ssf/event-type/verification";
     expect(await send(await setOf({ events: { [verification]: {} } }))).toEqual({ status: 202 });
     expect(await send(await setOf({ events: { [type]: {} } }))).toEqual({ status: 202 });
     expect(others).toEqual([{ type, subject: user }]);
-    expect(server.health().revocation?.entries).toBe(0);
+    expect(await verdictOf(server, await tokenOf({ sub: "u1", session_id: "s1" }))).toBe("accepted");
+  });
+
+  it.each(["revoke", "update", "delete", undefined])(
+    "revokes the tokens of a user whose credential had the change %s",
+    async (change_type) => {
+      const type = "https://schemas.openid.net/secevent/caep/event-type/credential-change";
+      const token = await tokenOf({ sub: "u1" });
+      const events = { [type]: { change_type, event_timestamp: NOW } };
+      expect(await send(await setOf({ events }))).toEqual({ status: 202 });
+      expect(await verdictOf(server, token)).toBe("revoked");
+    },
+  );
+
+  it("keeps the tokens of a user who got one more credential", async () => {
+    const type = "https://schemas.openid.net/secevent/caep/event-type/credential-change";
+    expect(await send(await setOf({ events: { [type]: { change_type: "create" } } }))).toEqual({
+      status: 202,
+    });
+    expect(await verdictOf(server, await tokenOf({ sub: "u1" }))).toBe("accepted");
+  });
+
+  it("stops its own background work when its server is closed", async () => {
+    const fetch = vi.fn(() => Promise.resolve(Response.json({ keys: [transmitter.publicJwk] })));
+    receive = receiverOf(server, { keys: { jwksUri: "https://login.example/keys", fetch } });
+    expect(await send(await setOf())).toEqual({ status: 202 });
+    vi.useFakeTimers();
+    await server.close();
+    await vi.advanceTimersByTimeAsync(86_400_000);
+    vi.useRealTimers();
+    expect(fetch).toHaveBeenCalledTimes(1);
   });
 
   it("does not revoke newer tokens when an event without `event_timestamp` is delivered again", async () => {
@@ -139,7 +183,8 @@ describe("securityEvents", () => {
   });
 
   it("returns 503 if the store fails, so that the transmitter delivers the event again", async () => {
-    const broken = { ...inMemoryRevocation(), add: () => Promise.reject(new Error("canary")) };
+    const broken = inMemoryRevocation();
+    vi.spyOn(broken, "revoke").mockRejectedValue(new Error("canary"));
     server = createRevoking({ revocation: broken });
     receive = receiverOf(server);
     expect(await receive(await setOf())).toEqual({ status: 503, headers: { "Retry-After": "1" }, body: "" });

@@ -746,32 +746,47 @@ describe("scopegate revoke", () => {
 import { inMemoryRevocation } from ${JSON.stringify(new URL("../../../src/stores/revocation/index.ts", import.meta.url).href)};
 const store = inMemoryRevocation();
 globalThis.revokedEntries = [];
-const add = (entries) => (globalThis.revokedEntries.push(...entries), store.add(entries));
-export const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [${JSON.stringify(issuer.publicPem)}], revocation: { ...store, add } });
+const revoke = (target, options, context) => (globalThis.revokedEntries.push({ ...target, ...options, principal: context.principal }), store.revoke(target, options, context));
+const unrevoke = ({ userId }) => Promise.resolve(userId === "u1");
+export const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [${JSON.stringify(issuer.publicPem)}], revocation: { ...store, revoke, unrevoke } });
 `,
       "server.mjs",
     );
   const entries = () => Reflect.get(globalThis, "revokedEntries") as unknown;
 
   it.each<readonly [readonly string[], object]>([
-    [["--user", "u1"], { kind: "user", id: "u1", before: expect.any(Number) as number }],
-    [["--user", "u1", "--before", "2024-01-31T12:00:00Z"], { kind: "user", before: 1_706_702_400 }],
+    [["--user", "u1"], { userId: "u1" }],
+    [
+      ["--user", "u1", "--before", "2024-01-31T12:00:00Z"],
+      { userId: "u1", before: new Date("2024-01-31T12:00:00Z") },
+    ],
     [
       ["--session", "s1", "--issuer", "https://a.example/"],
-      { kind: "session", issuer: "https://a.example/" },
+      { sessionId: "s1", issuer: "https://a.example/" },
     ],
-    [["--issuer", "https://a.example/", "--reason", "stolen key"], { kind: "issuer", reason: "stolen key" }],
-    [["--token-id", "t1"], { kind: "token", id: "t1" }],
+    [
+      ["--issuer", "https://a.example/", "--reason", "stolen key"],
+      { issuer: "https://a.example/", reason: "stolen key" },
+    ],
+    [["--client", "c1"], { clientId: "c1" }],
+    [["--token-id", "t1"], { tokenId: "t1" }],
   ])("adds an entry for %j to the store of the server", async (args, entry) => {
     expect(await outputOf(["revoke", "--app", app(), ...args])).toBe("Revoked.\n");
     expect(entries()).toMatchObject([entry]);
+  });
+
+  it("withdraws a revocation, or reports that there is none", async () => {
+    expect(await outputOf(["revoke", "--app", app(), "--user", "u1", "--undo"])).toBe("Withdrawn.\n");
+    const none = await outputOf(["revoke", "--app", app(), "--user", "u2", "--undo"], 1);
+    expect(none).toBe("There is no revocation of this target.\n");
+    expect(entries()).toEqual([]);
   });
 
   it("reads a token from the standard input only", async () => {
     const token = await issuer.token({ jti: "t9", exp: Math.floor(Date.now() / 1000) + 100 });
     const args = ["revoke", "--app", app(), "--token"];
     await outputOf([...args, "-"], 0, { input: `${token}\n` });
-    expect(entries()).toMatchObject([{ kind: "token", id: "t9" }]);
+    expect(entries()).toMatchObject([{ principal: { tokenId: "t9" } }]);
     for (const given of [token, "t9"]) {
       const { code, notes, out } = await scopegate([...args, given]);
       expect([code, out]).toEqual([2, ""]);

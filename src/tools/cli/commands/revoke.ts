@@ -8,27 +8,31 @@ const TARGETS = {
   "token-id": "tokenId",
   session: "sessionId",
   user: "userId",
+  client: "clientId",
 } as const;
 
 const { app } = POLICY_OPTIONS as Record<"app", { readonly value: string; readonly text: string }>;
 
 export const revoke: Command = {
   name: "revoke",
-  summary: "Revoke a token, a session, a user or an issuer, in the store of a server.",
+  summary: "Revoke a token, a session, a user, a client or an issuer, in the store of a server.",
   words: [],
   options: {
-    app: { ...app, text: "exports `server`, with the option `revocation`: redisRevocation(client)" },
+    app: { ...app, text: "exports `server`, with the option `revocation`: sharedRevocation(store)" },
     token: { value: "-", text: "read the token from the standard input" },
     "token-id": { value: "ID", text: "the `jti` of a token, or the id of an API key" },
     session: { value: "ID", text: "every token of a session" },
     user: { value: "ID", text: "every token of a user" },
+    client: { value: "ID", text: "every token of a client: `client_id`, `azp` or `cid`" },
     issuer: { value: "URL", text: "only tokens of this issuer; alone: every token of this issuer" },
     before: { value: "TIME", text: "only tokens issued up to then (ISO 8601). Default: now" },
     until: { value: "TIME", text: "when the revocation ends. Default: `exp` of --token, or `keepSeconds`" },
     reason: { value: "TEXT", text: "why, for operators" },
+    undo: { text: "withdraw the revocation of the same target" },
   },
   examples: [
     ['--app ./server.js --user u1 --reason "The account was closed."', "Every token of a user."],
+    ["--app ./server.js --user u1 --undo", "The user may call again, with old tokens, too."],
     ["--app ./server.js --token - < token.txt", "One token. It must not be on the command line."],
   ],
   async run(input) {
@@ -43,6 +47,11 @@ export const revoke: Command = {
     );
     try {
       await server.ready();
+      if (input.has("undo")) {
+        const isWithdrawn = await server.unrevoke(target);
+        const text = isWithdrawn ? "Withdrawn." : "There is no revocation of this target.";
+        return { isFinding: !isWithdrawn, data: { withdrawn: isWithdrawn }, text };
+      }
       await server.revoke(target, options);
     } catch (error) {
       if (error instanceof TokenRejectedError) {
@@ -64,7 +73,7 @@ async function readTarget(input: CommandInput): Promise<RevocationTarget> {
   const count = named.length + Number(input.has("token"));
   if (count > 1 || (count === 0 && issuer === undefined))
     throw new UsageError(
-      "revoke takes one of --token -, --token-id, --session and --user, or --issuer alone.",
+      "revoke takes one of --token -, --token-id, --session, --user and --client, or --issuer alone.",
     );
   requireStandardInput(input);
   if (input.has("token")) return { token: (await input.io.read()).trim() };

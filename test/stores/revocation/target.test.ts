@@ -1,17 +1,14 @@
 import { describe, expect, it } from "vitest";
-import {
-  fingerprintOf,
-  type RevocationOptions,
-  type RevocationTarget,
-  toRevokedEntry,
-} from "../../../src/core/token/revocation.ts";
+import type { RevocationOptions, RevocationTarget } from "scopegate/revocation";
+import { fingerprintOf, toRevokedEntry } from "../../../src/stores/revocation/target.ts";
 import { createPrincipal, type Principal } from "../../../src/core/token/principal.ts";
 import { SCOPE_RULES } from "../../support/policy.ts";
 
 const NOW = 1_700_000_000;
 const KEEP = 3600;
 const ISSUER = "https://login.example/";
-const USAGE = "Write one of { token }, { tokenId }, { sessionId }, { userId, before } or { issuer, before }.";
+const USAGE =
+  "Write one of { token }, { tokenId }, { sessionId }, { userId, before }, { clientId, before } or { issuer, before }.";
 
 const entryOf = (
   target: unknown,
@@ -45,19 +42,20 @@ describe("toRevokedEntry", () => {
       { sessionId: "s1", issuer: ISSUER },
       { kind: "session", id: "s1", issuer: ISSUER },
     ],
-    [{ userId: "u1" }, { kind: "user", id: "u1", before: NOW }],
+    [{ userId: "u1" }, { kind: "user", id: "u1", before: NOW + 5 }],
     [
       { userId: "u1", issuer: ISSUER },
-      { kind: "user", id: "u1", issuer: ISSUER, before: NOW },
+      { kind: "user", id: "u1", issuer: ISSUER, before: NOW + 5 },
     ],
-    [{ issuer: ISSUER }, { kind: "issuer", id: ISSUER, before: NOW }],
+    [{ clientId: "c1" }, { kind: "client", id: "c1", before: NOW + 5 }],
+    [{ issuer: ISSUER }, { kind: "issuer", id: ISSUER, before: NOW + 5 }],
     [
       { userId: "u1", before: new Date(5_000) },
-      { kind: "user", id: "u1", before: 5 },
+      { kind: "user", id: "u1", before: 10 },
     ],
     [
       { issuer: ISSUER, before: new Date(5_000) },
-      { kind: "issuer", id: ISSUER, before: 5 },
+      { kind: "issuer", id: ISSUER, before: 10 },
     ],
   ])("converts %j to %j, kept for as long as the store keeps entries", (target, entry) => {
     expect(entryOf(target)).toStrictEqual({ ...entry, until: NOW + KEEP });
@@ -72,10 +70,10 @@ describe("toRevokedEntry", () => {
 
   it("counts whole seconds, and never forgets an entry or spares a token too early", () => {
     expect(entryOf({ userId: "u1" }, {}, undefined, NOW * 1000 + 900)).toMatchObject({
-      before: NOW,
+      before: NOW + 5,
       until: NOW + KEEP,
     });
-    expect(entryOf({ userId: "u1", before: new Date(5_900) })).toMatchObject({ before: 5 });
+    expect(entryOf({ userId: "u1", before: new Date(5_900) })).toMatchObject({ before: 10 });
     expect(entryOf({ tokenId: "t1" }, { until: new Date(NOW * 1000 + 100) })).toMatchObject({
       until: NOW + 1,
     });
@@ -86,7 +84,7 @@ describe("toRevokedEntry", () => {
     expect(entryOf({ tokenId: "t1" }, at(KEEP)).until).toBe(NOW + KEEP);
     expect(() => entryOf({ tokenId: "t1" }, at(KEEP + 1))).toThrow(RangeError);
     expect(() => entryOf({ tokenId: "t1" }, at(KEEP + 1))).toThrow(
-      "The tokens can be valid for longer than revocations are kept (3600 s). Raise `keepSeconds` of the store.",
+      "The tokens can be valid for longer than revocations are kept (3600 s). Raise `keepSeconds`.",
     );
   });
 
@@ -123,7 +121,7 @@ describe("toRevokedEntry", () => {
   it.each([
     ["nothing", {}],
     ["two ids", { tokenId: "t1", sessionId: "s1" }],
-    ["an unknown id", { clientId: "c1" }],
+    ["an unknown id", { deviceId: "d1" }],
     ["an undefined id", { userId: undefined }],
     ["an empty id", { sessionId: "" }],
     ["an id that is no string", { tokenId: 5 }],

@@ -1,20 +1,12 @@
-/** Stores of API keys in memory, in a file and in Redis. */
+/** Where the records of API keys are kept: a file, or a store that may be shared. */
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { inspect } from "node:util";
-import { Redis } from "ioredis";
-import { afterAll, describe, expect, it } from "vitest";
-import {
-  apiKeyFile,
-  apiKeys,
-  type ApiKeyStore,
-  createApiKey,
-  inMemoryApiKeys,
-  redisApiKeys,
-} from "scopegate/api-keys";
-import { REDIS_URL, useRedisClients } from "../../support/redis.ts";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { apiKeyFile, apiKeys, type ApiKeyStore, apiKeyStore, createApiKey } from "scopegate/api-keys";
+import { memoryStore } from "scopegate/store";
 import { createServer, verdictOf } from "../../support/resource-servers.ts";
 import { until } from "../../support/until.ts";
 
@@ -136,19 +128,7 @@ function describeStore(name: string, create: () => ApiKeyStore) {
   });
 }
 
-describeStore("inMemoryApiKeys", inMemoryApiKeys);
 describeStore("apiKeyFile", () => apiKeyFile(newPath()));
-
-describe("inMemoryApiKeys", () => {
-  it("keeps its own copy of a record", async () => {
-    const store = inMemoryApiKeys();
-    const { record } = make();
-    const mine = { ...record };
-    await store.add(mine);
-    Object.assign(mine, { hash: "another" });
-    expect(await store.find(record.id)).toEqual(record);
-  });
-});
 
 describe("apiKeyFile", () => {
   it("creates a file that only its owner can read, which contains no key, and leaves no other file", async () => {
@@ -199,7 +179,7 @@ describe("apiKeyFile", () => {
     expect((await store.list()).every(({ lastUsedAt }) => lastUsedAt === 7)).toBe(true);
   });
 
-  it("waits for another writer, and after two seconds throws which file to delete", async () => {
+  it("waits for another writer, and throws after two seconds", async () => {
     const path = newPath();
     const { store, record } = await withKey(apiKeyFile(path));
     fs.writeFileSync(`${path}.lock`, "");
@@ -216,6 +196,56 @@ describe("apiKeyFile", () => {
     expect(fs.existsSync(`${path}.lock`)).toBe(true);
     // It can always be read.
     expect((await store.find(record.id))?.id).toBe(record.id);
+  });
+
+  it("removes a lock that a process has left, once for all that wait for it", async () => {
+    const path = newPath();
+    const { record } = await withKey(apiKeyFile(path));
+    const others = Array.from({ length: 20 }, () => make().record);
+    const leave = (lock: string) => {
+      fs.writeFileSync(lock, "");
+      fs.utimesSync(lock, new Date(), new Date(Date.now() - 6_000));
+    };
+    leave(`${path}.lock`);
+    // A process that ended while it removed the lock has left another file.
+    leave(`${path}.lock.breaking`);
+    await Promise.all(others.map((other) => apiKeyFile(path).add(other)));
+    expect(await apiKeyFile(path).list()).toHaveLength(others.length + 1);
+    expect((await apiKeyFile(path).find(record.id))?.id).toBe(record.id);
+    const left = fs.readdirSync(folder).filter((name) => name.startsWith(basename(path)));
+    expect(left).toEqual([basename(path)]);
+  });
+
+  it("keeps the mode of its file", async () => {
+    const path = newPath();
+    const { store } = await withKey(apiKeyFile(path));
+    fs.chmodSync(path, 0o640);
+    await store.add(make().record);
+    expect(fs.statSync(path).mode & 0o777).toBe(0o640);
+  });
+
+  it.runIf(process.getuid?.() === 0)("keeps the owner of its file when root writes", async () => {
+    const path = newPath();
+    const { store } = await withKey(apiKeyFile(path));
+    fs.chownSync(path, 1234, 1235);
+    await store.add(make().record);
+    expect(fs.statSync(path)).toMatchObject({ uid: 1234, gid: 1235 });
+  });
+
+  it.runIf(process.getuid)("refuses a file and a lock of another user, except for root", async () => {
+    const path = newPath();
+    const { store, record } = await withKey(apiKeyFile(path));
+    const { uid } = fs.statSync(path);
+    fs.writeFileSync(`${path}.lock`, "");
+    fs.utimesSync(`${path}.lock`, new Date(), new Date(Date.now() - 6_000));
+    const user = vi.spyOn(process, "getuid").mockReturnValue(uid + 1);
+    try {
+      await expect(store.revoke(record.id)).rejects.toThrow("belongs to another user");
+      // Root may own the file of a service.
+      if (uid !== 0) await expect(store.find(record.id)).rejects.toThrow("run chown");
+    } finally {
+      user.mockRestore();
+    }
   });
 
   it("replaces the file behind a symbolic link, and not the link", async () => {
@@ -288,24 +318,28 @@ describe("apiKeyFile", () => {
   });
 });
 
-describe.skipIf(!REDIS_URL)("redisApiKeys", () => {
-  const { prefix, clients } = useRedisClients();
-  const newPrefix = () => `${prefix}${randomUUID()}:`;
+describe("apiKeyStore", () => {
+  describeStore("in memory", () => apiKeyStore(memoryStore()));
 
-  describeStore("with ioredis", () => redisApiKeys(clients.ioredis, { prefix: newPrefix() }));
-  describeStore("with redis", () => redisApiKeys(clients.redis, { prefix: newPrefix() }));
-
-  it("shares keys between clients, and lists none at first", async () => {
-    const own = newPrefix();
-    const [one, other] = [clients.ioredis, clients.redis].map((client) =>
-      redisApiKeys(client, { prefix: own }),
-    );
-    expect(await one?.list()).toEqual([]);
+  it("shares keys with others that have the same store, and lists none at first", async () => {
+    const store = memoryStore();
+    const [one, other] = [apiKeyStore(store), apiKeyStore(store)];
+    expect(await one.list()).toEqual([]);
     const { record } = make();
-    await one?.add(record);
-    await other?.revoke(record.id, "leaked");
-    expect(await one?.find(record.id)).toMatchObject({ revokedReason: "leaked" });
-    expect((await clients.ioredis.keys(`${own}*`)).every((key) => key.startsWith(own))).toBe(true);
+    await one.add(record);
+    await other.revoke(record.id, "leaked");
+    expect(await one.find(record.id)).toMatchObject({ revokedReason: "leaked" });
+  });
+
+  it("lists more keys than it reads at once, and each once", async () => {
+    const store = memoryStore();
+    const [one, other] = [apiKeyStore(store), apiKeyStore(store)];
+    const records = Array.from({ length: 520 }, () => make().record);
+    for (const record of records.slice(0, 500)) await one.add(record);
+    // Two processes that add keys at once lose none.
+    await Promise.all(records.slice(500).map((record, index) => (index % 2 ? one : other).add(record)));
+    const listed = (await one.list()).map(({ id }) => id);
+    expect(listed.toSorted()).toEqual(records.map(({ id }) => id).toSorted());
   });
 
   it.each([
@@ -314,14 +348,15 @@ describe.skipIf(!REDIS_URL)("redisApiKeys", () => {
     ["is a string", (json: string) => JSON.stringify(json)],
     ["is null", () => "null"],
   ])("refuses with 503 and quotes nothing, if a record %s", async (_, corrupt) => {
-    const own = newPrefix();
+    const memory = memoryStore();
     const { key, record } = make();
-    await clients.ioredis.hset(`${own}records`, record.id, corrupt(JSON.stringify(record)));
-    const store = redisApiKeys(clients.redis, { prefix: own });
+    await apiKeyStore(memory).add(record);
+    await memory.set(`api-key:id:${record.id}`, corrupt(JSON.stringify(record)));
+    const store = apiKeyStore(memory);
     const server = createServer({ opaqueTokens: [apiKeys({ prefix: "acme_pat_", find: store.find })] });
     const authorization = `Bearer ${key}`;
     const decision = await server.check({ method: "GET", target: "/agents", authorization });
-    const cause = new TypeError("Redis has a record of an API key that is not a JSON object.");
+    const cause = new TypeError("The store has a record of an API key that is not a JSON object.");
     expect(decision).toMatchObject({ reason: "keys_unavailable", cause });
     for (const run of [() => store.find(record.id), () => store.list(), () => store.revoke(record.id)])
       await expect(run()).rejects.toEqual(cause);
@@ -330,10 +365,20 @@ describe.skipIf(!REDIS_URL)("redisApiKeys", () => {
       expect(shown).not.toContain(record.hash.slice(start, start + 5));
   });
 
-  it("throws while Redis cannot be reached, and refuses anything but a client", async () => {
-    const away = new Redis({ host: "127.0.0.1", port: 1, lazyConnect: true, retryStrategy: () => null });
-    away.on("error", () => undefined);
-    await expect(redisApiKeys(away).find("000000000001")).rejects.toThrow();
-    expect(() => redisApiKeys({} as never)).toThrow("a client of the package `redis` or `ioredis`");
+  it("rejects every call if the store hangs", async () => {
+    vi.useFakeTimers();
+    const hang = () => new Promise<never>(() => undefined);
+    const store = apiKeyStore({ get: hang, set: hang, delete: hang });
+    const calls = [
+      store.find("a"),
+      store.list(),
+      store.add(make().record),
+      store.revoke("a"),
+      store.markUsed("a", 1),
+    ];
+    const settled = Promise.allSettled(calls);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect((await settled).map(({ status }) => status)).toEqual(calls.map(() => "rejected"));
+    vi.useRealTimers();
   });
 });

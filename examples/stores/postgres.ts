@@ -1,0 +1,30 @@
+/** A store in PostgreSQL: an adapter to what `scopegate/store` does not have. */
+import type { Store } from "scopegate/store";
+
+/** A pool of `pg`, or PGlite. */
+interface Database {
+  query(sql: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+export async function postgresStore(database: Database): Promise<Store> {
+  await database.query(
+    "CREATE TABLE IF NOT EXISTS scopegate (key text PRIMARY KEY, value text NOT NULL, until timestamptz)",
+  );
+  const set = (isReplacing: boolean) => `INSERT INTO scopegate VALUES ($1, $2, $3)
+    ON CONFLICT (key) DO UPDATE SET value = $2, until = $3
+    WHERE ${isReplacing} OR scopegate.until <= now() RETURNING key`;
+  return {
+    async get(keys) {
+      const sql = "SELECT key, value FROM scopegate WHERE key = ANY($1) AND (until IS NULL OR until > now())";
+      const rows = (await database.query(sql, [keys])).rows as { key: string; value: string }[];
+      const values = new Map(rows.map(({ key, value }) => [key, value]));
+      return keys.map((key) => values.get(key));
+    },
+    async set(key, value, { until = null, ifAbsent = false } = {}) {
+      return (await database.query(set(!ifAbsent), [key, value, until])).rows.length > 0;
+    },
+    async delete(key) {
+      await database.query("DELETE FROM scopegate WHERE key = $1", [key]);
+    },
+  };
+}

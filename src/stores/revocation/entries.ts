@@ -1,0 +1,100 @@
+/** How revocations are stored: which keys a principal has, and what the value of a key revokes. */
+import { hash } from "node:crypto";
+import { orUndefined } from "../../core/errors.ts";
+import { compact } from "../../core/runtime/compact.ts";
+import { clientOf, type Principal } from "../../core/token/principal.ts";
+import { fingerprintOf, type RevokedEntry, type RevokedSubject } from "./target.ts";
+
+/** What a value revokes of the tokens that its key names: one entry for each issuer, or for all of them. */
+export type StoredEntry = Pick<RevokedEntry, "issuer" | "before" | "until" | "reason">;
+
+/** Longer ids are hashed: some stores limit the length of keys. */
+const MAX_ID_LENGTH = 200;
+
+const keyFor = (kind: RevokedEntry["kind"], id: string): string =>
+  `revoked:${kind}:${id.length > MAX_ID_LENGTH ? hash("sha256", id, "base64url") : id}`;
+
+export const keyOf = ({ kind, id }: RevokedSubject): string => keyFor(kind, id);
+
+/** Returns the keys that can revoke a principal. */
+export function keysOf(principal: Principal): readonly string[] {
+  const { tokenId, sessionId, userId, issuer } = principal;
+  const clientId = clientOf(principal);
+  const keys = [
+    tokenId === undefined || tokenId === ""
+      ? keyFor("claims", fingerprintOf(principal))
+      : keyFor("token", tokenId),
+  ];
+  if (sessionId !== undefined) keys.push(keyFor("session", sessionId));
+  if (userId !== undefined) keys.push(keyFor("user", userId));
+  if (clientId !== undefined) keys.push(keyFor("client", clientId));
+  if (issuer !== undefined) keys.push(keyFor("issuer", issuer));
+  return keys;
+}
+
+/** Returns whether entries of one of its keys revoke a principal. `now` is in seconds. */
+export const areRevoking = (
+  entries: readonly StoredEntry[],
+  { issuer, claims }: Principal,
+  now: number,
+): boolean =>
+  entries.some(
+    (entry) =>
+      (entry.issuer === undefined || entry.issuer === issuer) &&
+      now < entry.until &&
+      isIssuedBefore(claims["iat"], entry.before),
+  );
+
+/** A token without `iat` may have been issued at any time. */
+const isIssuedBefore = (issuedAt: unknown, before = Infinity): boolean =>
+  typeof issuedAt !== "number" || Math.floor(issuedAt) <= before;
+
+export const writeEntries = (entries: readonly StoredEntry[]): string => JSON.stringify(entries);
+
+/** A value that is not ours revokes everything: whoever wrote it, for example by hand, meant to revoke. */
+const EVERYTHING: readonly StoredEntry[] = [{ until: Infinity }];
+
+export function readEntries(value: string | undefined): readonly StoredEntry[] {
+  if (value === undefined) return [];
+  const entries = orUndefined(() => JSON.parse(value) as unknown);
+  return Array.isArray(entries) && entries.every(isEntry) ? entries : EVERYTHING;
+}
+
+function isEntry(value: unknown): value is StoredEntry {
+  const { issuer, before, until } = Object(value) as Partial<Record<keyof StoredEntry, unknown>>;
+  return (
+    typeof until === "number" &&
+    (issuer === undefined || typeof issuer === "string") &&
+    (before === undefined || typeof before === "number")
+  );
+}
+
+/** Adds an entry to those of the same key. The result revokes everything that they revoked. */
+export function mergeEntry(
+  entries: readonly StoredEntry[],
+  { issuer, before, until, reason }: RevokedEntry,
+): readonly StoredEntry[] {
+  const added: StoredEntry = compact({ issuer, before, until, reason });
+  // JSON has no infinity, so a value that was not ours lasts as long as the new entry.
+  if (entries === EVERYTHING) return [compact({ until, reason })];
+  const earlier = entries.find((entry) => entry.issuer === issuer);
+  if (!earlier) return [...entries, added];
+  const isLimited = earlier.before !== undefined && before !== undefined;
+  const merged: StoredEntry = compact({
+    issuer,
+    before: isLimited ? Math.max(earlier.before, before) : undefined,
+    until: Math.max(earlier.until, until),
+    reason: reason ?? earlier.reason,
+  });
+  return entries.map((entry) => (entry === earlier ? merged : entry));
+}
+
+/** When all entries have ended, in milliseconds. */
+export const endOfEntries = (entries: readonly StoredEntry[]): number =>
+  Math.max(...entries.map(({ until }) => until)) * 1000;
+
+/** Removes the entry of an issuer; without one, all entries. */
+export const withoutEntry = (
+  entries: readonly StoredEntry[],
+  issuer: string | undefined,
+): readonly StoredEntry[] => (issuer === undefined ? [] : entries.filter((entry) => entry.issuer !== issuer));

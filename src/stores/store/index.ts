@@ -1,0 +1,10 @@
+/** The entry point `scopegate/store`: where what several processes share is stored. */
+export type { Store, StoreOptions } from "../../core/runtime/store.ts";
+export { memoryStore, type MemoryStoreOptions } from "./memory.ts";
+export {
+  type IoredisClient,
+  type NodeRedisClient,
+  type RedisClient,
+  redisStore,
+  type RedisStoreOptions,
+} from "./redis.ts";

@@ -1,0 +1,42 @@
+/** The table of results, which `docs/reference/revocation-faults.md` shows. */
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Tally } from "./service.ts";
+
+interface Row {
+  readonly fault: string;
+  /** What requests with a token get. */
+  readonly gets: string;
+  readonly tally?: Pick<Tally, "wronglyAccepted" | "wronglyRefused" | "latestMs" | "requests">;
+}
+
+const rows: Row[] = [];
+
+export const addRow = (row: Row): void => void rows.push(row);
+
+const PAGE = new URL("../../docs/reference/revocation-faults.md", import.meta.url);
+const HEAD = [
+  "fault",
+  "what requests with a token get",
+  "requests",
+  "wrongly accepted",
+  "wrongly refused",
+  "latest, ms",
+];
+
+/** Prints the table, or with `SCOPEGATE_WRITE=1` writes it to its page. */
+export function finishResults(): void {
+  const cells = rows.map(({ fault, gets, tally }) => [
+    fault,
+    gets,
+    ...(tally
+      ? [tally.requests, tally.wronglyAccepted, tally.wronglyRefused, Math.round(tally.latestMs)]
+      : ["-", "-", "-", "-"]
+    ).map((value) => value.toLocaleString("en")),
+  ]);
+  const table = [HEAD, HEAD.map(() => "---"), ...cells].map((line) => `| ${line.join(" | ")} |`).join("\n");
+  console.log(`\n${table}\n`);
+  if (process.env["SCOPEGATE_WRITE"] !== "1") return;
+  const page = readFileSync(PAGE, "utf8");
+  const start = page.indexOf("| fault ");
+  writeFileSync(PAGE, `${start < 0 ? page : page.slice(0, start)}${table}\n`);
+}

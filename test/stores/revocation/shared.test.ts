@@ -1,0 +1,391 @@
+/** Revocations that several processes share through a store, and what happens when it does not answer. */
+import { randomUUID } from "node:crypto";
+import { inspect } from "node:util";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { ConfigurationError } from "../../../src/core/errors.ts";
+import {
+  type RevocationEvent,
+  type Revocations,
+  sharedRevocation,
+  type SharedRevocationOptions,
+} from "scopegate/revocation";
+import { memoryStore, redisStore, type Store } from "scopegate/store";
+import { REDIS_URL, useRedisClients } from "../../support/redis.ts";
+import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
+
+const CLAIMS = { jti: "t1", sub: "u1", session_id: "s1", client_id: "c1", iss: "https://login.example/" };
+const newToken = (claims: object = {}) => {
+  const now = Math.floor(Date.now() / 1000);
+  return issuer.token({ ...CLAIMS, iat: now - 10, exp: now + 1000, ...claims });
+};
+
+/** A store in memory that a test can let fail, and the keys of each call of `get`. */
+function createStore() {
+  const memory = memoryStore();
+  const state = { mode: "up" as "up" | "down" | "hanging", calls: [] as (readonly string[])[] };
+  const answer = <Value>(run: () => Promise<Value>): Promise<Value> => {
+    if (state.mode === "hanging") return new Promise(() => undefined);
+    return state.mode === "down" ? Promise.reject(new Error("out of reach")) : run();
+  };
+  const store: Store = {
+    get(keys) {
+      state.calls.push(keys);
+      return answer(() => memory.get(keys));
+    },
+    set: (key, value, options) => answer(() => memory.set(key, value, options)),
+    delete: (key) => answer(() => memory.delete(key)),
+  };
+  return { store, memory, state };
+}
+
+/** Stands for one process. */
+function createProcess(store: Store, options: SharedRevocationOptions = {}) {
+  const events: RevocationEvent[] = [];
+  const revocation = sharedRevocation(store, { onEvent: (event) => events.push(event), ...options });
+  onTestFinished(() => revocation.close());
+  const server = createServer({ revocation, now: Date.now });
+  const types = () => events.map(({ type }) => type);
+  return { server, revocation, events, types, verdict: (token: string) => verdictOf(server, token) };
+}
+
+/** The clocks that are read, moved by `vi.advanceTimersByTimeAsync`. */
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+describe("sharedRevocation", () => {
+  it("refuses a token in every process within `freshMs` after one has revoked it, and in this one at once", async () => {
+    const { store } = createStore();
+    const [first, second] = [createProcess(store), createProcess(store, { freshMs: 500 })];
+    const token = await newToken();
+    expect([await first.verdict(token), await second.verdict(token)]).toEqual(["accepted", "accepted"]);
+    await first.server.revoke({ userId: "u1" });
+    expect(await first.verdict(token)).toBe("revoked");
+    await pass(499);
+    expect(await second.verdict(token)).toBe("accepted");
+    await pass(1);
+    expect(await second.verdict(token)).toBe("revoked");
+  });
+
+  it("accepts a token in every process within `freshMs` after its revocation was withdrawn", async () => {
+    const { store } = createStore();
+    const [first, second] = [createProcess(store), createProcess(store)];
+    const token = await newToken();
+    await first.server.revoke({ token });
+    expect([await first.verdict(token), await second.verdict(token)]).toEqual(["revoked", "revoked"]);
+    await second.server.unrevoke({ token });
+    expect(await second.verdict(token)).toBe("accepted");
+    await pass(500);
+    expect(await first.verdict(token)).toBe("accepted");
+  });
+
+  it("asks for the keys of a principal once per `freshMs`, whatever the number of requests", async () => {
+    const { store, state } = createStore();
+    const { verdict } = createProcess(store);
+    const token = await newToken();
+    await Promise.all(Array.from({ length: 20 }, () => verdict(token)));
+    await verdict(token);
+    expect(state.calls).toEqual([
+      ["token:t1", "session:s1", "user:u1", "client:c1", `issuer:${CLAIMS.iss}`].map(
+        (key) => `revoked:${key}`,
+      ),
+    ]);
+    await pass(500);
+    await verdict(token);
+    expect(state.calls).toHaveLength(2);
+  });
+
+  it("asks all questions of one turn of the event loop together, and for each key once", async () => {
+    const { store, state } = createStore();
+    const { server, verdict } = createProcess(store);
+    const tokens = await Promise.all([1, 2, 3].map((id) => newToken({ jti: `t${id}`, sub: `u${id}` })));
+    const principals = await Promise.all(tokens.map((token) => server.authenticate(token)));
+    state.calls.length = 0;
+    await pass(500);
+    await Promise.all(principals.map((principal) => server.revalidate(principal)));
+    expect(state.calls).toHaveLength(1);
+    expect(new Set(state.calls[0]).size).toBe(state.calls[0]?.length);
+    expect(await verdict(tokens[0] ?? "")).toBe("accepted");
+  });
+
+  it("has nothing to load: a process that starts knows every revocation", async () => {
+    const { store } = createStore();
+    await createProcess(store).server.revoke({ sessionId: "s1" });
+    expect(await createProcess(store).verdict(await newToken())).toBe("revoked");
+  });
+
+  it("keeps two revocations of one id that are made at once, also the wider of two for one issuer", async () => {
+    const { store } = createStore();
+    const { server } = createProcess(store);
+    const before = new Date(0);
+    await Promise.all([
+      server.revoke({ userId: "u1", issuer: "https://a.example/" }),
+      server.revoke({ userId: "u1", issuer: CLAIMS.iss }),
+      server.revoke({ userId: "u1", issuer: CLAIMS.iss, before }),
+    ]);
+    const other = createProcess(store);
+    expect(await other.verdict(await newToken())).toBe("revoked");
+    expect(await other.verdict(await newToken({ iss: "https://a.example/" }))).toBe("revoked");
+    expect(await other.verdict(await newToken({ iss: "https://b.example/" }))).toBe("accepted");
+  });
+
+  it("stores a revocation for an hour longer than its tokens are valid, because clocks differ", async () => {
+    const { store, memory } = createStore();
+    const set = vi.spyOn(memory, "set");
+    const until = new Date(Date.now() + 60_000);
+    await createProcess(store).server.revoke({ tokenId: "t1" }, { until });
+    expect(set.mock.calls[0]?.[2]?.until?.getTime()).toBeGreaterThanOrEqual(until.getTime() + 3_600_000);
+  });
+
+  it.each(["1", "yes", "[1]", '[{"until":"x"}]', '[{"until":1e99,"before":"now"}]', "{}"])(
+    "takes the value %j, which it did not write, as a revocation of every token with the id",
+    async (value) => {
+      const { store, memory } = createStore();
+      await memory.set("revoked:user:u1", value);
+      const { server, verdict } = createProcess(store);
+      expect(await verdict(await newToken())).toBe("revoked");
+      expect(await verdict(await newToken({ sub: "u2" }))).toBe("accepted");
+      // A revocation of its own does not make it weaker.
+      await server.revoke({ userId: "u1", issuer: "https://other.example/" });
+      expect(await createProcess(store).verdict(await newToken())).toBe("revoked");
+    },
+  );
+
+  it("shortens long ids, because some stores limit the length of keys", async () => {
+    const { store, state } = createStore();
+    const { server, verdict } = createProcess(store);
+    const sub = "u".repeat(3_000);
+    const token = await newToken({ sub });
+    await server.revoke({ userId: sub });
+    expect(await verdict(token)).toBe("revoked");
+    expect(await verdict(await newToken({ sub: `${sub}v` }))).toBe("accepted");
+    for (const key of state.calls.flat()) expect(key.length).toBeLessThan(250);
+  });
+
+  it("keeps the token out of the store", async () => {
+    const { store, memory, state } = createStore();
+    const set = vi.spyOn(memory, "set");
+    const { server, verdict } = createProcess(store);
+    const token = await newToken({ jti: undefined });
+    await server.revoke({ token }, { reason: "It was in a log." });
+    await verdict(token);
+    const written = inspect([set.mock.calls, state.calls], { depth: 9 });
+    for (const part of token.split(".")) expect(written).not.toContain(part);
+  });
+
+  it.each([
+    { freshMs: -1 },
+    { freshMs: 60_001 },
+    { staleSeconds: 0 },
+    { staleSeconds: 4_000 },
+    { whenDown: "pass" },
+    { keepSeconds: 0 },
+    { onEvent: "log" },
+    { pollMs: 200 },
+    { freshMs: 2_000, staleSeconds: 1 },
+  ])("refuses the options %j", (options) => {
+    expect(() => sharedRevocation(memoryStore(), options as never)).toThrow(ConfigurationError);
+  });
+
+  it.each([undefined, {}, { get: () => [] }])("refuses %j, which is no store", (store) => {
+    expect(() => sharedRevocation(store as never)).toThrow("sharedRevocation takes a store");
+  });
+});
+
+describe("sharedRevocation, without its store", () => {
+  it.each(["down", "hanging"] as const)(
+    "uses what it asked for within `staleSeconds` while the store is %s, then answers 503, and recovers",
+    async (mode) => {
+      const { store, state } = createStore();
+      const { server, verdict, types, revocation } = createProcess(store, { staleSeconds: 10 });
+      const [known, unknown] = [await newToken(), await newToken({ jti: "t2" })];
+      await verdict(known);
+      state.mode = mode;
+      await pass(500);
+      const asking = verdict(known);
+      await pass(2_000);
+      expect(await asking).toBe("accepted");
+      expect(await verdict(unknown)).toBe("unavailable");
+      expect(server.health()).toMatchObject({ status: "degraded", revocation: { state: "degraded" } });
+      await pass(7_400);
+      expect(await verdict(known)).toBe("accepted");
+      await pass(3_000);
+      expect(await verdict(known)).toBe("unavailable");
+      expect(server.health()).toMatchObject({ status: "unavailable" });
+      expect(types()).toEqual(["failed", "stale"]);
+      state.mode = "up";
+      await pass(3_000);
+      expect(types()).toEqual(["failed", "stale", "recovered"]);
+      expect([await verdict(known), await verdict(unknown)]).toEqual(["accepted", "accepted"]);
+      expect(revocation.status()).toMatchObject({ state: "ok" });
+    },
+  );
+
+  it("does not ask for each request: a client that hangs must not fill its memory", async () => {
+    const { store, state } = createStore();
+    const { server, verdict } = createProcess(store);
+    const tokens = await Promise.all(
+      Array.from({ length: 50 }, (_, id) => newToken({ jti: `t${id}`, sub: `u${id}` })),
+    );
+    await Promise.all(tokens.map(verdict));
+    state.mode = "hanging";
+    await pass(500);
+    const asking = Promise.all(tokens.map(verdict));
+    await pass(2_000);
+    await asking;
+    state.calls.length = 0;
+    for (let round = 0; round < 10; round += 1) {
+      await Promise.all(tokens.map(verdict));
+      await pass(1_000);
+    }
+    // One attempt takes two seconds, and the next begins 250 ms later.
+    expect(state.calls.length).toBeLessThanOrEqual(5);
+    for (const keys of state.calls) expect(keys.length).toBeLessThanOrEqual(10);
+    expect(server.health().status).toBe("degraded");
+  });
+
+  it("keeps refusing what it knows to be revoked", async () => {
+    const { store, state } = createStore();
+    const { server, verdict } = createProcess(store, { staleSeconds: 1, whenDown: "accept" });
+    const token = await newToken();
+    await server.revoke({ userId: "u1" });
+    expect(await verdict(token)).toBe("revoked");
+    state.mode = "down";
+    await pass(60_000);
+    expect(await verdict(token)).toBe("revoked");
+  });
+
+  it("refuses what it has revoked after the last answer of the store", async () => {
+    const { store, state } = createStore();
+    const { server, verdict } = createProcess(store);
+    const token = await newToken();
+    expect(await verdict(token)).toBe("accepted");
+    await server.revoke({ userId: "u1" });
+    state.mode = "down";
+    expect(await verdict(token)).toBe("revoked");
+  });
+
+  it('accepts tokens with `whenDown: "accept"`, but not before it has reached the store once', async () => {
+    const { store, state } = createStore();
+    const { verdict, types, server } = createProcess(store, { staleSeconds: 1, whenDown: "accept" });
+    state.mode = "down";
+    const token = await newToken();
+    expect(await verdict(token)).toBe("unavailable");
+    expect(server.health().status).toBe("unavailable");
+    state.mode = "up";
+    await pass(250);
+    expect(await verdict(token)).toBe("accepted");
+    state.mode = "down";
+    await pass(60_000);
+    expect(await verdict(await newToken({ jti: "t2" }))).toBe("accepted");
+    await pass(60_000);
+    expect(await verdict(token)).toBe("accepted");
+    expect(server.health().status).toBe("degraded");
+    expect(types()).toEqual(["failed", "recovered", "failed", "stale"]);
+  });
+
+  it("applies a revocation that the store did not confirm in its own process, and rejects", async () => {
+    const { store, state } = createStore();
+    const { server, verdict } = createProcess(store);
+    const token = await newToken();
+    await verdict(token);
+    state.mode = "down";
+    await expect(server.revoke({ sessionId: "s1" })).rejects.toThrow("did not confirm");
+    expect(await verdict(token)).toBe("revoked");
+    state.mode = "up";
+    await pass(60_000);
+    expect(await verdict(token)).toBe("revoked");
+    expect(await createProcess(store).verdict(token)).toBe("accepted");
+    await server.revoke({ sessionId: "s1" });
+    expect(await createProcess(store).verdict(token)).toBe("revoked");
+  });
+
+  it("keeps applying a revocation that the store did not confirm after another one of the same id", async () => {
+    const { store, memory } = createStore();
+    let writes = 0;
+    const set: Store["set"] = (key, value, options) => {
+      writes += 1;
+      return writes === 2 ? Promise.reject(new Error("full")) : memory.set(key, value, options);
+    };
+    const { server, verdict } = createProcess({ ...store, set });
+    const token = await newToken();
+    await verdict(token);
+    const revoking = await Promise.allSettled([
+      server.revoke({ userId: "u1", issuer: "https://other.example/" }),
+      server.revoke({ userId: "u1", issuer: CLAIMS.iss }),
+    ]);
+    expect(revoking.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    await pass(60_000);
+    expect(await verdict(token)).toBe("revoked");
+  });
+
+  it("refuses a token at once while its revocation is being written", async () => {
+    const { store, state } = createStore();
+    const { server, verdict } = createProcess(store);
+    const token = await newToken();
+    await verdict(token);
+    state.mode = "hanging";
+    const revoking = server.revoke({ userId: "u1" }).catch((error: unknown) => String(error));
+    await pass(1);
+    expect(await verdict(token)).toBe("revoked");
+    await pass(5_000);
+    expect(await revoking).toContain("did not confirm");
+  });
+
+  it.each<readonly [string, unknown]>([
+    ["no array", "1"],
+    ["too few values", []],
+    ["a value that is no string", [1, null, undefined, undefined, undefined]],
+  ])("answers 503 if a store returns %s", async (_, values) => {
+    const { store } = createStore();
+    const { verdict } = createProcess({ ...store, get: () => Promise.resolve(values as never) });
+    expect(await verdict(await newToken())).toBe("unavailable");
+  });
+
+  it("rejects `ready` while it cannot be asked, and reports its warnings afterwards", async () => {
+    const { store, state } = createStore();
+    const warning = "Redis has no persistence.";
+    const { server } = createProcess({ ...store, findWarnings: () => Promise.resolve([warning]) });
+    state.mode = "down";
+    await expect(server.ready()).rejects.toThrow("out of reach");
+    state.mode = "up";
+    await pass(250);
+    await server.ready();
+    expect(server.health().revocation).toMatchObject({ state: "ok", warnings: [warning] });
+  });
+
+  it("leaves no timer when it is closed", async () => {
+    const { store, state } = createStore();
+    const { server, verdict } = createProcess(store);
+    state.mode = "down";
+    await verdict(await newToken());
+    await server.close();
+    await pass(10_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe.skipIf(!REDIS_URL)("sharedRevocation in Redis", () => {
+  const { prefix, clients } = useRedisClients();
+  const connect = (client: "ioredis" | "redis", keyPrefix: string): Revocations =>
+    sharedRevocation(redisStore(clients[client], { keyPrefix }), { freshMs: 0 });
+
+  it("works with clients of both packages together", async () => {
+    vi.useRealTimers();
+    const keyPrefix = `${prefix}${randomUUID()}:`;
+    const servers = (["ioredis", "redis"] as const).map((client) =>
+      createServer({ revocation: connect(client, keyPrefix), now: Date.now }),
+    );
+    const token = await newToken();
+    for (const server of servers) {
+      for (const other of servers) expect(await verdictOf(other, token)).toBe("accepted");
+      await server.revoke({ userId: "u1" });
+      for (const other of servers) expect(await verdictOf(other, token)).toBe("revoked");
+      expect(await server.unrevoke({ userId: "u1" })).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,213 @@
+/** The port that everything shared goes through: one contract for each store. */
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { inspect } from "node:util";
+import { PGlite } from "@electric-sql/pglite";
+import { Redis } from "ioredis";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { memoryStore, redisStore, type RedisClient, type Store } from "scopegate/store";
+import { ConfigurationError } from "../../src/core/errors.ts";
+import { postgresStore } from "../../examples/stores/postgres.ts";
+import { REDIS_URL, useRedisClients } from "../support/redis.ts";
+
+const inMs = (ms: number) => new Date(Date.now() + ms);
+const soon = { timeout: 5_000, interval: 10 };
+const newKey = () => `key-${randomUUID()}`;
+
+function describeStore(name: string, create: () => Store | Promise<Store>) {
+  describe(name, () => {
+    it("returns the value of each key in the order of the keys, and undefined for absent ones", async () => {
+      const store = await create();
+      const [a, b] = [newKey(), newKey()];
+      await store.set(a, "1");
+      await store.set(b, "2");
+      expect(await store.get([b, newKey(), a, b])).toEqual(["2", undefined, "1", "2"]);
+      expect(await store.get([])).toEqual([]);
+    });
+
+    it("stores any string under any key", async () => {
+      const store = await create();
+      for (const text of ["", " ", "a:b{c}*", "ü\u{1f600}", "__proto__", "x".repeat(5_000)]) {
+        const key = newKey() + text.slice(0, 200);
+        expect(await store.set(key, text)).toBe(true);
+        expect(await store.get([key])).toEqual([text]);
+      }
+      expect(await store.get(["__proto__", "constructor"])).toEqual([undefined, undefined]);
+    });
+
+    it("replaces a value, and its end", async () => {
+      const store = await create();
+      const key = newKey();
+      const later = newKey();
+      await store.set(key, "1", { until: inMs(20) });
+      expect(await store.set(key, "2")).toBe(true);
+      await store.set(later, "1", { until: inMs(30) });
+      await expect.poll(() => store.get([later, key]), soon).toEqual([undefined, "2"]);
+    });
+
+    it("lets a value end", async () => {
+      const store = await create();
+      const key = newKey();
+      await store.set(key, "1", { until: inMs(200) });
+      expect(await store.get([key])).toEqual(["1"]);
+      await expect.poll(() => store.get([key]), soon).toEqual([undefined]);
+      expect(await store.set(key, "2", { ifAbsent: true })).toBe(true);
+    });
+
+    it("sets an absent key for exactly one of many callers", async () => {
+      const store = await create();
+      const key = newKey();
+      const values = ["a", "b", "c", "d", "e"];
+      const options = { ifAbsent: true, until: inMs(60_000) };
+      const answers = await Promise.all(values.map((value) => store.set(key, value, options)));
+      expect(answers.filter(Boolean)).toHaveLength(1);
+      expect(await store.get([key])).toEqual([values[answers.indexOf(true)]]);
+    });
+
+    it("deletes a key, whether it has a value or not", async () => {
+      const store = await create();
+      const key = newKey();
+      await store.set(key, "1");
+      await store.delete(key);
+      await store.delete(key);
+      expect(await store.get([key])).toEqual([undefined]);
+    });
+  });
+}
+
+describeStore("memoryStore", () => memoryStore());
+
+describe("the example of a store of your own", () => {
+  const database = new PGlite();
+  afterAll(() => database.close());
+  describeStore("postgresStore", () => postgresStore(database));
+
+  it("is the one in the guide", () => {
+    const example = readFileSync("examples/stores/postgres.ts", "utf8");
+    expect(readFileSync("docs/guides/revocation.md", "utf8")).toContain(example);
+  });
+});
+
+describe("memoryStore", () => {
+  it("rejects a new key when it is full, and takes one again when another has ended", async () => {
+    let now = 0;
+    const store = memoryStore({ maxEntries: 2, now: () => now });
+    await store.set("a", "1", { until: new Date(10) });
+    await store.set("b", "1");
+    await expect(store.set("c", "1")).rejects.toThrow("is full (2 keys)");
+    expect(await store.set("b", "2")).toBe(true);
+    now = 10;
+    expect(await store.set("c", "1")).toBe(true);
+    expect(await store.get(["a", "b", "c"])).toEqual([undefined, "2", "1"]);
+  });
+
+  it("keeps the keys that have not ended while it forgets others", async () => {
+    let now = 0;
+    const store = memoryStore({ maxEntries: 100, now: () => now });
+    for (let index = 0; index < 1_000; index += 1) {
+      now = index;
+      await store.set(`short-${index}`, "1", { until: new Date(now + 10) });
+      if (index % 20 === 0) await store.set(`long-${index}`, "1");
+    }
+    const kept = await store.get(Array.from({ length: 50 }, (_, index) => `long-${index * 20}`));
+    expect(kept.every((value) => value === "1")).toBe(true);
+  });
+
+  it.each([{ maxEntries: 0 }, { maxEntries: 1.5 }, { maxentries: 5 }, { now: 5 }])(
+    "refuses %j",
+    (options) => {
+      expect(() => memoryStore(options as never)).toThrow(ConfigurationError);
+    },
+  );
+});
+
+describe.skipIf(!REDIS_URL)("redisStore", () => {
+  const { prefix: keyPrefix, clients } = useRedisClients();
+  describeStore("with ioredis", () => redisStore(clients.ioredis, { keyPrefix }));
+  describeStore("with redis", () => redisStore(clients.redis, { keyPrefix }));
+
+  it("begins each key with the prefix, and has a default", async () => {
+    const key = newKey();
+    await redisStore(clients.redis, { keyPrefix }).set(key, "1");
+    expect(await clients.ioredis.get(keyPrefix + key)).toBe("1");
+    await redisStore(clients.redis).set(key, "1", { until: inMs(1_000) });
+    expect(await clients.ioredis.get(`scopegate:${key}`)).toBe("1");
+  });
+
+  it("needs only the commands GET, SET and DEL", async () => {
+    const [user, password] = [`user-${randomUUID()}`, randomUUID()];
+    const rules = ["on", `>${password}`, `~${keyPrefix}*`, "+get", "+set", "+del"];
+    await clients.ioredis.call("ACL", "SETUSER", user, ...rules);
+    const { hostname, port } = new URL(REDIS_URL ?? "");
+    const options = { host: hostname, port: Number(port), username: user, password };
+    const client = new Redis({ ...options, enableReadyCheck: false });
+    try {
+      const store = redisStore(client, { keyPrefix });
+      const key = newKey();
+      expect(await store.set(key, "1", { until: inMs(1_000), ifAbsent: true })).toBe(true);
+      expect(await store.get([key])).toEqual(["1"]);
+      await store.delete(key);
+      expect(await store.findWarnings?.()).toEqual([]);
+      await expect(client.keys("*")).rejects.toThrow("NOPERM");
+    } finally {
+      client.disconnect();
+      await clients.ioredis.call("ACL", "DELUSER", user);
+    }
+  });
+
+  it("keeps the values and the password of a client out of its errors", async () => {
+    const client = new Redis("redis://:secret@127.0.0.1:1", { retryStrategy: () => null });
+    client.on("error", () => undefined);
+    const error = await redisStore(client)
+      .set("key", "value")
+      .catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(Error);
+    expect(inspect(error, { depth: 9 })).not.toMatch(/secret|value/);
+    client.disconnect();
+  });
+});
+
+describe("redisStore, with any client", () => {
+  it.each([undefined, null, {}, "redis://127.0.0.1", { get: () => null }])("refuses %j", (client) => {
+    expect(() => redisStore(client as never)).toThrow("a client of the package");
+  });
+
+  it.each([
+    { prefix: "a" },
+    { keyPrefix: 5 },
+    { confirm: 1 },
+    { confirm: { replicas: 0, timeoutMs: 10 } },
+    { confirm: { replicas: 1 } },
+  ])("refuses the options %j", (options) => {
+    const client = { call: vi.fn(), get: vi.fn(), pipeline: vi.fn() } as unknown as RedisClient;
+    expect(() => redisStore(client, options as never)).toThrow(ConfigurationError);
+  });
+
+  it("reads the replies of a client that returns buffers", async () => {
+    const client = {
+      get: (key: string) => Promise.resolve(key === "p:a" ? Buffer.from("1") : null),
+      call: () => Promise.resolve(Buffer.from("OK")),
+      pipeline: () => ({ exec: () => Promise.resolve([]) }),
+    };
+    const store = redisStore(client, { keyPrefix: "p:" });
+    expect(await store.get(["a", "b"])).toEqual(["1", undefined]);
+    expect(await store.set("a", "1")).toBe(true);
+  });
+
+  it.each([
+    [
+      ["maxmemory-policy", "allkeys-lru"],
+      ["appendonly", "no"],
+      ["save", ""],
+    ],
+    [{ "maxmemory-policy": "allkeys-lru" }, { appendonly: "no" }, { save: "" }],
+    [new Map([["", "allkeys-lru"]]), new Map([["", "no"]]), new Map([["", ""]])],
+  ])("warns of settings that lose keys, for the replies %j", async (...replies) => {
+    const answers: unknown[] = [...replies];
+    const client = { call: () => Promise.resolve(answers.shift()), get: vi.fn(), pipeline: vi.fn() };
+    expect(await redisStore(client as never).findWarnings?.()).toEqual([
+      expect.stringContaining("Set noeviction."),
+      expect.stringContaining("Set appendonly yes."),
+    ]);
+  });
+});
