@@ -137,9 +137,13 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
       const { proxy, service } = await start();
       await service.outage(async () => {
         await proxy.set(fault);
+        const late = cleanedUp(await startMember(ioredis(proxy.port)));
         await passing(LONG_MS);
         await service.untilAll(503);
+        expect(await statusOf(late, await newToken())).toBe(503);
         await proxy.set("none");
+        await expect.poll(async () => statusOf(late, await newToken()), { timeout: 20_000 }).toBe(200);
+        await service.expectAllRevoked(late);
       });
       await expectWorks(service);
       addRow({ fault: `the network fails: ${fault}`, gets: IN_OUTAGE, tally: service.tally });

@@ -14,19 +14,19 @@ type Reply = Promise<unknown>;
 /** A client of the package `redis`, version 4 or later, made by `createClient`, `createCluster` or so. */
 export interface NodeRedisClient {
   /** The command GET. */
-  get(key: string): Reply;
+  get(key: string): Promise<unknown>;
   /** The command SET. */
-  set(key: string, value: string, options?: object): Reply;
+  set(key: string, value: string, options?: object): Promise<unknown>;
   /** The command DEL. */
-  del(key: string): Reply;
+  del(key: string): Promise<unknown>;
 }
 
 /** A client of the package `ioredis`, version 5 or later, or its `Cluster`. */
 export interface IoredisClient {
   /** The command GET. */
-  get(key: string): Reply;
+  get(key: string): Promise<unknown>;
   /** Sends any command. */
-  call(command: string, ...values: string[]): Reply;
+  call(command: string, ...values: string[]): Promise<unknown>;
   /** Sends commands together. */
   pipeline(commands: string[][]): { exec(): Promise<readonly (readonly unknown[])[] | null> };
 }
