@@ -8,10 +8,10 @@ import { type ApiKeyStore, duplicate, withoutHash, withRevocation } from "./stor
 type Records = ReadonlyMap<string, ApiKeyRecord>;
 type Edit<T> = (records: Map<string, ApiKeyRecord>) => T;
 
-/** How long a process waits while another one writes, which takes milliseconds. */
-const LOCK_MS = 2_000;
-/** After this time, the process that made a lock has ended or hangs. */
+/** Writing takes milliseconds. After this time, the process that made a lock has ended or hangs. */
 const ABANDONED_MS = 5_000;
+/** How long a process waits for others: longer, so that a lock that was left delays it only. */
+const LOCK_MS = 6_000;
 
 /**
  * Creates a store in a JSON file, for one machine and up to a thousand keys. `add` creates the file with mode
@@ -45,7 +45,7 @@ export function apiKeyFile(path: string): ApiKeyStore {
       const records = new Map(old);
       const result = edit(records);
       const text = render(records);
-      if (text !== render(old)) await replaceFile(target, text, lock.isOurs);
+      if (text !== render(old)) await replaceFile(target, text, lock);
       return result;
     } finally {
       await lock.close();
@@ -100,8 +100,7 @@ function assertPrivate(
 }
 
 /** Writes another file, and renames it: a reader sees the old file or the new one. */
-async function replaceFile(target: string, text: string, isLocked: () => Promise<boolean>): Promise<void> {
-  const next = `${target}.${crypto.randomUUID()}.tmp`;
+async function replaceFile(target: string, text: string, { next, isOurs }: Lock): Promise<void> {
   const file = await open(next, "wx", 0o600);
   try {
     const old = await stat(target).catch(() => undefined);
@@ -113,7 +112,7 @@ async function replaceFile(target: string, text: string, isLocked: () => Promise
     await file.writeFile(text);
     await file.sync();
     await file.close();
-    if (!(await isLocked()))
+    if (!(await isOurs()))
       throw new Error(`${target}.lock was removed, because writing took too long. Try again.`);
     await rename(next, target);
   } finally {
@@ -123,6 +122,8 @@ async function replaceFile(target: string, text: string, isLocked: () => Promise
 }
 
 interface Lock {
+  /** The file that its owner writes: whoever removes the lock removes it, too. */
+  readonly next: string;
   /** Returns whether no other process has removed it. */
   readonly isOurs: () => Promise<boolean>;
   readonly close: () => Promise<void>;
@@ -143,6 +144,7 @@ async function openLock(path: string, waitedMs = 0): Promise<Lock> {
   const { ino } = await file.stat();
   const isOurs = async (): Promise<boolean> => (await stat(path).catch(() => undefined))?.ino === ino;
   return {
+    next: nextFor(path, ino),
     isOurs,
     async close() {
       await file.close();
@@ -151,20 +153,26 @@ async function openLock(path: string, waitedMs = 0): Promise<Lock> {
   };
 }
 
+const nextFor = (lock: string, ino: number): string => `${lock}.${ino}`;
+
 /** Removes a lock whose process has ended. Only one process at a time may, or it could remove a new lock. */
 async function removeAbandoned(path: string): Promise<boolean> {
-  if (!(await isAbandoned(path))) return false;
+  if (!(await findAbandoned(path))) return false;
   const breaking = `${path}.breaking`;
   try {
     await (await open(breaking, "wx", 0o600)).close();
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
     // Left by a process that ended here, too.
-    if (await isAbandoned(breaking)) await rm(breaking, { force: true });
+    if (await findAbandoned(breaking)) await rm(breaking, { force: true });
     return false;
   }
   try {
-    if (await isAbandoned(path)) await rm(path, { force: true });
+    const abandoned = await findAbandoned(path);
+    if (abandoned) {
+      await rm(nextFor(path, abandoned.ino), { force: true });
+      await rm(path, { force: true });
+    }
   } finally {
     await rm(breaking, { force: true });
   }
@@ -172,13 +180,14 @@ async function removeAbandoned(path: string): Promise<boolean> {
 }
 
 /** @throws Error for a lock of another user, who may keep it for any reason */
-async function isAbandoned(path: string): Promise<boolean> {
+async function findAbandoned(path: string): Promise<{ readonly ino: number } | undefined> {
   const stats = await stat(path).catch(() => undefined);
-  if (!stats || Date.now() - stats.mtimeMs < ABANDONED_MS) return false;
+  // A time in the future comes from a clock that was set back.
+  if (!stats || Math.abs(Date.now() - stats.mtimeMs) < ABANDONED_MS) return undefined;
   const user = process.getuid?.();
   if (user !== undefined && user !== 0 && stats.uid !== user)
     throw new Error(`${path} belongs to another user: delete it if no process is changing keys.`);
-  return true;
+  return stats;
 }
 
 const render = (records: Records): string =>
