@@ -95,6 +95,7 @@ const wordsOf = (text: string): string[] =>
 /** The commands that a shell block may contain, and whether what they name exists. */
 const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) => boolean)?])[] = [
   [/^curl /],
+  [/^sleep \d$/],
   [/^export JWT_PUBLIC_KEY="\$\(npx scopegate token --public-key\)"$/],
   [/^node server\.mjs$/],
   [/^npx tsx (?:server|standalone)\.mts$/],
