@@ -18,6 +18,10 @@ export interface ConnectedClient {
 /** Names of packages in the folder `SCOPEGATE_REDIS_CLIENTS`: `npm i redis4@npm:redis@4 ioredis50@npm:ioredis@5.0.0`. */
 export const OLD_CLIENTS = ["ioredis50", "ioredis5", "redis4", "redis5"] as const;
 
+/** `ioredis 5.0` for `ioredis50`. */
+export const labelOf = (name: string): string =>
+  name.replace(/(\d)(\d?)$/, (_, major: string, minor: string) => ` ${major}${minor && `.${minor}`}`);
+
 export function hasClient(name: string): boolean {
   try {
     load(name);

@@ -16,7 +16,7 @@ import {
   startRedis,
   startSentinel,
 } from "../support/redis-server.ts";
-import { connectClient, hasClient, OLD_CLIENTS } from "./clients.ts";
+import { connectClient, hasClient, labelOf, OLD_CLIENTS } from "./clients.ts";
 import { type Fault, startProxy } from "./proxy.ts";
 import { addRow, finishResults } from "./results.ts";
 import {
@@ -418,7 +418,10 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
         await close();
       }
       direct.disconnect();
-      addRow({ fault: `the client ${name}, with a server, Sentinel and Cluster`, gets: "the right answer" });
+      addRow({
+        fault: `the client ${labelOf(name)}, with a server, Sentinel and Cluster`,
+        gets: "the right answer",
+      });
     },
     120_000,
   );
