@@ -48,7 +48,8 @@ export const revocation: Benchmark = {
       verificationKeys: [signer.text],
       tokenCache: { maxEntries: ACTIVE_TOKENS },
     });
-    const costs = await measureChecks(await server.authenticate(signer.sign(newClaims())), isShort);
+    const principal = await server.authenticate(signer.sign(newClaims()));
+    const costs = await measureChecks(principal, isShort);
     const rows: Row[] = costs.map(([name, value]) => ({ group: "check", name, value, unit: "us" }));
     const budgets = costs.map(([name, value]) => createBudget(name, value, 0.3, "us"));
     if (!HAS_REDIS_SERVER) return { rows, budgets };
@@ -56,6 +57,8 @@ export const revocation: Benchmark = {
     const redis = await startRedis();
     const client = new Redis(redis.port);
     try {
+      const name = "a stale answer: one question to Redis";
+      rows.push({ group: "check", name, value: await measureStale(principal, client, isShort), unit: "us" });
       const load = await measureLoad(server, client, isShort ? 1_000 : ACTIVE_TOKENS, isShort ? 1 : 10);
       rows.push(...load);
       const delays = await measureDelays(redis.url, client, isShort ? 10 : 200);
@@ -89,6 +92,18 @@ async function measureChecks(principal: Principal, isShort: boolean): Promise<re
     isShort ? { count: 10, us: 5_000, warmUpUs: 50_000 } : { count: 40, us: 20_000, warmUpUs: 500_000 },
   );
   return [FRESH, AFTER_CHANGES].map((name) => [name, medianOf(findMeasured(measured, name).samples)]);
+}
+
+/** The time of a check that asks Redis for one caller, which nothing else does at the same time. */
+async function measureStale(principal: Principal, client: Redis, isShort: boolean): Promise<number> {
+  const shared = sharedRevocation(redisStore(client), { freshMs: 0 });
+  const times: number[] = [];
+  for (let index = 0; index < (isShort ? 200 : 5_000); index += 1) {
+    const start = performance.now();
+    if (await shared.isRevoked(principal)) throw new Error("The principal is revoked.");
+    times.push((performance.now() - start) * 1_000);
+  }
+  return medianOf(times);
 }
 
 function assertAccepted(revocation: Pick<Revocations, "isRevoked">, principal: Principal): void {

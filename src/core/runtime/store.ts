@@ -1,4 +1,4 @@
-/** The port to what several processes share. The process itself decides nothing by it: it stores strings. */
+/** The interface of the stores that several processes share. */
 
 /**
  * A store of strings that expire. `memoryStore` and `redisStore` of `scopegate/store` are stores, and an

@@ -122,7 +122,7 @@ async function replaceFile(target: string, text: string, { next, isOurs }: Lock)
 }
 
 interface Lock {
-  /** The file that its owner writes: whoever removes the lock removes it, too. */
+  /** The file that the owner of the lock writes. A process that removes the lock also removes this file. */
   readonly next: string;
   /** Returns whether no other process has removed it. */
   readonly isOurs: () => Promise<boolean>;

@@ -51,13 +51,14 @@ const isIssuedBefore = (issuedAt: unknown, before = Infinity): boolean =>
 
 export const writeEntries = (entries: readonly StoredEntry[]): string => JSON.stringify(entries);
 
-/** A value that is not ours revokes everything: whoever wrote it, for example by hand, meant to revoke. */
+/** What any other value revokes: every token with the id. An operator may have written it by hand. */
 const EVERYTHING: readonly StoredEntry[] = [{ until: Infinity }];
 
 export function readEntries(value: string | undefined): readonly StoredEntry[] {
   if (value === undefined) return [];
   const entries = orUndefined(() => JSON.parse(value) as unknown);
-  return Array.isArray(entries) && entries.every(isEntry) ? entries : EVERYTHING;
+  const isOurs = Array.isArray(entries) && entries.length > 0 && entries.every(isEntry);
+  return isOurs ? entries : EVERYTHING;
 }
 
 function isEntry(value: unknown): value is StoredEntry {
@@ -75,7 +76,7 @@ export function mergeEntry(
   { issuer, before, until, reason }: RevokedEntry,
 ): readonly StoredEntry[] {
   const added: StoredEntry = compact({ issuer, before, until, reason });
-  // JSON has no infinity, so a value that was not ours lasts as long as the new entry.
+  // JSON has no infinity, so such a value lasts as long as the new entry.
   if (entries === EVERYTHING) return [compact({ until, reason })];
   const earlier = entries.find((entry) => entry.issuer === issuer);
   if (!earlier) return [...entries, added];

@@ -67,8 +67,8 @@ interface SetFlags {
 }
 
 /**
- * Creates a store that several processes share, in Redis 6.0 or later: one server, a primary with replicas
- * (Sentinel), or a cluster. It uses the commands `GET`, `SET` and `DEL`, with `confirm` also `WAIT`, and
+ * Creates a store that several processes share, in Redis: one server, a primary with replicas (Sentinel), or
+ * a cluster. It uses the commands `GET`, `SET` and `DEL`, with `confirm` also `WAIT`, and
  * `CONFIG GET` if the user of the connection may. Each key is a command of its own; commands of one turn of
  * the event loop are sent together.
  *

@@ -166,8 +166,8 @@ function findUnboundScopes({ rules, hiddenRules }: CompiledTable): readonly Audi
   return used.flatMap(({ rule, resource, parameter, action, pathParameters }) => {
     if (pathParameters === "any") return [];
     const ofResource = [...(counts.get(resource) ?? [])];
-    const own = parameter === undefined ? 0 : (counts.get(resource)?.get(parameter) ?? 0);
-    const [usual] = ofResource.find(([name, count]) => pathParameters.has(name) && count > own) ?? [];
+    const ownCount = parameter === undefined ? 0 : (counts.get(resource)?.get(parameter) ?? 0);
+    const [usual] = ofResource.find(([name, count]) => pathParameters.has(name) && count > ownCount) ?? [];
     if (usual === undefined || usual === parameter) return [];
     const chosen = parameter === undefined ? "any id" : `<${parameter}>`;
     return [

@@ -141,7 +141,7 @@ describe("sharedRevocation", () => {
     expect(set.mock.calls[0]?.[2]?.until?.getTime()).toBeGreaterThanOrEqual(until.getTime() + 3_600_000);
   });
 
-  it.each(["1", "yes", "[1]", '[{"until":"x"}]', '[{"until":1e99,"before":"now"}]', "{}"])(
+  it.each(["1", "yes", "[]", "null", "[1]", '[{"until":"x"}]', '[{"until":1e99,"before":"now"}]', "{}"])(
     "takes the value %j, which it did not write, as a revocation of every token with the id",
     async (value) => {
       const { store, memory } = createStore();
