@@ -20,6 +20,7 @@ export type { KeyEvent, KeySourceStatus } from "./core/keys/key-event.ts";
 
 // The table
 export type { Requirement } from "./core/policy/requirement.ts";
+export type { Conditions } from "./core/policy/conditions/written.ts";
 export type { ScopeMappings } from "./core/policy/table-entry.ts";
 export { agentScopeMappings } from "./core/policy/agent-scope-mappings.ts";
 export { mergeScopeMappings } from "./core/options/merge.ts";
@@ -28,6 +29,7 @@ export type { Rule } from "./core/policy/rule.ts";
 // Requests, decisions and refusals
 export type { AccessRequest, ObservedRequest } from "./core/request.ts";
 export type { Principal } from "./core/token/principal.ts";
+export type { Actor } from "./core/token/actors.ts";
 export type { Allowed, Decision, RefusalReason, Refused } from "./core/policy/decision.ts";
 export type { Explanation } from "./core/policy/explain.ts";
 export type { Refusal } from "./core/response/refusal.ts";
@@ -49,7 +51,6 @@ export {
 
 // Scopes in the code of handlers
 export { hasScopes } from "./core/scopes/has-scopes.ts";
-export { owned, type Ownership } from "./core/token/ownership.ts";
 
 // Connections that outlive a request
 export { type AccessEnd, untilExpiry } from "./core/until-expiry.ts";

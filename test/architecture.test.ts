@@ -185,7 +185,7 @@ const imports = [...sources].flatMap(([file, source]) =>
 );
 
 /** Comments included (docs/decisions/0026-lines-that-a-service-loads.md). */
-const LOADED_LINES = 11_800;
+const LOADED_LINES = 13_300;
 
 /** A type that is only named inside of another one is not exported, unless programs need to write it. */
 const FRONT_DOOR_NAMES = 45;
@@ -195,11 +195,11 @@ const FRONT_DOOR_NAMES = 45;
  * load the code that decides.
  */
 const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
-  "adapters/express/index.ts": 2_670,
-  "adapters/fastify/index.ts": 1_970,
-  "adapters/fetch/index.ts": 1_580,
-  "adapters/mcp/index.ts": 3_110,
-  "tools/otel/index.ts": 1_420,
+  "adapters/express/index.ts": 2_710,
+  "adapters/fastify/index.ts": 2_010,
+  "adapters/fetch/index.ts": 1_620,
+  "adapters/mcp/index.ts": 3_380,
+  "tools/otel/index.ts": 1_450,
 };
 
 /** Packages that only the applications of an adapter install. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseConfiguration, type ResourceServerOptions } from "scopegate";
-import { policy } from "./policy.ts";
+import { createPolicy } from "./policy.ts";
 
 /** The configuration that is part of the example. It accepts tokens of the development issuer. */
 export const shippedConfiguration = fileURLToPath(new URL("service.json", import.meta.url));
@@ -15,6 +15,8 @@ export function loadConfiguration(file: string): ResourceServerOptions {
   const { verification_key_file: keyFile, ...json } = readObject(file);
   const keys =
     typeof keyFile === "string" ? [readFileSync(resolve(dirname(file), keyFile), "utf8")] : undefined;
+  const { issuers = [] } = json as { readonly issuers?: readonly { readonly issuer: string }[] };
+  const policy = createPolicy(issuers.map(({ issuer }) => issuer));
   const base = keys
     ? { default_scope_mappings: policy, verification_keys: keys }
     : { default_scope_mappings: policy };
@@ -34,7 +36,7 @@ export interface DiscoveredIssuer {
 export function configurationFor({ issuer, audience }: DiscoveredIssuer): ResourceServerOptions {
   const { service_id: serviceId } = readObject(shippedConfiguration);
   return {
-    defaultScopeMappings: policy,
+    defaultScopeMappings: createPolicy(),
     issuer,
     keys: { discovery: true },
     audience: audience ?? String(serviceId),

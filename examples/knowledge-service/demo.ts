@@ -10,6 +10,7 @@ import { createTestIssuer } from "scopegate/testing";
 import { loadConfiguration, shippedConfiguration } from "./configuration.ts";
 import { renderDecision } from "./decision-log.ts";
 import { openDevelopmentIssuer } from "./development-issuer.ts";
+import { createPolicy } from "./policy.ts";
 import { type Framework, FRAMEWORKS, startService } from "./service.ts";
 import { openStore } from "./store.ts";
 import { createStory, type Scene } from "./story.ts";
@@ -36,11 +37,13 @@ const issuers = [
   { issuer: BACKEND, keys: { verificationKeys }, algorithms: [algorithm] },
   { ...controlPlane.trustedIssuer, keys: published.keys },
 ];
+const defaultScopeMappings = createPolicy(issuers.map(({ issuer }) => issuer));
 const service = await startService(
   framework as Framework,
   {
     ...options,
     issuers,
+    defaultScopeMappings,
     revocation: store.revocation,
     onDecision: (decision, request) => (last = { decision, line: renderDecision(decision, request) }),
   },
@@ -72,7 +75,11 @@ async function playRevocation(): Promise<boolean> {
   const other = values.store === undefined ? undefined : await openStore(values.store);
   const second =
     other &&
-    (await startService(framework as Framework, { ...options, issuers, revocation: other.revocation }, 0));
+    (await startService(
+      framework as Framework,
+      { ...options, issuers, defaultScopeMappings, revocation: other.revocation },
+      0,
+    ));
   const token = await backend.token("runner", audience, { iss: BACKEND, jti: randomUUID() });
   const statusOf = async (url: string): Promise<number> => {
     const { status } = await fetch(`${url}/agents`, { headers: { authorization: `Bearer ${token}` } });
@@ -105,7 +112,8 @@ async function play({ method, path, token, body, status, reason, hasExpectedBody
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  const answer = await response.json();
+  const text = await response.text();
+  const answer: unknown = text === "" ? undefined : JSON.parse(text);
   const decided =
     last && !last.decision.allowed ? (last.decision.rejection ?? last.decision.reason) : "allowed";
   const isExpected = response.status === status && decided === reason && (hasExpectedBody?.(answer) ?? true);
@@ -114,16 +122,19 @@ async function play({ method, path, token, body, status, reason, hasExpectedBody
   console.log(`   ${method} ${path} -> ${response.status}${expected}`);
   const challenge = response.headers.get("www-authenticate");
   if (challenge !== null) console.log(`   WWW-Authenticate: ${challenge}`);
-  console.log(`   ${JSON.stringify(answer).slice(0, 100)}`);
+  console.log(`   ${text.slice(0, 100)}`);
   if (last) console.log(indent(explain(last.decision, last.line, method, path)));
   return isExpected;
 }
 
 /**
- * Explains the decision for the scopes of the caller. Without a valid token, it only returns the log line.
+ * Explains the decision for the scopes and claims of the caller. Without a valid token, it only returns the
+ * log line.
  */
 function explain({ principal, granted }: Decision, line: string, method: string, path: string): string {
-  return principal ? service.server.explain({ method, path, scopes: granted }).text : line;
+  return principal
+    ? service.server.explain({ method, path, scopes: granted, claims: principal.claims }).text
+    : line;
 }
 
 function indent(text: string): string {

@@ -36,7 +36,14 @@ export function openDevelopmentIssuer(folder: string = FOLDER): DevelopmentIssue
   return {
     token: (role, audience, claims = {}) => {
       const now = Math.floor(Date.now() / 1000);
-      const own = { sub: `${role}-1`, session_id: randomUUID(), aud: audience, iat: now, exp: now + 3600 };
+      const own = {
+        sub: `${role}-1`,
+        session_id: randomUUID(),
+        aud: audience,
+        iat: now,
+        exp: now + 3600,
+        auth_time: now,
+      };
       return new SignJWT({ scopes: [...ROLES[role]], ...own, ...claims })
         .setProtectedHeader({ alg: "RS256", typ: "JWT" })
         .sign(privateKey);

@@ -1,11 +1,11 @@
-import { owned, type Principal } from "scopegate";
+import type { Principal } from "scopegate";
 import { describeKnowledge, type KnowledgeConfiguration } from "./knowledge.ts";
 import { isProblem } from "./problem.ts";
 import { createResources, type Resources } from "./resources.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 
 /** The part of a principal that the operations need. */
-export type Caller = Pick<Principal, "userId" | "scopes" | "has" | "resourceIds">;
+export type Caller = Pick<Principal, "userId" | "sessionId" | "resourceIds" | "values">;
 
 export interface OperationInput {
   readonly caller: Caller | undefined;
@@ -60,17 +60,13 @@ function resourceOperations(resources: Resources): readonly Operation[] {
 function sessionOperations(sessions: Sessions): readonly Operation[] {
   const id = parameter("session_id");
   return [
-    guarded("GET", "/sessions", (_, caller) => answer(200, sessions.list(owned(caller)))),
-    guarded("POST", "/sessions", ({ body }, { userId }) => answer(201, sessions.create(userId, body))),
-    guarded("GET", "/sessions/:session_id", (input, caller) =>
-      answer(200, sessions.read(owned(caller), id(input))),
+    guarded("GET", "/sessions", (_, caller) =>
+      answer(200, sessions.list(caller.values({ claim: "session_id" }))),
     ),
-    guarded("PATCH", "/sessions/:session_id", (input, caller) =>
-      answer(200, sessions.rename(owned(caller), id(input), input.body)),
-    ),
-    guarded("DELETE", "/sessions/:session_id", (input, caller) =>
-      answer(204, sessions.delete(owned(caller), id(input))),
-    ),
+    guarded("POST", "/sessions", ({ body }, { sessionId }) => answer(201, sessions.start(sessionId, body))),
+    guarded("GET", "/sessions/:session_id", (input) => answer(200, sessions.read(id(input)))),
+    guarded("PATCH", "/sessions/:session_id", (input) => answer(200, sessions.rename(id(input), input.body))),
+    guarded("DELETE", "/sessions/:session_id", (input) => answer(204, sessions.delete(id(input)))),
   ];
 }
 

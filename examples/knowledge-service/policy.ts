@@ -2,10 +2,23 @@ import { agentScopeMappings, type ScopeMappings } from "scopegate";
 
 /**
  * The scopes of each route. `agentScopeMappings` covers agents, teams, sessions and the knowledge configuration.
+ * A caller may only use the session of its own token, and must have logged in recently to delete it.
  */
-export const policy: ScopeMappings = {
-  ...agentScopeMappings,
-  "POST /custom/endpoint": ["custom:write"],
-  "GET /public/stats": [],
-  "GET /health": "public",
-};
+export const policy = createPolicy();
+
+/** With several issuers, `where` names each issuer whose tokens have the claim. */
+export function createPolicy(issuers: readonly string[] = []): ScopeMappings {
+  const claim = "session_id";
+  return {
+    ...agentScopeMappings,
+    "* /sessions/:session_id": {
+      scopes: [],
+      where: { session_id: issuers.length === 0 ? { claim } : issuers.map((issuer) => ({ claim, issuer })) },
+      unless: ["platform:admin"],
+    },
+    "DELETE /sessions/:session_id": { scopes: ["sessions:write"], maxAuthAgeSeconds: 300 },
+    "POST /custom/endpoint": ["custom:write"],
+    "GET /public/stats": [],
+    "GET /health": "public",
+  };
+}

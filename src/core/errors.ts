@@ -42,6 +42,10 @@ export type ConfigurationIssueCode =
   | "override_unneeded"
   | "override_weaker"
   | "requirement_invalid"
+  | "condition_invalid"
+  | "condition_conflict"
+  | "exception_missing"
+  | "exception_unknown"
   | "template_misplaced"
   | "template_unknown";
 

@@ -4,12 +4,18 @@ import type { ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, rulesOf } from "./policy/decision.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
 import type { Governing, RoutePattern, Table } from "./policy/table.ts";
-import { areSatisfied } from "./policy/satisfaction.ts";
 import type { AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
 import type { Identifier } from "./token/authenticate.ts";
 import { readClaimed } from "./token/unverified-claims.ts";
-import { isMalformed, readCredential, type Token, type Unusable, WRONG_SYNTAX } from "./token/credential.ts";
+import {
+  isMalformed,
+  readCredential,
+  type Token,
+  tokenHeadersOf,
+  type Unusable,
+  WRONG_SYNTAX,
+} from "./token/credential.ts";
 import type { Identified } from "./token/identification.ts";
 import type { Principal } from "./token/principal.ts";
 
@@ -35,6 +41,8 @@ export class Pipeline {
   readonly observer: Observer;
   /** Whether `refusalBody` creates the bodies of refusals, so that tools cannot know them. */
   readonly hasRefusalBody: boolean;
+  /** The header fields, in lower case, that may carry a token, without `authorization`. */
+  readonly tokenHeaders: readonly string[];
 
   constructor(rules: ResolvedOptions, identify: Identifier, observer: Observer) {
     this.#rules = rules;
@@ -43,6 +51,7 @@ export class Pipeline {
     this.table = this.policy.table;
     this.observer = observer;
     this.hasRefusalBody = rules.challenge.refusalBody !== undefined;
+    this.tokenHeaders = tokenHeadersOf(rules.tokenSources);
   }
 
   /** What stops when the server is closed, beside its own work. */
@@ -94,8 +103,9 @@ export class Pipeline {
   #decideByCredential(governing: Governing, request: AccessRequest): PendingVerdict {
     const refused = this.policy.refuseByTable(governing);
     if (refused) return this.#conclude(refused, governing, request);
-    const { kind, matches } = governing;
-    if (kind === "rules" && matches.every(({ compiled }) => compiled.requirement.kind === "public"))
+    const { kind, matches, restrictions } = governing;
+    const isPublic = matches.every(({ compiled }) => compiled.requirement.kind === "public");
+    if (kind === "rules" && isPublic && restrictions.active.length === 0)
       return this.#conclude(allow(rulesOf(matches)), governing, request);
 
     const credential = readCredential(request, this.#rules);
@@ -138,10 +148,9 @@ export class Pipeline {
   #decideForPrincipal(principal: Principal, governing: Governing, request: AccessRequest): Verdict {
     const refused = this.policy.refuseByTable(governing);
     if (refused) return this.#conclude(refused, governing, request);
-    const { authorization, scopeRules } = this.#rules;
     const decision = () => this.policy.decideKnown(governing, principal);
     const isReported = this.policy.isReported(governing);
-    const isSatisfied = !authorization || areSatisfied(governing.matches, principal, scopeRules);
+    const isSatisfied = this.policy.isSatisfied(governing, principal);
     if (!isSatisfied || isReported || this.observer.isListening)
       return this.#conclude(decision(), governing, request);
     return { isAllowed: true, principal, governing, request, decision };

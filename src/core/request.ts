@@ -16,6 +16,8 @@ export interface AccessRequest {
   readonly authorization?: string | readonly string[] | undefined;
   /** The value of the `Cookie` header. */
   readonly cookie?: string | undefined;
+  /** The other header fields of `tokenSources`, by their names in lower case; an array for several fields. */
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
   /**
    * The whole pattern of the route that the framework's router matched, in path-to-regexp's syntax. The rule
    * of this route must be satisfied too. Without it, a path not spelled as in the table is refused.
@@ -112,14 +114,14 @@ export function originForm(target: string): string | undefined {
 }
 
 /** The request a hook receives: without credentials, and without the query, where clients may send tokens. */
-export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "source">;
+export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "headers" | "source">;
 
 /**
  * Returns the request for hooks, channels and logs: without credentials, query and user information, and with
  * `[token]` for each token or API key that a client sent in a path, a parameter or the name of an operation.
  */
 export function withoutCredentials(request: AccessRequest): ObservedRequest {
-  const { authorization, cookie, source, target, params, operations, ...others } = request;
+  const { authorization, cookie, headers, source, target, params, operations, ...others } = request;
   return compact({
     ...others,
     target: withoutTokens(printable(observedPath(request))),

@@ -9,8 +9,13 @@ import {
 
 const knowledge = loadKnowledge();
 
-/** A caller who may read everything. */
-export const everyone: Caller = { userId: "ada", resourceIds: () => "all", scopes: [], has: () => false };
+/** A caller who may read everything, with the session `s-1`. */
+export const everyone: Caller = {
+  userId: "ada",
+  sessionId: "s-1",
+  resourceIds: () => "all",
+  values: () => new Set(["s-1"]),
+};
 
 export interface OperationService {
   /** `METHOD /pattern` of every operation. */

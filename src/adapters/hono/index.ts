@@ -40,7 +40,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): HonoMi
     if (typeof next !== "function" || !("newResponse" in context)) throw misplaced("hono", context, next);
     checkRoutes(context);
     const request = readWebRequest(context.req.raw, context, readTarget(context));
-    const refusal = guardRequest(server, context, request, true);
+    const refusal = guardRequest(server, context, request, true, context.req.raw);
     // tRPC passes on the request, and not the context.
     shareVerdicts(context, context.req.raw);
     return proceed(context, refusal, next);

@@ -2,13 +2,14 @@
 import { pipelineOf } from "../../core/port.ts";
 import { type AccessRequest, OPERATION_METHOD } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
+import { clientOf } from "../../core/token/clients.ts";
 import type { Principal } from "../../core/token/principal.ts";
 
 /** `AuthInfo` of the official SDK, of both versions. */
 export interface AuthInfo {
   /** The token of the `Authorization` header, hidden from logs; empty for a cookie. Do not send it on. */
   readonly token: string;
-  /** The claim `client_id` or `azp`; empty if the token has neither. */
+  /** The claim `client_id`, `azp` or `cid`; empty if the token has none. */
   readonly clientId: string;
   /** The granted scopes. */
   readonly scopes: string[];
@@ -38,7 +39,7 @@ export class CallerInfo implements Omit<AuthInfo, "resource"> {
     const { claims, scopes, expiresAt } = principal;
     this.#server = server;
     this.#authorization = authorization;
-    this.clientId = [claims["client_id"], claims["azp"]].find((claim) => typeof claim === "string") ?? "";
+    this.clientId = clientOf({ claims }) ?? "";
     this.scopes = [...scopes];
     if (expiresAt !== undefined) this.expiresAt = expiresAt;
     this.extra = { principal };
@@ -111,13 +112,42 @@ export function isCallable(
     return pipelineOf(server).policy.decideFor(principal, request).allowed;
   };
   if (args) return isAllowed(args);
-  // The parts of the granted scopes are the only values that can make a difference.
+  // The parts of the granted scopes are the only values that can make a difference, and those of claims.
   const parts = new Set(["any", ...(principal?.scopes ?? []).flatMap((scope) => scope.split(":"))]);
-  return [...parts].some((part) => isAllowed(new Proxy({}, everyArgument(part))));
+  const claimed = principal ? claimedArguments(server, principal, target) : [{}];
+  return [...parts].some((part) =>
+    claimed.some((values) => isAllowed(new Proxy({}, everyArgument(part, values)))),
+  );
 }
 
-/** Arguments that all have one value. */
-const everyArgument = (value: string): ProxyHandler<object> => ({
-  get: () => value,
-  getOwnPropertyDescriptor: () => ({ value, enumerable: true, configurable: true }),
-});
+/** How many values of one claim are tried. */
+const MAX_VALUES = 100;
+
+/** Returns the arguments that `where` of the table binds to claims, with the values of the caller. */
+function claimedArguments(
+  server: ResourceServer,
+  principal: Principal,
+  target: string,
+): readonly Readonly<Record<string, string>>[] {
+  const bindings = pipelineOf(server)
+    .policy.rules.operations.conditionedRules(target)
+    .flatMap(({ rule }) => Object.entries(rule.conditions?.where ?? {}))
+    .map(([argument, sources]) => {
+      const values = [sources].flat().flatMap((source) => [...principal.values(source)]);
+      return [argument, values.slice(0, MAX_VALUES)] as const;
+    });
+  const count = Math.max(1, ...bindings.map(([, values]) => values.length));
+  return Array.from({ length: count }, (_, index) =>
+    Object.fromEntries(bindings.map(([argument, values]) => [argument, values[index % values.length] ?? ""])),
+  );
+}
+
+/** Arguments that all have one value, except those that must have another one. */
+function everyArgument(value: string, others: Readonly<Record<string, string>>): ProxyHandler<object> {
+  const valueOf = (name: string | symbol): string =>
+    typeof name === "string" && Object.hasOwn(others, name) ? (others[name] ?? value) : value;
+  return {
+    get: (_, name) => valueOf(name),
+    getOwnPropertyDescriptor: (_, name) => ({ value: valueOf(name), enumerable: true, configurable: true }),
+  };
+}

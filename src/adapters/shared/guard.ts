@@ -10,12 +10,13 @@ import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { assertRequestOf, type Framework, warnOfPreflight } from "./misuse.ts";
 import { readProperty } from "./node-request.ts";
+import { withTokenHeaders } from "./token-headers.ts";
 
 /** The result of one guard for a request; without a verdict until it is decided. */
 export interface Guarded {
   readonly server: ResourceServer;
   /** The credentials that the guard received first: later code may replace them in the request. */
-  readonly credentials: Pick<AccessRequest, "authorization" | "cookie">;
+  readonly credentials: Pick<AccessRequest, "authorization" | "cookie" | "headers">;
   verdict: Verdict | undefined;
 }
 
@@ -56,21 +57,23 @@ export function assumeVerdict(raw: object, server: ResourceServer, verdict: Verd
   guards.splice(0, guards.length, { server, credentials: {}, verdict });
 }
 
-/** Decides a request, and stores the verdict in `raw`. */
+/** Decides a request, and stores the verdict in `raw`. `withHeaders` is the request of the platform. */
 export function decideRequest(
   server: ResourceServer,
   raw: object,
-  request: AccessRequest,
+  seen: AccessRequest,
   isRouteChecked: boolean,
+  withHeaders = raw,
 ): PendingVerdict {
+  const request = withTokenHeaders(server, withHeaders, seen);
   const guards = Kept.of(raw) ?? Kept.add(raw);
   let guarded = guards.find((candidate) => candidate.server === server);
   if (!guarded) guards.push((guarded = { server, credentials: request, verdict: undefined }));
   // Without a verdict, so that continuing after an error does not bypass the guard.
   guarded.verdict = undefined;
   // Later code may have changed the credential since the first guard read it.
-  const { authorization, cookie } = guarded.credentials;
-  const first = guarded.credentials === request ? request : { ...request, authorization, cookie };
+  const { authorization, cookie, headers } = guarded.credentials;
+  const first = guarded.credentials === request ? request : { ...request, authorization, cookie, headers };
   return storeVerdict(guarded, pipelineOf(server).decide(first, isRouteChecked));
 }
 
@@ -80,7 +83,8 @@ export const guardRequest = (
   raw: object,
   request: AccessRequest,
   isRouteChecked: boolean,
-): PendingRefusal => toRefusal(decideRequest(server, raw, request, isRouteChecked), server);
+  withHeaders = raw,
+): PendingRefusal => toRefusal(decideRequest(server, raw, request, isRouteChecked, withHeaders), server);
 
 /** Returns the result of the guard of a server for a request; `undefined` until it has decided. */
 export const verdictOf = (raw: object, server: ResourceServer): Verdict | undefined =>

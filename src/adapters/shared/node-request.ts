@@ -34,7 +34,7 @@ export function toAccessRequest(
     target,
     matchedPattern,
     params,
-    authorization: field === undefined ? undefined : readAuthorization(field, raw),
+    authorization: field === undefined ? undefined : readEvery(field, raw, "authorization"),
     cookie: ownField(headers, "cookie"),
   };
 }
@@ -43,16 +43,21 @@ export function toAccessRequest(
 const ownField = (headers: NodeRequest["headers"], name: "authorization" | "cookie"): string | undefined =>
   Object.hasOwn(headers, name) ? headers[name] : undefined;
 
+/** Returns the fields of one name: an array if there are several. */
+export function readFields(raw: NodeRequest, name: string): string | readonly string[] | undefined {
+  const headers = readProperty(raw, "headers");
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return typeof value === "string" ? readEvery(value, raw, name) : value;
+}
+
 /** Node.js keeps the first of several `Authorization` fields: a proxy may have checked another one. */
-function readAuthorization(field: string, raw: NodeRequest): string | readonly string[] {
+function readEvery(field: string, raw: NodeRequest, name: string): string | readonly string[] {
   const rawHeaders = readProperty(raw, "rawHeaders") ?? [];
   let fields: string[] | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? "";
-    if (name.length !== NAME.length || name.toLowerCase() !== NAME) continue;
+    const rawName = rawHeaders[index] ?? "";
+    if (rawName.length !== name.length || rawName.toLowerCase() !== name) continue;
     (fields ??= []).push(rawHeaders[index + 1] ?? "");
   }
   return fields && fields.length > 1 ? fields : field;
 }
-
-const NAME = "authorization";

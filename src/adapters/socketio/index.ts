@@ -8,6 +8,7 @@ import type { Principal } from "../../core/token/principal.ts";
 import { rememberUpgrade } from "../shared/framework-upgrades.ts";
 import { assertResourceServer } from "../shared/misuse.ts";
 import { toAccessRequest } from "../shared/node-request.ts";
+import { withTokenHeaders } from "../shared/token-headers.ts";
 import { close } from "../node/upgrade-socket.ts";
 import { warn } from "../node/warn.ts";
 import { findPrincipal, rememberPrincipal } from "./principals.ts";
@@ -81,7 +82,7 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
   /** Decides a request by the rule of GET, because the transport chooses the method, not the client. */
   async function checkRequest(request: EngineRequest, path: string, clients: Engine["clients"]) {
     const { sid = "", transport } = request._query ?? {};
-    const asked = toAccessRequest(request, request, "GET", path);
+    const asked = withTokenHeaders(server, request, toAccessRequest(request, request, "GET", path));
     const isOpen = tokenInAuth && sid === "" && transport === "websocket";
     const decision = isOpen ? undefined : await server.check(asked);
     if (decision?.allowed === false) return toRawResponse(server.refuse(decision));

@@ -3,14 +3,22 @@ import { readFile } from "node:fs/promises";
 import { orUndefined, type Report } from "../errors.ts";
 import { readClock } from "../runtime/clock.ts";
 import { importJwk } from "./import-key.ts";
-import { importLoadedJwks, type LoadedJwks, MAX_BYTES, parseJwks, requireJwks } from "./jwks.ts";
+import {
+  importerFor,
+  importLoadedJwks,
+  type KeyUse,
+  type LoadedJwks,
+  MAX_BYTES,
+  parseJwks,
+  requireJwks,
+} from "./jwks.ts";
 import type { KeySourceContext } from "./key-event.ts";
 import type { RemoteTiming } from "./key-age.ts";
 import { LoadedKeys } from "./loaded-keys.ts";
 import type { JsonWebKeySet, KeyMistake, KeyResolver } from "./verification-key.ts";
 
 /** The path of a file that contains a JWK Set of at most 512 KiB. The file is read again when it changes. */
-export interface JwksFileSource {
+export interface JwksFileSource extends KeyUse {
   /** The path. A relative path starts at the working directory. */
   readonly jwksFile: string;
   /**
@@ -28,7 +36,7 @@ const TIMING: RemoteTiming = { timeoutMs: 5_000, cooldownMs: 5_000, maxAgeMs: In
  * key withdrawn from the file is rejected with the next token.
  */
 export function createJwksFileResolver(
-  { jwksFile: file, ...timing }: JwksFileSource,
+  { jwksFile: file, use, ...timing }: JwksFileSource,
   { algorithms, now, onKeyEvent, ...context }: KeySourceContext,
   report: Report,
 ): KeyResolver | undefined {
@@ -41,9 +49,10 @@ export function createJwksFileResolver(
     report({ ...parsed.mistake, path });
     return undefined;
   }
-  if (!requireJwks(parsed.set, algorithms, path, report)) return undefined;
+  const importEntry = importerFor(use, importJwk);
+  if (!requireJwks(parsed.set, algorithms, path, report, importEntry)) return undefined;
   const importSet = (set: JsonWebKeySet, keysInUse: LoadedJwks["keys"]) =>
-    importLoadedJwks(set, algorithms, keysInUse, importJwk);
+    importLoadedJwks(set, algorithms, keysInUse, importEntry);
 
   return new LoadedKeys({
     ...TIMING,

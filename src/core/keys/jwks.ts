@@ -21,12 +21,13 @@ export function requireJwks(
   algorithms: readonly Algorithm[],
   setPath: readonly (string | number)[],
   report: Report,
+  importEntry = importJwk,
 ): readonly VerificationKey[] | undefined {
   const path = [...setPath, "keys"];
   const keys: VerificationKey[] = [];
   const issues: ConfigurationIssue[] = [];
   for (const [index, jwk] of set.keys.entries()) {
-    const imported = importJwk(jwk, algorithms);
+    const imported = importEntry(jwk, algorithms);
     if (imported.kind === "key") keys.push(imported.key);
     else if (imported.mistake.code === "key_private")
       issues.push({ ...imported.mistake, path: [...path, index] });
@@ -42,6 +43,25 @@ export function requireJwks(
   for (const issue of issues) report(issue);
   return issues.length > 0 ? undefined : keys;
 }
+
+/** The option of a key source with a JWK Set. */
+export interface KeyUse {
+  /**
+   * The `use` of the keys in the set that verify tokens (RFC 7517 section 4.2): `"jwt-svid"` for the bundle
+   * of a SPIFFE trust domain, whose other keys are ignored. Default: `"sig"`, or no `use`.
+   */
+  readonly use?: "sig" | "jwt-svid";
+}
+
+/** Imports only the keys of another `use` than `sig`. */
+export const importerFor =
+  (use: KeyUse["use"], importEntry: typeof importJwk): typeof importJwk =>
+  (jwk, algorithms) => {
+    if (use === undefined || use === "sig") return importEntry(jwk, algorithms);
+    const { use: written } = { ...jwk };
+    // Another `use` that no algorithm allows, so that the key is ignored.
+    return importEntry({ ...jwk, use: written === use ? "sig" : "other" }, algorithms);
+  };
 
 /** Parses a JWK Set; returns `undefined` if the bytes are not one. */
 export function parseJwks(bytes: Uint8Array): JsonWebKeySet | undefined {

@@ -1,8 +1,8 @@
 import type { Report } from "../errors.ts";
 import type { Algorithm } from "./algorithm.ts";
-import { importKey } from "./import-key.ts";
+import { importJwk, importKey } from "./import-key.ts";
 import { createJwksFileResolver, type JwksFileSource } from "./jwks-file.ts";
-import { requireJwks } from "./jwks.ts";
+import { importerFor, type KeyUse, requireJwks } from "./jwks.ts";
 import type { KeySourceContext } from "./key-event.ts";
 import { createRemoteResolver, type DiscoverySource, type JwksUriSource } from "./remote-source.ts";
 import {
@@ -20,7 +20,7 @@ import {
 export type KeySource =
   | { readonly verificationKeys: readonly VerificationKeyInput[] }
   /** A JWK Set in memory (RFC 7517 section 5). Keys that do not support the algorithms are ignored. */
-  | { readonly jwks: JsonWebKeySet }
+  | ({ readonly jwks: JsonWebKeySet } & KeyUse)
   | JwksFileSource
   | JwksUriSource
   | DiscoverySource;
@@ -34,8 +34,11 @@ export function createKeyResolver(
   const { algorithms, path } = context;
   if ("jwksUri" in source || "discovery" in source) return createRemoteResolver(source, context, report);
   if ("jwksFile" in source) return createJwksFileResolver(source, context, report);
-  if ("jwks" in source)
-    return createFixedResolver("jwks", requireJwks(source.jwks, algorithms, [...path, "jwks"], report));
+  if ("jwks" in source) {
+    const importEntry = importerFor(source.use, importJwk);
+    const keys = requireJwks(source.jwks, algorithms, [...path, "jwks"], report, importEntry);
+    return createFixedResolver("jwks", keys);
+  }
   const { verificationKeys } = source;
   const keys = importKeys(verificationKeys, algorithms, [...path, "verificationKeys"], report);
   return createFixedResolver("verificationKeys", keys);

@@ -5,7 +5,7 @@ import { isSymmetric } from "./algorithm.ts";
 import { discoverJwksUri, metadataUrlOf } from "./discovery.ts";
 import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
 import { defaultFetch } from "./http-request.ts";
-import { importLoadedJwks, importPublished, isJwks } from "./jwks.ts";
+import { importerFor, importLoadedJwks, importPublished, isJwks, type KeyUse } from "./jwks.ts";
 import type { KeySourceContext } from "./key-event.ts";
 import type { RemoteTiming } from "./key-age.ts";
 import { LoadedKeys } from "./loaded-keys.ts";
@@ -24,7 +24,7 @@ export interface RemoteOptions extends Partial<RemoteTiming> {
 }
 
 /** The URL of a published JWK Set: https, or http on this machine. */
-export interface JwksUriSource extends RemoteOptions {
+export interface JwksUriSource extends RemoteOptions, KeyUse {
   /** The URL of the set. */
   readonly jwksUri: string;
 }
@@ -34,7 +34,7 @@ export interface JwksUriSource extends RemoteOptions {
  * the metadata is derived from `issuer`. A URL with a `/.well-known/` part is the metadata itself; any other
  * URL replaces `issuer` in the derivation. The metadata must always name the configured issuer.
  */
-export interface DiscoverySource extends RemoteOptions {
+export interface DiscoverySource extends RemoteOptions, KeyUse {
   /** Where to find the metadata. */
   readonly discovery: true | string;
 }
@@ -52,7 +52,8 @@ export function createRemoteResolver(
   if (mistakes.length > 0) return undefined;
 
   const { algorithms, issuer = "", now, onKeyEvent } = context;
-  const { fetch = defaultFetch, ...timing } = source;
+  const { fetch = defaultFetch, use, ...timing } = source;
+  const importEntry = importerFor(use, importPublished);
   const url = configuredUrl(source, issuer);
   const shownUrl = displayUrl(url);
   const metadataUrl = "discovery" in source ? displayUrl(metadataUrlOf(url)) : undefined;
@@ -68,7 +69,7 @@ export function createRemoteResolver(
       const jwksUri = "jwksUri" in source ? url : await discoverJwksUri(issuer, url, fetch, signal);
       const set = await fetchJson(jwksUri, fetch, signal);
       if (!isJwks(set)) throw new FetchError(jwksUri, "did not return a JWK Set.");
-      return importLoadedJwks(set, algorithms, keysInUse, importPublished);
+      return importLoadedJwks(set, algorithms, keysInUse, importEntry);
     },
   });
 }

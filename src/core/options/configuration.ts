@@ -1,7 +1,8 @@
 import { ConfigurationError, type ConfigurationIssue, orUndefined, type Report, suggest } from "../errors.ts";
 import { agentScopeMappings } from "../policy/agent-scope-mappings.ts";
 import { identityOf } from "../policy/pattern.ts";
-import type { ScopeMappings, TableEntry } from "../policy/table-entry.ts";
+import { CONDITION_NAMES } from "../policy/conditions/conditions.ts";
+import { readEntry, type ScopeMappings, type TableEntry } from "../policy/table-entry.ts";
 import { parseRouteKey } from "../policy/route-key.ts";
 import { isOnlyReading } from "../runtime/json.ts";
 import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
@@ -84,7 +85,9 @@ const unusable = (message: string, hint: string): ConfigurationError =>
  * it requires (docs/decisions/0031-table-as-a-language.md).
  */
 function spellOverrides(custom: ScopeMappings, base: ScopeMappings): ScopeMappings {
-  const baseRoutes = new Set(Object.keys(base).flatMap(routesOfKey));
+  // Conditions are newer than this format: a file must say that it drops them.
+  const replaceable = Object.keys(base).filter((key) => !readEntry(base[key] ?? []).enforced?.conditioned);
+  const baseRoutes = new Set(replaceable.flatMap(routesOfKey));
   const spelled = Object.entries(custom).map(([key, entry]): [string, TableEntry] => {
     const isReplacing = Array.isArray(entry) && routesOfKey(key).some((route) => baseRoutes.has(route));
     return [key, isReplacing ? { override: entry as readonly string[] } : entry];
@@ -130,19 +133,24 @@ function renameInside(option: string, value: unknown, path: Path, report: Report
     return value.map((entry, index) => renameOptions(entry, ISSUER, [...path, index], report));
   if ((option === "scopeMappings" || option === "defaultScopeMappings") && isJsonObject(value))
     return Object.fromEntries(
-      Object.entries(value).map(([key, requirement]) => [key, renameAnyOf(requirement)]),
+      Object.entries(value).map(([key, requirement]) => [key, renameEntry(requirement)]),
     );
   return value;
 }
 
-/** Route keys, roles and scopes are the same in JSON. */
-function renameAnyOf(requirement: unknown): unknown {
-  if (!isJsonObject(requirement)) return requirement;
-  const entries: readonly (readonly [string, unknown])[] = Object.entries(requirement);
+/** The names inside of an entry of the table. Keys, parameters, roles and scopes are the same in JSON. */
+const ENTRY_NAMES: JsonNames = byJsonName(["anyOf", ...CONDITION_NAMES]);
+
+/** The properties of an entry whose values contain names, too. */
+const NESTED_IN_ENTRY: ReadonlySet<string> = new Set(["report", "override", "actors", "acr"]);
+
+function renameEntry(entry: unknown): unknown {
+  if (!isJsonObject(entry)) return entry;
+  const properties: readonly (readonly [string, unknown])[] = Object.entries(entry);
   return Object.fromEntries(
-    entries.map(([name, value]) => {
-      if (name === "any_of") return ["anyOf", value];
-      return [name, name === "report" || name === "override" ? renameAnyOf(value) : value];
+    properties.map(([jsonName, value]) => {
+      const name = ENTRY_NAMES.get(jsonName) ?? jsonName;
+      return [name, NESTED_IN_ENTRY.has(name) ? renameEntry(value) : value];
     }),
   );
 }

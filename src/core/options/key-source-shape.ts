@@ -42,6 +42,7 @@ const sources = {
 };
 const keySource = {
   ...sources,
+  use: z.enum(["sig", "jwt-svid"], { error: 'Write "sig" or "jwt-svid".' }),
   timeoutMs: milliseconds(1),
   cooldownMs: milliseconds(0),
   maxAgeMs: milliseconds(1),

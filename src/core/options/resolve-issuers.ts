@@ -97,7 +97,7 @@ function resolveIssuer(
   const areReadable = (...names: readonly OptionName[]) => mistakes.areReadable(names, path);
   const settings = { __proto__: null, ...DEFAULTS, ...options };
   const { issuer, now = Date.now, onKeyEvent, requiredClaims = [], maxTokenAgeSeconds } = settings;
-  const { tokenTypes, clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
+  const { tokenTypes, clients, clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
 
   const algorithms = areReadable("algorithm", "algorithms")
     ? resolveAlgorithms(options, path, report)
@@ -120,7 +120,7 @@ function resolveIssuer(
   const times = { clockToleranceSeconds, maxTokenAgeSeconds, now };
   return {
     keys,
-    token: { algorithms, issuer, audience, requiredClaims, tokenTypes, ...times },
+    token: { algorithms, issuer, audience, requiredClaims, clients, tokenTypes, ...times },
     principal: { scopeSources, userIdClaim, sessionIdClaim },
   };
 }
@@ -219,13 +219,14 @@ function findSourceMistake(names: readonly string[], path: Path): ConfigurationI
   if (otherSource !== undefined)
     return conflict([...path, otherSource], source, "Use only one source of keys.");
   if (source === "jwksUri" || source === "discovery") return undefined;
-  const unused = names.find((name) => name !== source && !(source === "jwksFile" && name === "staleMs"));
+  const allowed: readonly string[] = { jwks: ["use"], jwksFile: ["use", "staleMs"] }[source] ?? [];
+  const unused = names.find((name) => name !== source && !allowed.includes(name));
   if (unused === undefined) return undefined;
   return {
     code: "option_conflict",
     path: [...path, unused],
     message: `has no effect with \`${source}\`.`,
-    hint: "Remove it: it applies only to `jwksUri` and `discovery`, and `staleMs` to `jwksFile` as well.",
+    hint: "Remove it: it applies only to `jwksUri` and `discovery`, `staleMs` and `use` to `jwksFile` as well, and `use` to `jwks`.",
   };
 }
 

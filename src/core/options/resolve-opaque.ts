@@ -15,8 +15,8 @@ export function resolveOpaqueRequirements(
 ): OpaqueRequirements {
   const { issuer, issuers = [], opaqueTokens = [], maxTokenAgeSeconds } = options;
   const shared = compileRequirements(options);
-  const haveOwnRequirements = issuers.some(
-    (entry) => entry.requiredClaims !== undefined || entry.maxTokenAgeSeconds !== undefined,
+  const haveOwnRequirements = issuers.some(({ requiredClaims, clients, maxTokenAgeSeconds: maxAge }) =>
+    [requiredClaims, clients, maxAge].some((requirement) => requirement !== undefined),
   );
   for (const [index, { tokenKind, claimNames, issuer: issuerOfKind }] of opaqueTokens.entries()) {
     const impossibleClaim = shared.requiredClaims.find(({ name }) => claimNames?.includes(name) === false);
@@ -34,12 +34,19 @@ export function resolveOpaqueRequirements(
         message: "cannot be combined with API keys, which are valid until they expire or are revoked.",
         hint: SET_IN_ISSUERS,
       });
+    if (tokenKind === "api_key" && shared.clients)
+      report({
+        code: "option_conflict",
+        path: ["clients"],
+        message: "cannot be combined with API keys, which have no client.",
+        hint: SET_IN_ISSUERS,
+      });
     if (tokenKind === "introspected" && issuerOfKind === undefined && haveOwnRequirements)
       report({
         code: "option_missing",
         path: ["opaqueTokens", index, "issuer"],
         message:
-          "is missing, but an entry of `issuers` has its own `requiredClaims` or `maxTokenAgeSeconds`.",
+          "is missing, but an entry of `issuers` has its own `requiredClaims`, `clients` or `maxTokenAgeSeconds`.",
         hint: "Write the option `issuer` of introspection(...), so that the settings of this issuer hold for its tokens.",
       });
   }
@@ -52,9 +59,11 @@ export function resolveOpaqueRequirements(
 
 const compileRequirements = ({
   requiredClaims = [],
+  clients,
   maxTokenAgeSeconds,
-}: Pick<TrustedIssuer, "requiredClaims" | "maxTokenAgeSeconds">): TokenRequirements => ({
+}: Pick<TrustedIssuer, "requiredClaims" | "clients" | "maxTokenAgeSeconds">): TokenRequirements => ({
   requiredClaims: compileRequiredClaims(requiredClaims),
+  clients: clients && new Set(clients),
   maxTokenAgeSeconds,
 });
 

@@ -1,17 +1,22 @@
 /** The way of the options from what a user writes to what the server uses, from top to bottom. */
 import { type ConfigurationIssue, ConfigurationError } from "../errors.ts";
 import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
+import { checkConditions } from "../policy/conditions/check-conditions.ts";
+import type { Moment } from "../policy/conditions/condition.ts";
 import { checkOverrides } from "../policy/overrides.ts";
 import { parseRouteKey } from "../policy/route-key.ts";
 import { checkOrder } from "../policy/rule-order.ts";
 import type { ScopeMappings } from "../policy/table-entry.ts";
 import type { RefusalRules } from "../response/refusal.ts";
+import { readClock } from "../runtime/clock.ts";
 import type { Resource } from "../response/resource-metadata.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
 import type { CredentialRules } from "../token/credential.ts";
 import type { GrantsFor } from "../token/grants.ts";
+import { toleranceFor } from "../token/issuers.ts";
 import type { OpaqueContext, OpaqueRequirements, OpaqueTokens } from "../token/opaque-tokens.ts";
+import type { Principal } from "../token/principal.ts";
 import type { Revocations } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
 import { Mistakes } from "./mistakes.ts";
@@ -42,10 +47,18 @@ export interface ResolvedOptions extends CredentialRules, CompiledTable {
   readonly grantsFor: GrantsFor | undefined;
   readonly grantsMaxAgeSeconds: number;
   readonly onDecision: ResourceServerOptions["onDecision"];
+  readonly momentOf: (principal: Principal) => Moment;
 }
 
 /** Without these options, more tokens are accepted. So an unset variable must not remove one of them. */
-const NARROWING = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked", "revocation"] as const;
+const NARROWING = [
+  "issuer",
+  "requiredClaims",
+  "clients",
+  "maxTokenAgeSeconds",
+  "isRevoked",
+  "revocation",
+] as const;
 
 /** A server with none of them, but with `opaqueTokens`, accepts no JWTs. */
 const KEY_OPTIONS = ["verificationKeys", "keys", "issuers"] as const;
@@ -83,6 +96,9 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
     report,
     settings.enforcement,
   );
+  const areIssuersReadable = mistakes.pathsIn("issuers").length === 0;
+  if (areIssuersReadable && mistakes.areReadable(["issuer", "issuers", "opaqueTokens", "authorization"]))
+    checkConditions(table, settings.authorization, issuerNamesOf(options), report);
   if (scopeRules) {
     checkOrder(table, scopeRules, report);
     checkOverrides(table, scopeRules, report);
@@ -93,8 +109,15 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
     ? resolveResource(options, table.rules, report)
     : undefined;
   const areIssuersComplete =
-    mistakes.pathsIn("issuers").length === 0 &&
-    mistakes.areReadable(["opaqueTokens", "issuer", "issuers", "requiredClaims", "maxTokenAgeSeconds"]);
+    areIssuersReadable &&
+    mistakes.areReadable([
+      "opaqueTokens",
+      "issuer",
+      "issuers",
+      "requiredClaims",
+      "clients",
+      "maxTokenAgeSeconds",
+    ]);
   const opaqueRequirements = areIssuersComplete ? resolveOpaqueRequirements(options, report) : undefined;
   if (issues.length > 0 || !scopeRules || !opaqueRequirements) throw new ConfigurationError(issues);
 
@@ -127,7 +150,21 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
     grantsFor: options.grantsFor,
     grantsMaxAgeSeconds: settings.grantsMaxAgeSeconds,
     onDecision: options.onDecision,
+    momentOf: (principal) => ({
+      nowSeconds: readClock(now).getTime() / 1000,
+      toleranceSeconds: toleranceFor(principal, issuers.configurations, clockToleranceSeconds),
+    }),
   };
+}
+
+/** The issuers whose tokens may have different claims. */
+function issuerNamesOf({
+  issuer,
+  issuers = [],
+  opaqueTokens = [],
+}: ResourceServerOptions): readonly string[] {
+  const names = [issuer, ...issuers.map((entry) => entry.issuer), ...opaqueTokens.map((kind) => kind.issuer)];
+  return [...new Set(names.filter((name) => typeof name === "string"))];
 }
 
 function withoutUndefined(options: ResourceServerOptions): ResourceServerOptions {

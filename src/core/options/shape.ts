@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { isSecureUrl } from "../keys/secure-url.ts";
 import { keys, verificationKeys } from "./key-source-shape.ts";
+import { CONDITION_NAMES } from "../policy/conditions/conditions.ts";
 import type { ResourceServerOptions } from "./options.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
 import * as values from "./values.ts";
@@ -11,20 +12,29 @@ const someScopes = z.array(z.string()).check(z.minLength(1, { abort: true }));
 const named = { anyOf: z.exactOptional(someScopes), filtered: z.exactOptional(z.string()) };
 /** An object without properties of a class, which would not be read. */
 const plain = <Shape extends z.core.$ZodType>(shape: Shape) => z.pipe(z.custom(values.isPlainObject), shape);
+/** The folder of the conditions checks them, with a message for each mistake. */
+const conditions = Object.fromEntries(CONDITION_NAMES.map((name) => [name, z.exactOptional(z.unknown())]));
+const hasConditions = (entry: object): boolean => CONDITION_NAMES.some((name) => Object.hasOwn(entry, name));
 const countNames = (entry: object): number =>
   ["scopes", "anyOf", "filtered"].filter((name) => Object.hasOwn(entry, name)).length;
 const reported = z
-  .strictObject({ ...named, scopes: z.exactOptional(someScopes) })
-  .check(z.refine((entry) => countNames(entry) === 1));
+  .strictObject({ ...named, ...conditions, scopes: z.exactOptional(z.array(z.string())) })
+  .check(
+    z.refine((entry) => countNames(entry) === 1),
+    z.refine((entry) => hasConditions(entry) || !("scopes" in entry) || entry.scopes.length > 0),
+  );
 const scoped = z
   .strictObject({
     ...named,
+    ...conditions,
     scopes: z.exactOptional(z.array(z.string())),
     report: z.exactOptional(z.union([someScopes, plain(reported)])),
   })
   .check(
     z.refine(
-      (entry) => countNames(entry) === 1 || (countNames(entry) === 0 && Object.hasOwn(entry, "report")),
+      (entry) =>
+        countNames(entry) === 1 ||
+        (countNames(entry) === 0 && Object.hasOwn(entry, "report") && !hasConditions(entry)),
     ),
   );
 const entry = z.union([z.enum(["public", "optional"]), z.array(z.string()), plain(scoped)]);
@@ -35,7 +45,7 @@ const entryOrOverride = z.union([entry, override]);
 /** One message for the whole entry: the mistake inside would be that of one of the forms only. */
 const requirement = z.custom((value) => entryOrOverride.safeParse(value).success, {
   error:
-    'Write an array of scopes ([] for any valid token), { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public"; { report: [...] } for scopes that are not enforced yet; { override: [...] } to require less than the rule that it replaces.',
+    'Write an array of scopes ([] for any valid token), { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public"; { scopes: [...], where: {...} } for conditions on the caller; { report: [...] } for scopes that are not enforced yet; { override: [...] } to require less than the rule that it replaces.',
 });
 const scopeMappings = values.table(
   requirement,
@@ -43,11 +53,21 @@ const scopeMappings = values.table(
 );
 
 const SOURCE =
-  'Write { header: "authorization" } or { cookie: "name" }; other headers and the query are never read.';
+  'Write { header: "authorization" }, { cookie: "name" }, or { header: "x-name", scheme: null } for a field with the token alone; the query is never read.';
+const LOWER_CASE_NAME = /^[a-z\d!#$%&'*+\-.^_`|~]+$/;
+const NAME = /^[\w!#$%&'*+\-.^`|~]+$/;
+/** Another field than `authorization` says whether there is a scheme: most have none. */
+const isHeader = ({ header, scheme }: { readonly header: string; readonly scheme?: unknown }): boolean =>
+  header === "authorization" || (scheme !== undefined && header !== "cookie");
 const tokenSource = z.union(
   [
-    z.strictObject({ header: z.literal("authorization") }),
-    z.strictObject({ cookie: z.string().check(z.regex(/^[\w!#$%&'*+\-.^`|~]+$/, { error: SOURCE })) }),
+    z
+      .strictObject({
+        header: z.string().check(z.regex(LOWER_CASE_NAME, { error: SOURCE })),
+        scheme: z.exactOptional(z.nullable(z.string().check(z.regex(NAME, { error: SOURCE })))),
+      })
+      .check(z.refine(isHeader, { error: SOURCE })),
+    z.strictObject({ cookie: z.string().check(z.regex(NAME, { error: SOURCE })) }),
   ],
   { error: SOURCE },
 );
@@ -91,6 +111,8 @@ const requiredClaims = z.union([z.array(z.union([values.text(REQUIRED_CLAIMS), c
   error: REQUIRED_CLAIMS,
 });
 
+const CLIENTS = 'Write an array of at least one client id: ["admin-console"].';
+
 /** The options of a server that each issuer can override. */
 const tokens = {
   audience: z.union([values.text(AUDIENCE), values.nonEmptyArray(values.text(AUDIENCE), AUDIENCE)], {
@@ -102,6 +124,7 @@ const tokens = {
   userIdClaim: values.claim,
   sessionIdClaim: values.claim,
   requiredClaims,
+  clients: values.nonEmptyArray(values.text(CLIENTS), CLIENTS),
   tokenTypes: values.nonEmptyArray(
     z.nullable(values.text('Write `typ` values such as "JWT", or null for none.')),
     "Write an array of at least one `typ`.",

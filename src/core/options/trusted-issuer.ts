@@ -47,6 +47,12 @@ export interface TrustedIssuer {
    */
   readonly requiredClaims?: RequiredClaims;
   /**
+   * The clients whose tokens are accepted: each of the claims `client_id`, `azp` and `cid` that a token has
+   * must be one of them, and it must have one. Holds for introspected tokens too, and cannot be combined with
+   * API keys. For single routes, write `clients` in the table. Default: any client.
+   */
+  readonly clients?: readonly string[];
+  /**
    * The accepted `typ` header values, case-insensitive; `null` accepts a missing `typ`.
    * Default: `["JWT", "at+jwt", "application/at+jwt", null]`.
    */

@@ -20,8 +20,11 @@ export function nameOfScope(scope: string): string {
 }
 
 export const namesInRules = ({ rules, hiddenRules }: CompiledTable): readonly NamedScope[] =>
-  [...rules, ...hiddenRules].flatMap(({ rule, requirement }) =>
-    scopesOf(requirement).map(({ text }) => ({ name: nameOfScope(text), path: optionPath(rule) })),
+  [...rules, ...hiddenRules].flatMap(({ rule, requirement, conditions }) =>
+    [...scopesOf(requirement), ...(conditions?.unless ?? [])].map(({ text }) => ({
+      name: nameOfScope(text),
+      path: optionPath(rule),
+    })),
   );
 
 /** Returns the names in `map` and `impliedScopes`. */

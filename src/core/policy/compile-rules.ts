@@ -3,10 +3,12 @@ import { OPERATION_METHOD } from "../request.ts";
 import { findRouteRule } from "./find-rules.ts";
 import { OperationRules } from "./operation.ts";
 import { type Alternative, identityOf, type PatternSegment } from "./pattern.ts";
+import { compileConditions, freezeConditions } from "./conditions/conditions.ts";
 import { compileRequirement, type Requirement, scopesOf } from "./requirement.ts";
 import { readEntry, type ScopeMappings, type TableEntry, writeEntry } from "./table-entry.ts";
 import { parseRouteKey } from "./route-key.ts";
 import { type CompiledRule, type Enforcement, optionPath, type Rule, type RuleSource } from "./rule.ts";
+import { ConditionedRules } from "./conditioned-rules.ts";
 import { RuleTree } from "./rule-tree.ts";
 import { leavesInOrder } from "./walk-tree.ts";
 
@@ -20,6 +22,8 @@ export interface CompiledTable {
   /** The table without its report-only rules; the same tree if it has none. */
   readonly enforcedTree: RuleTree;
   readonly operations: OperationRules;
+  /** The rules with conditions, which hold for narrower rules as well. */
+  readonly conditioned: ConditionedRules;
   /** The enforcement of the server, for requests without a rule. `"report"` also applies to every rule. */
   readonly enforcement: Enforcement;
 }
@@ -58,9 +62,11 @@ export function compileRules(
     : rules;
   const enforcedTree = enforcedRules === rules ? tree : growTree(enforcedRules, () => undefined);
   if (enforcedTree !== tree) addEnforcedLeaves(tree, enforcedTree);
+  const hiddenRules = findHidden(rules, enforcedRules);
   return {
     rules,
-    hiddenRules: findHidden(rules, enforcedRules),
+    hiddenRules,
+    conditioned: new ConditionedRules(rules, hiddenRules),
     replacements: findReplacements(defaultTable.routes, customTable),
     enforcedTree,
     tree,
@@ -164,17 +170,29 @@ function compileRule(
   const compile = (written: typeof enforced, writtenEnforcement: Enforcement): CompiledRule | undefined => {
     if (!written) return undefined;
     const requirement = compileRequirement(written.requirement, route, [...path, ...written.path], report);
-    if (!requirement) return undefined;
+    const { conditioned } = written;
+    const conditions =
+      conditioned && compileConditions(conditioned.written, route, [...path, ...conditioned.path], report);
+    if (!requirement || (conditioned && !conditions)) return undefined;
+    const hasConditions = conditions !== undefined;
     const rule: Rule = {
       key,
       method: route.method,
       pattern: route.pattern.source,
       requirement: freezeCopy(written.requirement),
-      // Without scopes there is nothing to report: a missing or bad token is always refused.
-      enforcement: scopesOf(requirement).length > 0 ? writtenEnforcement : "enforce",
+      ...(hasConditions ? { conditions: freezeConditions(conditions.written) } : {}),
+      // Otherwise there is nothing to report: a missing or bad token is always refused.
+      enforcement: scopesOf(requirement).length > 0 || hasConditions ? writtenEnforcement : "enforce",
       source,
     };
-    return { ...withFrozenRule(rule), pattern: route.pattern, requirement, isOverride, isReport: false };
+    return {
+      ...withFrozenRule(rule),
+      pattern: route.pattern,
+      requirement,
+      ...(hasConditions ? { conditions } : {}),
+      isOverride,
+      isReport: false,
+    };
   };
   const enforcedRule = compile(enforced, serverEnforcement);
   const reportedRule = compile(reported, "report");
@@ -184,7 +202,7 @@ function compileRule(
 
 /** Returns a rule as a table contains it, without `override`. */
 export const entryOf = ({ rule, isReport, beside }: CompiledRule): TableEntry =>
-  isReport ? writeEntry(beside?.rule.requirement, rule.requirement) : rule.requirement;
+  isReport ? writeEntry(beside?.rule, rule) : writeEntry(rule, undefined);
 
 /** `/docs` beside `/docs{/*path}` is a habit of authors. It is harmless if both rules require the same. */
 const isRepetition = (first: CompiledRule, second: CompiledRule): boolean =>

@@ -4,6 +4,7 @@ import type { Satisfaction, ScopeRules } from "../scopes/scope.ts";
 import type { ClaimedToken } from "../token/unverified-claims.ts";
 import { grantedScopesOf } from "../scopes/scope-sets.ts";
 import type { Principal } from "../token/principal.ts";
+import type { ConditionName } from "./conditions/condition.ts";
 import type { Enforcement, Rule, RuleMatch } from "./rule.ts";
 import { describeSatisfaction, type RequirementResult } from "./satisfaction.ts";
 
@@ -14,6 +15,8 @@ export type RefusalReason =
   | "credential_malformed"
   | "token_rejected"
   | "scope_insufficient"
+  | "caller_not_allowed"
+  | "authentication_insufficient"
   | "route_unmapped"
   | "keys_unavailable";
 
@@ -21,7 +24,10 @@ export type RefusalReason =
 export interface DecisionFacts {
   /** The rule that decided; absent where the table has none, or the path could not be read. */
   readonly rule?: Rule;
-  /** Every rule that the request had to satisfy: that of its path, and that of the route that runs. */
+  /**
+   * Every rule that the request had to satisfy: that of its path, that of the route that runs, and wider ones
+   * whose conditions hold for it.
+   */
   readonly rules: readonly Rule[];
   /** The caller; absent if no token was read or accepted. Of a revoked token, the caller it was issued to. */
   readonly principal?: Principal;
@@ -41,7 +47,7 @@ export interface Allowed extends DecisionFacts {
   readonly allowed: true;
   /**
    * The refusal that report-only rules, or a server that only reports, let pass: its reason is
-   * `scope_insufficient` or `route_unmapped`, never one about a token. Absent for any other request.
+   * about scopes, conditions or a missing rule, never about a token. Absent for any other request.
    */
   readonly reported?: Refused;
 }
@@ -54,6 +60,15 @@ export interface Refused extends DecisionFacts {
   readonly reason: RefusalReason;
   /** `true` if an operation of MCP, not a path, has no rule. */
   readonly isOperation?: true;
+  /**
+   * The condition that the caller does not meet, when the reason is `caller_not_allowed` or
+   * `authentication_insufficient`. For logs; never part of the response.
+   */
+  readonly condition?: ConditionName;
+  /** With `authentication_insufficient`: the values of `acr` that would be enough (RFC 9470). */
+  readonly acrValues?: readonly string[];
+  /** With `authentication_insufficient`: how old the login may be, in seconds (RFC 9470). */
+  readonly maxAgeSeconds?: number;
   /** What was wrong with the token, when the reason is `token_rejected`. */
   readonly rejection?: Rejection;
   /** The missing or wrong claim, when the rejection is `claims`. For logs; never part of the response. */
@@ -75,7 +90,8 @@ type ScopeFacts = Pick<DecisionFacts, "required" | "missing" | "satisfied">;
 
 const NO_SCOPES: ScopeFacts = { required: NOTHING, missing: NOTHING, satisfied: NOTHING };
 
-function createFacts(
+/** Creates what every decision reports. */
+export function createFacts(
   rules: readonly Rule[],
   principal?: Principal,
   { required, missing, satisfied } = NO_SCOPES,
@@ -119,7 +135,7 @@ export const report = (reported: Refused, principal: Principal): Allowed =>
 export const refusalIn = (decision: Decision): Refused | undefined =>
   decision.allowed ? decision.reported : decision;
 
-/** Returns the decision by every rule for a known caller; a refusal names the scopes of all of them. */
+/** Returns the decision by the scopes of every rule; a refusal names the scopes of all of them. */
 export function decideByRules(
   matches: readonly RuleMatch[],
   principal: Principal,

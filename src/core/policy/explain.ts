@@ -1,6 +1,8 @@
 import { type AccessRequest, requireString } from "../request.ts";
 import { type Decision, refusalIn } from "./decision.ts";
+import { describeConditions } from "./conditions/conditions.ts";
 import type { Requirement } from "./requirement.ts";
+import type { Rule } from "./rule.ts";
 
 /** What to explain: a request, and the scopes of a hypothetical caller. */
 export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPattern" | "params"> {
@@ -8,6 +10,8 @@ export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPat
   readonly path: string;
   /** The scopes of the caller. If omitted, the caller has no token. */
   readonly scopes?: readonly string[];
+  /** The claims of the caller, for conditions. Default: none. Only with `scopes`. */
+  readonly claims?: Readonly<Record<string, unknown>>;
 }
 
 /** How a request is decided, as data and as text. */
@@ -23,20 +27,23 @@ export interface Explanation {
 }
 
 /** @throws TypeError for a query of the wrong shape, for callers without types */
-export function requireQuery({ path, scopes }: ExplainQuery): void {
+export function requireQuery({ path, scopes, claims }: ExplainQuery): void {
   requireString(path, "server.explain takes { method, path, scopes }", "path");
-  if (scopes === undefined || Array.isArray(scopes)) return;
-  throw new TypeError('server.explain: `scopes` must be an array: write scopes: ["agents:read"].');
+  if (scopes !== undefined && !Array.isArray(scopes))
+    throw new TypeError('server.explain: `scopes` must be an array: write scopes: ["agents:read"].');
+  if (claims !== undefined && scopes === undefined)
+    throw new TypeError("server.explain: `claims` need `scopes`: write scopes: [] for a token without any.");
 }
 
 export function explainDecision({ method, path }: ExplainQuery, decision: Decision): Explanation {
   const { rules, required, granted, missing, satisfied } = decision;
   const lines = [`${method} ${path}`];
   const addLine = (name: string, value: string) => lines.push(explanationRow(name, value));
-  for (const { key, source, requirement, enforcement } of rules) {
+  for (const { key, source, requirement, conditions, enforcement } of rules) {
     addLine("rule", `${key} (${source}${enforcement === "report" ? ", report-only" : ""})`);
     // A decision does not say which of several rules requires a scope.
     addLine("requires", describeRequirement(requirement, rules.length === 1 ? required : []));
+    for (const condition of describeConditions(conditions)) addLine("condition", condition);
   }
   const isAmbiguous = refusalIn(decision)?.reason === "request_ambiguous";
   if (rules.length === 0 && !isAmbiguous) addLine("rule", "none");
@@ -60,8 +67,10 @@ function describeDecision(decision: Decision): string {
   if (!refused) return "allowed";
   const result = decision.allowed ? "allowed, reported" : "refused";
   const rejection = refused.rejection === undefined ? "" : ` (${refused.rejection})`;
+  const condition =
+    refused.condition === undefined ? "" : ` (${refused.condition} of \`${refused.rule?.key}\`)`;
   const cause = refused.reason === "request_ambiguous" ? `. ${String(refused.cause)}` : "";
-  return `${result}: ${refused.reason}${rejection}${cause}`;
+  return `${result}: ${refused.reason}${rejection}${condition}${cause}`;
 }
 
 /** Describes what a rule requires, with the scopes of one request if they are known. */
@@ -74,5 +83,9 @@ export function describeRequirement(requirement: Requirement, required: readonly
   if (requirement.length === 0) return "a valid token";
   return joinScopes(required.length > 0 ? required : requirement);
 }
+
+/** Describes what a rule requires, with its conditions. */
+export const describeRule = ({ requirement, conditions }: Pick<Rule, "requirement" | "conditions">): string =>
+  [describeRequirement(requirement), ...describeConditions(conditions)].join("; ");
 
 const joinScopes = (scopes: readonly string[]): string => (scopes.length === 0 ? "-" : scopes.join(" "));

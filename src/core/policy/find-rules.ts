@@ -167,6 +167,33 @@ function collectLeaf(node: TreeNode, walk: ReadingsWalk, isDecoded: boolean): bo
   return true;
 }
 
+/** Collects every rule that some router may match to a path, whatever other rules there are. */
+export function collectMatching(tree: RuleTree, method: string, path: Path): readonly Leaf[] {
+  const leaves = new Set<Leaf>();
+  collectAllAt(tree.root, 1, { path, method, spelledSegments: new Map() }, leaves);
+  return [...leaves];
+}
+
+function collectAllAt(node: TreeNode, start: number, walk: PathWalk, leaves: Set<Leaf>): void {
+  const { path, method } = walk;
+  if (start > path.end) {
+    for (const leaf of leavesFor(node, method)) leaves.add(leaf);
+    return;
+  }
+  const end = endOfSegment(path, start);
+  const segment = spellAt(walk, start, end);
+  const staticEdge = node.statics.get(segment.decoded);
+  if (staticEdge) collectAllAt(staticEdge.node, end + 1, walk, leaves);
+  for (const edge of mixedFor(node, segment))
+    if (compareParts(segment, edge.texts)) collectAllAt(edge.node, end + 1, walk, leaves);
+  if (node.parameter) collectAllAt(node.parameter, end + 1, walk, leaves);
+  if (!node.wildcard) return;
+  for (const length of node.wildcard.lengths) {
+    const wildcardEnd = endWithout(path, length);
+    if (wildcardEnd >= end) collectAllAt(node.wildcard.node, wildcardEnd + 1, walk, leaves);
+  }
+}
+
 /** Finds the narrowest rule that covers a whole route: its pattern matches every path of the route. */
 export const findRouteRule = (
   tree: RuleTree,

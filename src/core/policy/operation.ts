@@ -2,13 +2,14 @@
 import { orUndefined, suggest } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
 import { templatesOf } from "./requirement.ts";
+import { divideRestrictions, type Restrictions, toRestriction } from "./restrictions.ts";
 import type { CompiledRule, RuleMatch } from "./rule.ts";
 
 /** One operation that a request calls. */
 export interface Operation {
   /** The JSON-RPC method, and after it the name of a tool, prompt or resource: `tools/call search`. */
   readonly text: string;
-  /** The arguments, for the templates of scopes: only strings fill them. */
+  /** The arguments, for the templates of scopes and for `where`: only strings fill them. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
@@ -113,7 +114,11 @@ function suggestOperation(text: string, name: string | undefined): string {
 
 /** The rules of an operation with the values of their templates, or an argument that cannot fill one. */
 export type OperationMatch =
-  | { readonly kind: "matched"; readonly matches: readonly RuleMatch[] }
+  | {
+      readonly kind: "matched";
+      readonly matches: readonly RuleMatch[];
+      readonly restrictions: Restrictions;
+    }
   | { readonly kind: "unusable"; readonly argument: string }
   | { readonly kind: "unmapped" };
 
@@ -139,16 +144,38 @@ export class OperationRules {
     if (!compiled) return { kind: "unmapped" };
     const enforced = compiled.isReport ? this.find(text, this.#enforcedRules) : undefined;
     const rules = enforced ? [compiled, enforced] : [compiled];
+    const conditioned = this.conditionedRules(text);
     // Read once: later code may change the arguments.
     const values = new Map<string, string>();
-    for (const argument of rules.flatMap(({ requirement }) => templatesOf(requirement))) {
+    const read = (argument: string): boolean => {
       // Own properties only: a polluted prototype must not fill a scope.
       const value = Object.hasOwn(parameters, argument) ? parameters[argument] : undefined;
-      if (typeof value !== "string" || value === "") return { kind: "unusable", argument };
+      if (typeof value !== "string" || value === "") return false;
       values.set(argument, value);
-    }
+      return true;
+    };
+    const unusable = rules.flatMap(({ requirement }) => templatesOf(requirement)).find((name) => !read(name));
+    if (unusable !== undefined) return { kind: "unusable", argument: unusable };
+    for (const argument of conditioned.flatMap(({ conditions }) => conditions?.parameters ?? []))
+      read(argument);
     const parameter = (name: string): string => values.get(name) ?? "";
-    return { kind: "matched", matches: rules.map((rule) => ({ compiled: rule, parameter })) };
+    const toMatch = (rule: CompiledRule): RuleMatch => ({ compiled: rule, parameter });
+    const matches = rules.map(toMatch);
+    const restrictions = divideRestrictions(
+      conditioned.flatMap((rule) => toRestriction(toMatch(rule))),
+      matches,
+    );
+    return { kind: "matched", matches, restrictions };
+  }
+
+  /** Returns the rules with conditions for an operation: that of its name, and that of every name. */
+  conditionedRules(text: string): readonly CompiledRule[] {
+    const keys = new Set([canonicalOf(text), `${methodOf(text)} *`]);
+    return [...keys].flatMap((key) => {
+      const rule = this.#rules.get(key);
+      const enforced = !rule || rule.isReport ? this.#enforcedRules.get(key) : undefined;
+      return [rule, enforced].filter((candidate) => candidate?.conditions !== undefined) as CompiledRule[];
+    });
   }
 }
 

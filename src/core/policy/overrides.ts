@@ -2,7 +2,7 @@
 import { type ConfigurationIssue, type Report, suggest } from "../errors.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { type CompiledTable, entryOf, type Replacement } from "./compile-rules.ts";
-import { describeRequirement } from "./explain.ts";
+import { describeRule } from "./explain.ts";
 import { implies } from "./implication.ts";
 import { identityOf } from "./pattern.ts";
 import { type CompiledRule, optionPath, renderRules } from "./rule.ts";
@@ -12,9 +12,12 @@ export function checkOverrides(table: CompiledTable, scopeRules: ScopeRules, rep
   const { rules, replacements } = table;
   const replacing = new Set(replacements.map(({ custom }) => custom.rule.key));
   const exactDefaults = exactDefaultsByPath(rules);
+  const weaker = new Map<string, Replacement>();
   for (const replacement of replacements)
     if (!replacement.custom.isOverride && isWeaker(replacement, scopeRules))
-      report(describeWeaker(replacement));
+      // A rule with optional groups replaces one rule at several paths.
+      weaker.set(`${replacement.custom.rule.key}\n${replacement.replaced.rule.key}`, replacement);
+  for (const replacement of weaker.values()) report(describeWeaker(replacement));
   for (const compiled of rules) {
     const { rule } = compiled;
     if (compiled.isOverride && !replacing.has(rule.key)) report(describeUnneeded(compiled, rules));
@@ -30,7 +33,17 @@ export function isWeaker({ custom, replaced, segments }: Replacement, scopeRules
   if (!enforced) return false;
   const base = { compiled: replaced.beside ?? replaced, segments: segmentsOf(replaced, segments) };
   const replacing = { compiled: enforced, segments };
+  if (losesConditions(enforced, base.compiled)) return true;
   return !implies(replacing, base, undefined, scopeRules) && implies(base, replacing, undefined, scopeRules);
+}
+
+/** Returns whether a rule lacks a condition of another one, or has changed it. */
+function losesConditions({ rule }: CompiledRule, { rule: base }: CompiledRule): boolean {
+  const { conditions = {} } = rule;
+  return Object.entries(base.conditions ?? {}).some(
+    ([name, written]) =>
+      JSON.stringify(conditions[name as keyof typeof conditions]) !== JSON.stringify(written),
+  );
 }
 
 /** The alternative of a rule that is the same route, with the names of its own parameters. */
@@ -41,7 +54,7 @@ const segmentsOf = ({ pattern }: CompiledRule, segments: Replacement["segments"]
 const describeWeaker = ({ custom, replaced }: Replacement): ConfigurationIssue => ({
   code: "override_weaker",
   path: optionPath(custom.rule),
-  message: `requires less than the rule of the base table that it replaces, \`${replaced.rule.key}\` (${describeRequirement(replaced.rule.requirement)}).`,
+  message: `requires less than the rule of the base table that it replaces, \`${replaced.rule.key}\` (${describeRule(replaced.rule)}).`,
   hint: `If that is intended, write { override: ${JSON.stringify(entryOf(custom))} }.`,
 });
 

@@ -3,10 +3,13 @@ import { type AccessRequest, ownProperty, requireString } from "../request.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { createPrincipal, type Principal } from "../token/principal.ts";
 import type { CompiledTable } from "./compile-rules.ts";
+import type { Moment } from "./conditions/condition.ts";
+import { decideByConditions, findUnmet, type KnownCaller } from "./conditions/evaluate.ts";
 import { allow, decideByRules, type Decision, refuse, type Refused, report, rulesOf } from "./decision.ts";
 import { explainDecision, type Explanation, type ExplainQuery, requireQuery } from "./explain.ts";
 import { isOperation } from "./operation.ts";
 import type { RuleMatch } from "./rule.ts";
+import { areSatisfied } from "./satisfaction.ts";
 import { type Governing, Table } from "./table.ts";
 
 /** All options that a decision for a known caller depends on. */
@@ -14,13 +17,15 @@ export interface PolicyRules extends CompiledTable {
   readonly scopeRules: ScopeRules;
   readonly authorization: boolean;
   readonly unmappedRoutes: "deny" | "not_found" | "authenticated";
+  /** Returns when a caller calls, by the clock of the server and the tolerance for its issuer. */
+  readonly momentOf: (principal: Principal) => Moment;
 }
 
 /** Whether a request without a rule is refused, or passes with a valid token, reported or not. */
 export type UnmappedRoutes = "refused" | "reported" | "open";
 
 /** The rules that a request must satisfy, or none where the table has no rule. */
-type RequestRules = Pick<Governing, "kind"> & { readonly matches: readonly RuleMatch[] };
+type RequestRules = Pick<Governing, "kind" | "restrictions"> & { readonly matches: readonly RuleMatch[] };
 
 export class Policy {
   readonly rules: PolicyRules;
@@ -71,10 +76,24 @@ export class Policy {
   /** Decides for a caller whose token was verified, if the table does not refuse the request. */
   decideKnown(governing: RequestRules, principal: Principal): Decision {
     if (this.isReported(governing)) return report(refuse("route_unmapped"), principal);
-    const { matches } = governing;
-    return this.rules.authorization
-      ? decideByRules(matches, principal, this.rules.scopeRules)
-      : allow(rulesOf(matches), principal);
+    const { matches, restrictions } = governing;
+    const { authorization, scopeRules } = this.rules;
+    if (!authorization) return allow(rulesOf(matches), principal);
+    const byScopes = decideByRules(matches, principal, scopeRules);
+    if (restrictions.active.length === 0) return byScopes;
+    return decideByConditions(byScopes, restrictions.active, this.#callerOf(principal));
+  }
+
+  /** Returns whether a caller satisfies every rule, without describing how. */
+  isSatisfied({ matches, restrictions }: RequestRules, principal: Principal): boolean {
+    if (!this.rules.authorization) return true;
+    if (!areSatisfied(matches, principal, this.rules.scopeRules)) return false;
+    if (restrictions.active.length === 0) return true;
+    return findUnmet(restrictions.active, this.#callerOf(principal)) === undefined;
+  }
+
+  #callerOf(principal: Principal): KnownCaller {
+    return { principal, scopeRules: this.rules.scopeRules, moment: this.rules.momentOf(principal) };
   }
 
   /** Decides for a caller, or for one without a token, without checking a route. Calls no hook. */
@@ -88,14 +107,15 @@ export class Policy {
   /** Shows how a request with these scopes, or without a token, is decided, and why. */
   explain(query: ExplainQuery): Explanation {
     requireQuery(query);
-    const { path, scopes, ...rest } = query;
-    const caller = scopes && this.callerWith(scopes);
+    const { path, scopes, claims, ...rest } = query;
+    const caller = scopes && this.callerWith(scopes, claims);
     return explainDecision(query, this.decideFor(caller, { ...rest, target: path }));
   }
 
   /** Creates a hypothetical caller. */
-  callerWith(scopes: readonly string[]): Principal {
-    return createPrincipal({ scopes, audience: [], claims: {} }, this.rules.scopeRules);
+  callerWith(scopes: readonly string[], claims: Readonly<Record<string, unknown>> = {}): Principal {
+    // A copy, because claims are frozen.
+    return createPrincipal({ scopes, audience: [], claims: structuredClone(claims) }, this.rules.scopeRules);
   }
 }
 
@@ -110,10 +130,11 @@ function resolveUnmapped(rules: PolicyRules): UnmappedRoutes {
 }
 
 /** Without a token, a request is allowed if every rule is public or optional. */
-export function decideAnonymous({ kind, matches }: RequestRules): Decision {
-  const isOpen = matches.every(({ compiled: { requirement } }) =>
-    ["public", "optional"].includes(requirement.kind),
-  );
+export function decideAnonymous({ kind, matches, restrictions }: RequestRules): Decision {
+  const isUnrestricted = restrictions.active.length === 0;
+  const isOpen =
+    isUnrestricted &&
+    matches.every(({ compiled: { requirement } }) => ["public", "optional"].includes(requirement.kind));
   const rules = rulesOf(matches);
   return isOpen && kind === "rules" ? allow(rules) : refuse("credential_missing", rules);
 }

@@ -61,7 +61,8 @@ export interface LeafMatch extends RuleMatch {
   readonly leaf?: Leaf;
 }
 
-const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
+/** Returns the match of one rule. Its parameters are read from the path when they are needed. */
+export const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
   compiled: leaf.compiled,
   leaf,
   parameter: (name) => leaf.parameters.get(name)?.(path) ?? "",

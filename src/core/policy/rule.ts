@@ -1,5 +1,7 @@
 import type { Path } from "../request.ts";
 import type { Pattern } from "./pattern.ts";
+import type { CompiledConditions } from "./conditions/condition.ts";
+import type { Conditions } from "./conditions/written.ts";
 import type { CompiledRequirement, Requirement } from "./requirement.ts";
 
 /** The option that a rule comes from. An `override` is a custom rule that replaced a default rule. */
@@ -18,7 +20,9 @@ export interface Rule {
   readonly pattern: string;
   /** What it requires. */
   readonly requirement: Requirement;
-  /** `"report"` for a rule with scopes that is written as `{ report }`, or of a server that only reports. */
+  /** What it requires of the caller beside scopes. They hold for narrower rules, too. Absent without any. */
+  readonly conditions?: Conditions;
+  /** `"report"` for a rule that is written as `{ report }`, or of a server that only reports. */
   readonly enforcement: Enforcement;
   /** The table that it comes from. */
   readonly source: RuleSource;
@@ -29,6 +33,8 @@ export interface CompiledRule {
   readonly rule: Rule;
   readonly pattern: Pattern;
   readonly requirement: CompiledRequirement;
+  /** Absent without conditions. */
+  readonly conditions?: CompiledConditions | undefined;
   /** The rule as decisions contain it: created once, not for each request. */
   readonly asList: readonly Rule[];
   /** Whether a custom rule replaced it at some of its paths. */
@@ -47,6 +53,14 @@ export interface RuleMatch {
   /** The decoded value of a route parameter; empty if routers may read another value. */
   readonly parameter: (name: string) => string;
 }
+
+/** A rule with conditions that matches a request, with the path or the arguments that fill its parameters. */
+export interface Restriction extends RuleMatch {
+  readonly conditions: CompiledConditions;
+}
+
+/** Equal for two rules that decide the same route. `path` is the identity of a pattern. */
+export const ruleIdentity = (method: string, path: string): string => `${method} ${path}`;
 
 /** Reads the value of one parameter from the path of a request. */
 export type ParameterReader = (path: Path) => string;

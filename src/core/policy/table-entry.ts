@@ -1,22 +1,27 @@
 /** The values of the table: requirements, and what may be written around them. */
+import { CONDITION_NAMES } from "./conditions/conditions.ts";
+import type { Conditions } from "./conditions/written.ts";
 import type { Requirement } from "./requirement.ts";
 
-/** Scopes as an object, to which `report` can be added. */
+/** Scopes as an object, to which conditions and `report` can be added. */
 type ScopesOfEntry =
   | { readonly scopes: readonly string[] }
   | { readonly anyOf: readonly string[] }
   | { readonly filtered: string };
 
+/** What a rule requires of its caller, as an object. */
+type Conditioned = ScopesOfEntry & Conditions;
+
 /**
- * Scopes that are not enforced yet: a request that lacks them passes, and its decision is `reported`. What is
- * written beside `report`, or else the rule that would decide without this one, is enforced all the same, and
- * always a valid token.
+ * What is not enforced yet: a request that does not satisfy it passes, and its decision is `reported`. What
+ * is written beside `report`, or else the rule that would decide without this one, is enforced all the same,
+ * and always a valid token.
  */
 interface ReportOfEntry {
-  readonly report: Requirement | ScopesOfEntry;
+  readonly report: Requirement | Conditioned;
 }
 
-type EntryValue = Requirement | ScopesOfEntry | ReportOfEntry | (ScopesOfEntry & ReportOfEntry);
+type EntryValue = Requirement | Conditioned | ReportOfEntry | (Conditioned & ReportOfEntry);
 
 /** A value of the table. A rule that requires less than the rule it replaces is written as `{ override }`. */
 export type TableEntry = EntryValue | { readonly override: EntryValue };
@@ -27,8 +32,10 @@ export type ScopeMappings = Readonly<Record<string, TableEntry>>;
 /** One of the requirements in an entry of the table. */
 interface WrittenRequirement {
   readonly requirement: Requirement;
-  /** Where the entry contains it. */
+  /** Where the entry contains the scopes. */
   readonly path: readonly string[];
+  /** The conditions, and where the entry contains them. */
+  readonly conditioned: { readonly written: Conditions; readonly path: readonly string[] } | undefined;
 }
 
 /** An entry of the table, taken apart. */
@@ -54,19 +61,50 @@ export function readEntry(entry: TableEntry): ReadEntry {
 }
 
 function readValue(value: EntryValue, path: readonly string[]): WrittenRequirement | undefined {
-  if (typeof value === "string" || isScopeList(value)) return { requirement: value, path };
-  if ("anyOf" in value && Object.hasOwn(value, "anyOf")) return { requirement: { anyOf: value.anyOf }, path };
+  const written = readConditions(value);
+  const withConditions = (requirement: Requirement, name?: string): WrittenRequirement => ({
+    requirement,
+    path: name === undefined ? path : [...path, name],
+    conditioned: written && { written, path },
+  });
+  if (typeof value === "string" || isScopeList(value)) return withConditions(value);
+  if ("anyOf" in value && Object.hasOwn(value, "anyOf")) return withConditions({ anyOf: value.anyOf });
   if ("filtered" in value && Object.hasOwn(value, "filtered"))
-    return { requirement: { filtered: value.filtered }, path };
-  if ("scopes" in value && Object.hasOwn(value, "scopes"))
-    return { requirement: value.scopes, path: [...path, "scopes"] };
+    return withConditions({ filtered: value.filtered });
+  if ("scopes" in value && Object.hasOwn(value, "scopes")) return withConditions(value.scopes, "scopes");
   return undefined;
+}
+
+function readConditions(value: EntryValue): Conditions | undefined {
+  if (typeof value === "string") return undefined;
+  const written = CONDITION_NAMES.filter((name) => Object.hasOwn(value, name));
+  return written.length === 0
+    ? undefined
+    : Object.fromEntries(written.map((name) => [name, (value as Conditions)[name]]));
 }
 
 const isScopeList = (value: object): value is readonly string[] => Array.isArray(value);
 
-/** Writes the entry of a report-only rule: the opposite of `readEntry`, without `override`. */
-export function writeEntry(enforced: Requirement | undefined, reported: Requirement): TableEntry {
-  if (enforced === undefined || typeof enforced === "string") return { report: reported };
-  return { ...(isScopeList(enforced) ? { scopes: enforced } : enforced), report: reported };
+/** What a rule requires. */
+interface EntryPart {
+  readonly requirement: Requirement;
+  readonly conditions?: Conditions;
+}
+
+/** Writes an entry: the opposite of `readEntry`, without `override`. */
+export function writeEntry(enforced: EntryPart | undefined, reported: EntryPart | undefined): TableEntry {
+  if (!reported) return enforced ? writePart(enforced) : [];
+  const report = writePart(reported);
+  if (!enforced || typeof enforced.requirement === "string") return { report };
+  return { ...asObject(enforced), report };
+}
+
+const writePart = (part: EntryPart): Requirement | Conditioned =>
+  part.conditions && typeof part.requirement !== "string" ? asObject(part) : part.requirement;
+
+function asObject({ requirement, conditions }: EntryPart): Conditioned {
+  const scopes = isScopeList(requirement as object)
+    ? { scopes: requirement as readonly string[] }
+    : (requirement as Exclude<ScopesOfEntry, { scopes: unknown }>);
+  return { ...scopes, ...conditions };
 }

@@ -12,17 +12,27 @@ import {
   comparableRoute,
   parseRoutePattern,
 } from "./route-comparison.ts";
+import type { ConditionedRules } from "./conditioned-rules.ts";
+import { addDeciding, joinRestrictions, type Restrictions, UNRESTRICTED } from "./restrictions.ts";
 import type { CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchesOf, type RuleTree } from "./rule-tree.ts";
 
 /** The rules that a request must satisfy together, or why the table refuses it before a token is read. */
 export type Governing =
-  GoverningRules | { readonly kind: "ambiguous"; readonly matches: readonly []; readonly cause: string };
+  | GoverningRules
+  | {
+      readonly kind: "ambiguous";
+      readonly matches: readonly [];
+      readonly restrictions: Restrictions;
+      readonly cause: string;
+    };
 
 interface GoverningRules {
   readonly kind: "rules" | "unmapped";
   /** The narrowest first. If unmapped, empty, or the rules of the mapped paths of a batch. */
   readonly matches: readonly LeafMatch[];
+  /** The rules whose conditions hold, too. */
+  readonly restrictions: Restrictions;
   /** Whether every router reads the path as a path of the same rule. */
   readonly isExact: boolean;
   readonly path: Path;
@@ -78,12 +88,14 @@ interface MatchedRoute {
 export class Table {
   readonly #tree: RuleTree;
   readonly #operations: OperationRules;
+  readonly #conditioned: ConditionedRules;
   readonly #patterns = new BoundedMap<string, readonly RouteAlternative[]>(MAX_PATTERNS, MAX_PATTERN_BYTES);
   readonly #batchPrefixes = new Set<string>();
 
-  constructor({ tree, operations }: Pick<CompiledTable, "tree" | "operations">) {
+  constructor({ tree, operations, conditioned }: Pick<CompiledTable, "tree" | "operations" | "conditioned">) {
     this.#tree = tree;
     this.#operations = operations;
+    this.#conditioned = conditioned;
   }
 
   /** Returns the rules of a target. If no route will be checked, an inexact path is refused. */
@@ -114,16 +126,22 @@ export class Table {
   forCalls(pathRules: Governing, calls: readonly Operation[]): Governing {
     if (pathRules.kind === "ambiguous" || calls.length === 0) return pathRules;
     const matches = [...pathRules.matches];
+    const parts = [pathRules.restrictions];
     let isUnmapped = false;
     for (const call of calls) {
       const result = this.#operations.match(call);
       if (result.kind === "unusable")
         return ambiguous(`A scope needs the argument \`${result.argument}\` as a non-empty string.`);
-      if (result.kind === "matched") matches.push(...result.matches);
-      else isUnmapped = true;
+      if (result.kind === "unmapped") {
+        isUnmapped = true;
+        continue;
+      }
+      matches.push(...result.matches);
+      parts.push(result.restrictions);
     }
-    if (isUnmapped) return { ...pathRules, kind: "unmapped", matches, isOperation: true };
-    return { ...pathRules, matches };
+    const restrictions = joinRestrictions(parts);
+    if (isUnmapped) return { ...pathRules, kind: "unmapped", matches, restrictions, isOperation: true };
+    return { ...pathRules, matches, restrictions };
   }
 
   /** Returns the rules of one operation, for a program that has no HTTP request. */
@@ -133,7 +151,8 @@ export class Table {
     const hasName = call.text.length > method.length + 1;
     const mistake = isNamed(method) === hasName ? undefined : findOperationMistake(call.text);
     if (mistake) return ambiguous(`${mistake.message} ${mistake.hint}`);
-    return this.forCalls({ kind: "rules", matches: NONE, isExact: true, path: NO_PATH }, [call]);
+    const noPath = { kind: "rules", matches: NONE, restrictions: UNRESTRICTED, isExact: true } as const;
+    return this.forCalls({ ...noPath, path: NO_PATH }, [call]);
   }
 
   #forBatch(method: string, path: Path, { paths, wider }: Batch): Governing {
@@ -148,6 +167,7 @@ export class Table {
     let kind: GoverningRules["kind"] = "rules";
     let isExact = true;
     const matches = new Set<LeafMatch>();
+    const parts: Restrictions[] = [];
     const rulesOfPaths = paths.map((joinedPath) => joinedPath && this.#forPath(method, joinedPath));
     for (const governing of [...rulesOfPaths, ...others]) {
       if (!governing)
@@ -156,25 +176,32 @@ export class Table {
       if (governing.kind === "unmapped") kind = "unmapped";
       if (!governing.isExact) isExact = false;
       for (const match of governing.matches) matches.add(match);
+      parts.push(governing.restrictions);
     }
-    return { kind, matches: [...matches], isExact, path };
+    return { kind, matches: [...matches], restrictions: joinRestrictions(parts), isExact, path };
   }
 
   #forPath(method: string, path: Path): Governing {
     const { leaf: narrowest, isExact, isSpelled } = findPathRule(this.#tree, method, path);
-    if (!narrowest) return { kind: "unmapped", matches: NONE, isExact: true, path };
-    if (isExact) return { kind: "rules", matches: matchesOf(narrowest, path), isExact, path };
+    if (!narrowest)
+      return { kind: "unmapped", matches: NONE, restrictions: UNRESTRICTED, isExact: true, path };
+    if (isExact) return this.#rulesFor(method, path, matchesOf(narrowest, path), true);
     const { leaves, isMapped } = collectReadings(this.#tree, method, path);
     // Without a slash of its own, no router reads the path as another one: `/docs` below `/docs{/*path}`.
     if (isSpelled && leaves.size === 1 && !hasTrailingSlash(path))
-      return { kind: "rules", matches: matchesOf(narrowest, path), isExact: true, path };
+      return this.#rulesFor(method, path, matchesOf(narrowest, path), true);
     if (!isMapped) return ambiguous("The path matches a rule only after it is decoded.");
     if (leaves.size > MAX_RULES) return ambiguous(`More than ${MAX_RULES} rules may apply to the path.`);
     const matches = [...leaves].flatMap((leaf) => matchesOf(leaf, path));
     // A slash does not make another route, so a public page is served with and without it.
     if (!isSpelled && matches.every(({ compiled }) => isOpen(compiled)))
       return ambiguous("The rule needs no token, and the path is not spelled as the table spells it.");
-    return { kind: "rules", matches, isExact: false, path };
+    return this.#rulesFor(method, path, matches, false);
+  }
+
+  #rulesFor(method: string, path: Path, matches: readonly LeafMatch[], isExact: boolean): GoverningRules {
+    const restrictions = this.#conditioned.forPath(method, path, matches);
+    return { kind: "rules", matches, restrictions, isExact, path };
   }
 
   /** Adds the rules of a route, which has one pattern per mount, to the rules of the path. */
@@ -239,17 +266,26 @@ export class Table {
   ): GoverningRules {
     const { path, matches, isExact } = pathRules;
     const added = new Map<CompiledRule, LeafMatch>();
+    const otherPaths = new Set<Path>();
     for (const { leaves, pathAsRead } of matchedRoutes) {
       if (leaves.length === 0) continue;
+      if (pathAsRead !== path) otherPaths.add(pathAsRead);
       // With an empty last segment, the path may reach a narrower rule than that of the route.
       const readings = pathAsRead === path ? [] : collectReadings(this.#tree, method, pathAsRead).leaves;
       for (const leaf of [...leaves, ...readings])
         for (const match of matchesOf(leaf, pathAsRead))
           if (!matches.some(({ compiled }) => compiled === match.compiled)) added.set(match.compiled, match);
     }
-    if (added.size === 0) return pathRules;
+    const deciding = [...matches, ...added.values()];
+    // With an empty last segment, the path may match further rules with conditions.
+    const ofOtherPaths = joinRestrictions(
+      [...otherPaths].map((otherPath) => this.#conditioned.forPath(method, otherPath, deciding)),
+    );
+    if (added.size === 0 && ofOtherPaths === UNRESTRICTED) return pathRules;
     const kind = matches.length > 0 ? pathRules.kind : "rules";
-    return { kind, matches: [...matches, ...added.values()], isExact, path };
+    const ofPath = addDeciding(pathRules.restrictions, [...added.values()]);
+    const restrictions = joinRestrictions([ofPath, ofOtherPaths]);
+    return { kind, matches: deciding, restrictions, isExact, path };
   }
 
   /** Returns the narrowest rule that covers an alternative, which is looked up once for each method. */
@@ -282,7 +318,12 @@ export class Table {
   }
 }
 
-const ambiguous = (cause: string): Governing => ({ kind: "ambiguous", matches: NONE, cause });
+const ambiguous = (cause: string): Governing => ({
+  kind: "ambiguous",
+  matches: NONE,
+  restrictions: UNRESTRICTED,
+  cause,
+});
 
 /** Returns whether a rule allows requests without a token. */
 const isOpen = ({ requirement: { kind } }: CompiledRule): boolean => kind === "public" || kind === "optional";

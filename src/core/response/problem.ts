@@ -42,6 +42,11 @@ const PROBLEMS: Readonly<
     status: 403,
     detail: "The access token does not grant the scopes that this operation needs.",
   },
+  caller_not_allowed: { status: 403, detail: "The access token does not allow this request." },
+  authentication_insufficient: {
+    status: 401,
+    detail: "The user must log in again, recently or more strongly, for this operation.",
+  },
   route_unmapped: { status: 403, detail: "No rule allows access to this operation." },
   keys_unavailable: { status: 503, detail: "The access token cannot be checked at the moment." },
 };

@@ -49,8 +49,8 @@ export function createRefuser(
   const cache = new Map<string, Refusal>();
   const standardRefusal = (refused: Refused): Refusal => {
     const { reason, rejection, isOperation, retryAfterSeconds } = refused;
-    if (reason === "scope_insufficient" || retryAfterSeconds !== undefined)
-      return createRefusal(refused, rules);
+    const isIndividual = reason === "scope_insufficient" || reason === "authentication_insufficient";
+    if (isIndividual || retryAfterSeconds !== undefined) return createRefusal(refused, rules);
     // Everything in the response must follow from this name. Add what else it depends on.
     const name = `${reason} ${rejection ?? ""} ${isOperation ?? ""}`;
     const cached = cache.get(name);
@@ -120,6 +120,15 @@ function createChallenge(
         scopes: refused.required.filter(isRequestable),
         ...shared,
       };
+    case "authentication_insufficient":
+      return {
+        error: "insufficient_user_authentication",
+        errorDescription,
+        acrValues: refused.acrValues,
+        maxAgeSeconds: refused.maxAgeSeconds,
+        ...shared,
+      };
+    case "caller_not_allowed":
     case "route_unmapped":
     case "keys_unavailable":
       return undefined;

@@ -1,7 +1,18 @@
 import { type AccessRequest, ownProperty } from "../request.ts";
 
 /** Where a request may carry its token. Never in the query, which ends up in logs (RFC 6750 section 5.3). */
-export type TokenSource = { readonly header: "authorization" } | { readonly cookie: string };
+export type TokenSource = HeaderSource | { readonly cookie: string };
+
+/** A header field with a token. */
+interface HeaderSource {
+  /** The name of the field, in lower case. */
+  readonly header: string;
+  /**
+   * The scheme in front of the token, in any letter case; `null` if the field has the token alone. Must be
+   * written for any field but `authorization`, whose default is `"Bearer"`.
+   */
+  readonly scheme?: string | null;
+}
 
 /** A request's credential. `missing` includes other servers' schemes; `malformed` includes several tokens. */
 export type Credential =
@@ -16,19 +27,24 @@ export type Unusable = Extract<Credential, { kind: "malformed" | "too_large" }>;
 const MISSING: Credential = { kind: "missing" };
 const malformed = (cause: string) => ({ kind: "malformed", cause }) as const;
 const SEVERAL_SOURCES = malformed("The request carries a token in several places.");
-const SEVERAL_FIELDS = malformed("The request has several Authorization headers.");
 const SEVERAL_COOKIES = malformed("The request has several cookies with the name of the token.");
-const NO_SCHEME = malformed("The Authorization header has no scheme in front of the credential.");
-const NO_TOKEN = malformed("The Authorization header has the scheme Bearer without a token.");
 
 /** For a token in the header for which `isMalformed` returns `true`. */
 export const WRONG_SYNTAX = malformed("The bearer token has a character that RFC 6750 does not allow.");
 const TOO_LARGE: Credential = { kind: "too_large" };
 
 /** RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1). */
-const BEARER = "bearer ";
+const BEARER = "bearer";
+const AUTHORIZATION = "authorization";
+
+/** Returns the fields that may carry a token, without `authorization`. */
+export const tokenHeadersOf = (sources: readonly TokenSource[]): readonly string[] =>
+  [...new Set(sources.flatMap((source) => ("header" in source ? source.header : [])))].filter(
+    (name) => name !== AUTHORIZATION,
+  );
+
 /** Returns a token in the syntax of the `Authorization` header. */
-export const authorizationOf = (token: string): string => BEARER + token;
+export const authorizationOf = (token: string): string => `${BEARER} ${token}`;
 
 const TOKEN = /^[\w\-.~+/]+=*$/;
 /** Returns whether a token has the syntax of RFC 6750 section 2.1. */
@@ -61,7 +77,7 @@ export function readCredential(
     const credential =
       "cookie" in source
         ? readCookie(ownProperty(request, "cookie"), source.cookie, maxTokenBytes)
-        : readAuthorization(ownProperty(request, "authorization"), maxTokenBytes);
+        : readHeader(fieldsOf(request, source.header), source, maxTokenBytes);
     if (credential.kind === "missing") continue;
     if (multipleCredentials === "first") return credential;
     if (first.kind !== "missing") return SEVERAL_SOURCES;
@@ -70,30 +86,64 @@ export function readCredential(
   return first;
 }
 
-function readAuthorization(
-  fields: string | readonly string[] | undefined,
-  maxTokenBytes: number,
-): Credential {
-  if (typeof fields === "string") return readField(fields, maxTokenBytes);
-  const [field, ...others] = fields ?? [];
-  // Even with different schemes: the next server may read the other field.
-  if (others.length > 0) return SEVERAL_FIELDS;
-  return field === undefined ? MISSING : readField(field, maxTokenBytes);
+/** Own properties only: a polluted prototype must not add a credential. */
+function fieldsOf(request: AccessRequest, name: string): string | readonly string[] | undefined {
+  if (name === AUTHORIZATION) return ownProperty(request, "authorization");
+  const headers = ownProperty(request, "headers");
+  return headers && Object.hasOwn(headers, name) ? headers[name] : undefined;
 }
 
-/** A scheme other than Bearer is not a credential for this server (RFC 6750 section 3.1). */
-function readField(field: string, maxTokenBytes: number): Credential {
-  const isBearer = field.slice(0, BEARER.length).toLowerCase() === BEARER;
-  if (!isBearer) {
+const schemeOf = (source: HeaderSource): string | null =>
+  Object.hasOwn(source, "scheme") && source.scheme !== undefined ? source.scheme : BEARER;
+
+function readHeader(
+  fields: string | readonly string[] | undefined,
+  source: HeaderSource,
+  maxTokenBytes: number,
+): Credential {
+  const { header } = source;
+  const scheme = schemeOf(source);
+  const all = typeof fields === "string" ? [fields] : (fields ?? []);
+  const [field] = all;
+  // Even with different schemes: the next server may read the other field.
+  if (all.length > 1) return malformed(`The request has several ${nameOf(header)} headers.`);
+  if (field === undefined) return MISSING;
+  return scheme === null
+    ? readToken(field, maxTokenBytes)
+    : readField(field, { header, scheme }, maxTokenBytes);
+}
+
+/** Returns the name of a field or a scheme as it is usually written: `Authorization`. */
+const nameOf = (header: string): string => header.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
+
+/** A field with the token alone. Several fields that were joined have a comma, which no token contains. */
+function readToken(field: string, maxTokenBytes: number): Credential {
+  if (field === "") return MISSING;
+  return field.length > maxTokenBytes ? TOO_LARGE : { kind: "token", token: field, source: "header" };
+}
+
+/** Another scheme is not a credential for this server (RFC 6750 section 3.1). */
+function readField(
+  field: string,
+  { header, scheme }: { readonly header: string; readonly scheme: string },
+  maxTokenBytes: number,
+): Credential {
+  const noToken = () =>
+    malformed(`The ${nameOf(header)} header has the scheme ${nameOf(scheme)} without a token.`);
+  const start = scheme.length + 1;
+  const hasScheme = field.slice(0, start).toLowerCase() === `${scheme.toLowerCase()} `;
+  if (!hasScheme) {
     if (OTHER_SCHEME.test(field)) return MISSING;
     // Short fields only: the whole field may have megabytes.
-    return field.length < BEARER.length && field.toLowerCase() === BEARER.trimEnd() ? NO_TOKEN : NO_SCHEME;
+    const isSchemeAlone = field.length < start && field.toLowerCase() === scheme.toLowerCase();
+    if (isSchemeAlone) return noToken();
+    return malformed(`The ${nameOf(header)} header has no scheme in front of the credential.`);
   }
-  if (field.length - BEARER.length > maxTokenBytes) return TOO_LARGE;
-  let start = BEARER.length;
-  while (field[start] === " ") start += 1;
-  const token = field.slice(start);
-  return token === "" ? NO_TOKEN : { kind: "token", token, source: "header" };
+  if (field.length - start > maxTokenBytes) return TOO_LARGE;
+  let tokenStart = start;
+  while (field[tokenStart] === " ") tokenStart += 1;
+  const token = field.slice(tokenStart);
+  return token === "" ? noToken() : { kind: "token", token, source: "header" };
 }
 
 /**

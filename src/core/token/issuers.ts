@@ -4,7 +4,7 @@ import type { KeyResolver } from "../keys/verification-key.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { claimAt } from "./claim-path.ts";
 import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
-import type { PrincipalRules } from "./principal.ts";
+import type { Principal, PrincipalRules } from "./principal.ts";
 import { type RejectedToken, rejectToken } from "./rejection.ts";
 import { createTokenVerifier, type TokenRules, type TokenVerifier } from "./verifier.ts";
 
@@ -73,6 +73,20 @@ export function createIssuers(
       for (const { keys } of configurations) keys.close();
     },
   };
+}
+
+/** Returns the tolerated clock difference for a caller, in seconds. */
+export function toleranceFor(
+  { tokenKind, issuer }: Principal,
+  configurations: readonly IssuerConfiguration[],
+  serverTolerance: number,
+): number {
+  if (tokenKind) return serverTolerance;
+  const configuration =
+    configurations.length === 1
+      ? configurations[0]
+      : configurations.find(({ token }) => token.issuer === issuer);
+  return configuration?.token.clockToleranceSeconds ?? serverTolerance;
 }
 
 async function loadAll(

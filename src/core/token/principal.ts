@@ -1,8 +1,10 @@
 import type { ScopeRules } from "../scopes/scope.ts";
 import type { SharedPart, Weight } from "../runtime/bounded-map.ts";
-import type { Writable } from "../runtime/compact.ts";
+import { compact, type Writable } from "../runtime/compact.ts";
 import { estimateBytes } from "../runtime/estimate-bytes.ts";
 import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
+import { type Actor, readDelegation } from "./actors.ts";
+import { type ClaimSource, claimValuesOf } from "./claim-values.ts";
 import { claimAt, claimNameOf, type ClaimPath, isOptionalString } from "./claim-path.ts";
 import { type RejectedToken, rejectToken } from "./rejection.ts";
 import { readScopes, type ResolvedScopeSource } from "./scope-sources.ts";
@@ -36,6 +38,10 @@ export interface Principal {
   readonly tokenId?: string;
   /** The `exp` claim, in seconds since the epoch. */
   readonly expiresAt?: number;
+  /** Who acts for the user: the outermost `act` (RFC 8693 section 4.1). Absent for a user that acts alone. */
+  readonly actor?: Actor;
+  /** The chain of actors, at most eight, the current one first. Only the first one decides anything. */
+  readonly delegation?: readonly Actor[];
   /** What the caller sent, if it was not a JWT: an API key, or a token that its issuer looked up. */
   readonly tokenKind?: TokenKind;
   /** All claims of the verified token. Check the type of the claims that you read. */
@@ -44,6 +50,11 @@ export interface Principal {
   has(scope: string): boolean;
   /** Returns the ids with `resource:<id>:action` granted, or `"all"`. A `filtered` route filters by them. */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
+  /**
+   * Returns the values of a claim, as `where` of a rule compares them: a string or a safe integer, or an
+   * array of them. A handler filters its list by them. Empty for a claim with any other value.
+   */
+  values(source: ClaimSource): ReadonlySet<string>;
 }
 
 /** Reads a principal from verified claims. Freezes them, and lets principals share equal arrays of scopes. */
@@ -67,6 +78,8 @@ export function readPrincipal(
   // A token that is bound to a key (RFC 7800, RFC 8705, RFC 9449) must not be accepted without proof of the
   // key.
   if (claimAt(claims, "cnf") !== undefined) return invalidClaim("cnf");
+  const delegation = readDelegation(claims);
+  if (delegation.kind === "too deep") return invalidClaim("act");
   const invalidDate = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
   if (invalidDate !== undefined) return invalidClaim(invalidDate);
 
@@ -75,26 +88,19 @@ export function readPrincipal(
   if (typeof claim === "string" && claims[claim] === scopeClaims.scopes) claims[claim] = set.scopes;
   const { has, resourceIds } = set;
   // Assigned one by one, because an object literal with spreads is slow and every token creates one.
-  const principal: Writable<Principal> = { has, resourceIds, scopes: set.scopes, audience, claims };
+  const values = (source: ClaimSource) => claimValuesOf(principal, source);
+  const principal: Writable<Principal> = { has, resourceIds, values, scopes: set.scopes, audience, claims };
   if (userId !== undefined) principal.userId = userId;
   if (sessionId !== undefined) principal.sessionId = sessionId;
   if (issuer !== undefined) principal.issuer = issuer;
   if (tokenId !== undefined) principal.tokenId = tokenId;
   if (typeof expiresAt === "number") principal.expiresAt = expiresAt;
   if (rules.tokenKind) principal.tokenKind = rules.tokenKind;
-  return { kind: "identified", principal: freezePrincipal(principal) };
-}
-
-/** The names of the claim of the client: RFC 8693, OpenID Connect, and Okta. */
-const CLIENT_CLAIMS = ["client_id", "azp", "cid"] as const;
-
-/** Returns the client that a token was issued to. */
-export function clientOf({ claims }: Pick<Principal, "claims">): string | undefined {
-  for (const name of CLIENT_CLAIMS) {
-    const client = claimAt(claims, name);
-    if (typeof client === "string" && client !== "") return client;
+  if (delegation.kind === "delegated") {
+    principal.delegation = Object.freeze(delegation.actors);
+    principal.actor = delegation.actors[0];
   }
-  return undefined;
+  return { kind: "identified", principal: freezePrincipal(principal) };
 }
 
 const NO_AUDIENCE: readonly string[] = Object.freeze([]);
@@ -103,20 +109,30 @@ const DATES = ["exp", "nbf", "iat"] as const;
 
 const invalidClaim = (claim: string): RejectedToken => rejectToken("claims", claim);
 
-/** Creates a principal without a token: it has scopes but no user id. */
+/** Creates a hypothetical principal, whose claims no token contains. */
 export function createPrincipal(
   { scopes, audience, claims }: Pick<Principal, "scopes" | "audience" | "claims">,
   rules: ScopeRules,
 ): Principal {
   const set = scopeSetOf(scopes, rules);
   const { has, resourceIds } = set;
-  return freezePrincipal({
+  const [userId, issuer] = [claimAt(claims, "sub"), claimAt(claims, "iss")];
+  const delegation = readDelegation(claims);
+  const principal: Principal = {
     has,
     resourceIds,
+    values: (source) => claimValuesOf(principal, source),
     scopes: set.scopes,
     audience: Object.freeze([...audience]),
+    ...compact({
+      userId: typeof userId === "string" ? userId : undefined,
+      issuer: typeof issuer === "string" ? issuer : undefined,
+      actor: delegation.kind === "delegated" ? delegation.actors[0] : undefined,
+      delegation: delegation.kind === "delegated" ? Object.freeze(delegation.actors) : undefined,
+    }),
     claims,
-  });
+  };
+  return freezePrincipal(principal);
 }
 
 /** Returns the same principal with further scopes. */

@@ -1,5 +1,6 @@
 /** What the claims of every token must satisfy: JWTs, introspected tokens and API keys. */
 import { claimAt } from "./claim-path.ts";
+import { isClientAllowed } from "./clients.ts";
 import { isIssuedLater } from "./issued-at.ts";
 import { type RejectedToken, rejectToken } from "./rejection.ts";
 
@@ -44,17 +45,20 @@ export function findUnmetClaim(claims: Claims, required: readonly RequiredClaim[
 /** What the server, or the issuer of a token, requires of a token that is not a JWT. */
 export interface TokenRequirements {
   readonly requiredClaims: readonly RequiredClaim[];
+  /** The clients whose tokens are accepted; `undefined` for any. */
+  readonly clients: ReadonlySet<string> | undefined;
   readonly maxTokenAgeSeconds: number | undefined;
 }
 
 /** Returns why a token that is not a JWT does not satisfy the requirements. Times are in seconds. */
 export function findUnmetRequirement(
   claims: Claims,
-  { requiredClaims, maxTokenAgeSeconds }: TokenRequirements,
+  { requiredClaims, clients, maxTokenAgeSeconds }: TokenRequirements,
   { now, tolerance }: { readonly now: number; readonly tolerance: number },
 ): RejectedToken | undefined {
   const claim = findUnmetClaim(claims, requiredClaims);
   if (claim !== undefined) return rejectToken("claims", claim);
+  if (clients && !isClientAllowed(claims, clients)) return rejectToken("claims", "client_id");
   const iat = claimAt(claims, "iat");
   if (isIssuedLater(iat, now, tolerance)) return rejectToken("not_yet_valid");
   if (maxTokenAgeSeconds === undefined) return undefined;

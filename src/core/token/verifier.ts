@@ -17,6 +17,7 @@ import {
   materialOf,
   type VerificationKey,
 } from "../keys/verification-key.ts";
+import { isClientAllowed } from "./clients.ts";
 import { isIssuedLater } from "./issued-at.ts";
 import type { JwtParts } from "./jwt-parts.ts";
 import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejection.ts";
@@ -29,6 +30,8 @@ export interface TokenRules {
   /** The accepted `aud` values; `undefined` if the audience is not verified. */
   readonly audience: readonly string[] | undefined;
   readonly requiredClaims: RequiredClaims;
+  /** The clients whose tokens are accepted; `undefined` for any. */
+  readonly clients?: readonly string[] | undefined;
   /** The accepted `typ` values; `null` accepts a missing `typ`. */
   readonly tokenTypes: readonly (string | null)[];
   readonly clockToleranceSeconds: number;
@@ -56,6 +59,7 @@ export type TokenVerifier = (jwt: JwtParts) => Promise<Verification>;
 export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): TokenVerifier {
   const acceptedTypes = new Set(rules.tokenTypes.map((type) => type && mediaType(type)));
   const requiredClaims = compileRequiredClaims(rules.requiredClaims);
+  const clients = rules.clients && new Set(rules.clients);
   const options: JWTVerifyOptions = compact({
     algorithms: [...rules.algorithms],
     requiredClaims: requiredClaims.map(({ name }) => name),
@@ -113,6 +117,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
         // jose checks that they are present, not which values they have.
         const claim = findUnmetClaim(payload, requiredClaims);
         if (claim !== undefined) return rejectToken("claims", claim);
+        if (clients && !isClientAllowed(payload, clients)) return rejectToken("claims", "client_id");
         return { kind: "verified", claims: payload, key, endsAt: endOf(payload, rules.maxTokenAgeSeconds) };
       } catch (error) {
         rejected = toVerificationRejection(error);

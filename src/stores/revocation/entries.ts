@@ -2,7 +2,8 @@
 import { hash } from "node:crypto";
 import { orUndefined } from "../../core/errors.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import { clientOf, type Principal } from "../../core/token/principal.ts";
+import { clientOf } from "../../core/token/clients.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { fingerprintOf, type RevokedEntry, type RevokedSubject } from "./target.ts";
 
 /** What a value revokes of the tokens that its key names: one entry for each issuer, or for all of them. */

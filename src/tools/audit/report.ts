@@ -54,7 +54,13 @@ export type AuditFinding = AuditRemark &
       }
     | {
         readonly kind:
-          "rule_unreached" | "public_catch_all" | "scope_literal_id" | "scope_unbound" | "rule_overridden";
+          | "rule_unreached"
+          | "public_catch_all"
+          | "scope_literal_id"
+          | "scope_unbound"
+          | "where_missing"
+          | "collection_unfiltered"
+          | "rule_overridden";
         readonly rule: Rule;
       }
   );
@@ -69,14 +75,14 @@ export type AuditFinding = AuditRemark &
  *   rule for every path (`public_catch_all`).
  * - Warnings: a changing method, or the root of a subtree, that a wider rule decides which requires less
  *   (`method_weaker`, `root_weaker`), a scope whose second part looks like an id and is probably not one
- *   (`scope_literal_id`), a server that checks no scopes (`authorization_off`), a route that an earlier one
- *   hides in a framework that runs the first match (`route_hidden`), an application in which no guard was
- *   found (`guard_missing`), CORS middleware that runs after `protect` (`cors_after_guard`), rules of MCP
- *   operations if no operation is listed (`operations_missing`), and rules or a server whose scopes are not
- *   enforced (`report_only`).
- * - Notes: a rule that requires less than the rule of the base table (`rule_overridden`), a default rule that
- *   no route reaches, and routes without a rule that are probably middleware: for OPTIONS, or for every
- *   method in front of other routes.
+ *   (`scope_literal_id`), a parameter that other rules compare with a claim (`where_missing`), a server that
+ *   checks no scopes (`authorization_off`), a route that an earlier one hides in a framework that runs the
+ *   first match (`route_hidden`), an application in which no guard was found (`guard_missing`), CORS
+ *   middleware that runs after `protect` (`cors_after_guard`), rules of MCP operations if no operation is
+ *   listed (`operations_missing`), and rules or a server whose scopes are not enforced (`report_only`).
+ * - Notes: a rule that requires less than the rule of the base table (`rule_overridden`), a collection whose
+ *   items have a `where` (`collection_unfiltered`), a default rule that no route reaches, and routes without
+ *   a rule that are probably middleware: for OPTIONS, or for every method in front of other routes.
  *
  * @example
  * ```ts

@@ -1,14 +1,14 @@
 /** What the table alone shows: rules that leave a path to a wider rule that requires less. */
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { implies } from "../../core/policy/implication.ts";
-import { describeRequirement } from "../../core/policy/explain.ts";
+import { describeRule } from "../../core/policy/explain.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { identityOf, type Pattern, type PatternSegment } from "../../core/policy/pattern.ts";
 import { renderPattern } from "../../core/policy/render-pattern.ts";
 import { classOf, scopesOf, VALID_TOKEN } from "../../core/policy/requirement.ts";
-import type { CompiledRule, Rule } from "../../core/policy/rule.ts";
+import { type CompiledRule, type Rule, ruleIdentity } from "../../core/policy/rule.ts";
 import { isWeaker } from "../../core/policy/overrides.ts";
 import type { ScopeRules } from "../../core/scopes/scope.ts";
 import type { Leaf } from "../../core/policy/rule-tree.ts";
@@ -46,6 +46,8 @@ export function findInTable(table: CheckedTable, serves: Serves = () => true): r
     ...[...paths.values()].flatMap((leaves) => findWeakerRoot(table, leaves, serves)),
     ...findLiteralIds(table),
     ...findUnboundScopes(table),
+    ...findUnboundParameters(table),
+    ...findUnfilteredCollections(table),
     ...findWeakenedRules(table),
     ...findWeakenedParts(table),
   ];
@@ -113,8 +115,7 @@ function weakerFinding(
   };
 }
 
-const describe = ({ key, requirement }: Rule, link = ""): string =>
-  `\`${key}\`${link} requires ${describeRequirement(requirement)}`;
+const describe = (rule: Rule, link = ""): string => `\`${rule.key}\`${link} requires ${describeRule(rule)}`;
 
 /** `billing:invoices:export` is satisfied by `billing:export`, which its author may not mean. */
 function findLiteralIds({ rules, hiddenRules }: CompiledTable): readonly AuditFinding[] {
@@ -190,6 +191,93 @@ function usedScopesOf({ rule, requirement, pattern }: CompiledRule): readonly Us
   }
   return scopesOf(requirement).flatMap(({ template }) =>
     template ? { rule, ...template, pathParameters } : [],
+  );
+}
+
+/** Returns whether the conditions of a rule hold for the whole path of another one, and do not exempt it. */
+function restricts({ rule, pattern, conditions }: CompiledRule, leaf: Leaf): boolean {
+  const { method } = leaf.compiled.rule;
+  if (!conditions || !(rule.method === method || rule.method === "*")) return false;
+  if (conditions.except.has(ruleIdentity(method, leaf.identity))) return false;
+  return pattern.alternatives.some(({ segments }) => covers(segments, leaf.segments));
+}
+
+const boundIn = ({ conditions }: CompiledRule): readonly string[] =>
+  (conditions?.all ?? []).flatMap(({ boundParameters = [] }) => boundParameters);
+
+/** Returns the parameter that a rule has at the place where another one has `name`. */
+function nameAtSamePlace(name: string, { pattern }: CompiledRule, segments: Segments): string | undefined {
+  const index = pattern.alternatives[0]?.segments.findIndex(
+    (segment) => segment.kind === "parameter" && segment.name === name,
+  );
+  const segment = segments[index ?? -1];
+  return segment?.kind === "parameter" ? segment.name : undefined;
+}
+
+/** The forgotten tenant check: other rules bind a parameter of this name to a claim, and none does here. */
+function findUnboundParameters({ tree, rules, hiddenRules }: CompiledTable): readonly AuditFinding[] {
+  const conditioned = [...rules, ...hiddenRules].filter(({ conditions }) => conditions);
+  const bound = new Map(
+    conditioned.flatMap((rule) => boundIn(rule).map((name) => [name, rule.rule] as const)),
+  );
+  if (bound.size === 0) return [];
+  const reported = new Set<string>();
+  return [...leavesInOrder(tree.root)].flatMap((leaf) => {
+    const { rule } = leaf.compiled;
+    const isExempt = conditioned.some(({ conditions }) =>
+      conditions?.except.has(ruleIdentity(rule.method, leaf.identity)),
+    );
+    // A rule without a token, and an exception, are written on purpose.
+    if (strengthOf(leaf.compiled) === 0 || isExempt) return [];
+    const here = conditioned.filter((restricting) => restricts(restricting, leaf));
+    const boundHere = here.flatMap((restricting) =>
+      boundIn(restricting).map((name) => nameAtSamePlace(name, restricting, leaf.segments) ?? name),
+    );
+    const parameters = leaf.segments.flatMap((segment) => (segment.kind === "parameter" ? segment.name : []));
+    return parameters.flatMap((name): readonly AuditFinding[] => {
+      const elsewhere = bound.get(name);
+      const key = `${rule.key} ${name}`;
+      if (!elsewhere || boundHere.includes(name) || reported.has(key)) return [];
+      reported.add(key);
+      return [
+        {
+          kind: "where_missing",
+          severity: "warning",
+          rule,
+          message: `\`${rule.key}\` does not compare <${name}> with a claim, but \`${elsewhere.key}\` does.`,
+          hint: `Add \`where\` here, or on a path that contains both. If any caller may choose it here, give the parameter another name.`,
+        },
+      ];
+    });
+  });
+}
+
+/** `GET /orgs` lists what `GET /orgs/:org` only shows to its tenant. */
+function findUnfilteredCollections({ tree, rules, hiddenRules }: CompiledTable): readonly AuditFinding[] {
+  const conditioned = [...rules, ...hiddenRules].filter((rule) => boundIn(rule).length > 0);
+  const reported = new Set<string>();
+  return conditioned.flatMap((item) =>
+    item.pattern.alternatives.flatMap(({ segments }): readonly AuditFinding[] => {
+      const index = segments.findIndex(
+        (segment) => segment.kind === "parameter" && boundIn(item).includes(segment.name),
+      );
+      const collection = segments.slice(0, index);
+      const leaf = index > 0 ? findRouteRule(tree, "GET", collection) : undefined;
+      if (leaf?.identity !== identityOf(collection)) return [];
+      const { rule, requirement } = leaf.compiled;
+      const isChecked = requirement.kind === "filtered" || strengthOf(leaf.compiled) === 0;
+      if (isChecked || reported.has(rule.key)) return [];
+      reported.add(rule.key);
+      return [
+        {
+          kind: "collection_unfiltered",
+          severity: "note",
+          rule,
+          message: `\`${rule.key}\` lists what \`${item.rule.key}\` shows only to callers with the right claim.`,
+          hint: "Let the handler filter its list by principal.values({ claim }). The table cannot see what it returns.",
+        },
+      ];
+    }),
   );
 }
 

@@ -1,4 +1,5 @@
 /** The types of a command, of its input and of its result. */
+import { orUndefined } from "../../core/errors.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 
 /** An option of a command: with `value`, the placeholder that its help shows; a flag without. */
@@ -109,6 +110,15 @@ export function readPairs(input: CommandInput, option: string): Readonly<Record<
   return Object.fromEntries(pairs.map(([name, pair]) => [name, pair.slice(name.length + 1)]));
 }
 
+/** Reads `--claim`: a value is JSON, or else a string. */
+export const readClaims = (input: CommandInput): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(readPairs(input, "claim")).map(([name, text]) => {
+      const parsed = orUndefined((): unknown => JSON.parse(text));
+      return [name, parsed === undefined ? text : parsed];
+    }),
+  );
+
 /** A token on the command line would stay in the history of the shell. */
 export function requireStandardInput(input: CommandInput): void {
   if (input.has("token") && input.text("token") !== "-")
@@ -117,9 +127,9 @@ export function requireStandardInput(input: CommandInput): void {
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** Reads the value of `--expires`. */
-export function readSeconds(text: string): number {
+/** Reads the value of `--expires` and similar options. */
+export function readSeconds(text: string, option = "expires"): number {
   const [, count = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count === "") throw new UsageError("--expires takes a number and a unit: 30s, 15m, 1h or 7d.");
+  if (count === "") throw new UsageError(`--${option} takes a number and a unit: 30s, 15m, 1h or 7d.`);
   return Number(count) * (UNITS[unit] ?? 1);
 }

@@ -4,8 +4,14 @@ import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";
 import { readJson } from "./files.ts";
 
-/** The scopes of each role. */
-export type Roles = Readonly<Record<string, readonly string[] | "anonymous">>;
+/** The scopes of a role, with claims for conditions where the table has any. */
+interface ClaimingRole {
+  readonly scopes: readonly string[];
+  readonly claims?: Readonly<Record<string, unknown>>;
+}
+
+/** What each role is granted. */
+export type Roles = Readonly<Record<string, readonly string[] | ClaimingRole | "anonymous">>;
 
 /** Reads the file of `--roles`. */
 export function readRoles(file: string): Roles {
@@ -20,8 +26,15 @@ export function readRoles(file: string): Roles {
   return roles as Roles;
 }
 
-function findMistakes(scopes: unknown): readonly string[] {
-  if (scopes === "anonymous") return [];
+function findMistakes(role: unknown): readonly string[] {
+  if (role === "anonymous") return [];
+  const isObject = typeof role === "object" && role !== null && !Array.isArray(role);
+  const { claims = {}, ...others } = (isObject ? role : { scopes: role }) as Partial<ClaimingRole>;
+  const { scopes }: { readonly scopes?: unknown } = others;
+  if (Object.keys(others).some((name) => name !== "scopes"))
+    return ['has an unknown property: write { "scopes": ["agents:read"], "claims": { "org_id": "acme" } }.'];
+  if (typeof (claims as unknown) !== "object" || (claims as unknown) === null || Array.isArray(claims))
+    return ['has claims that are not an object: write { "org_id": "acme" }.'];
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string"))
     return ['must be an array of scopes, ["agents:read"], or "anonymous".'];
   if (scopes.some((scope) => scope.includes(",")))

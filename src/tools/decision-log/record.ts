@@ -13,7 +13,8 @@ export type Observed = Parameters<NonNullable<ResourceServerOptions["onDecision"
 export interface DecisionLogOptions {
   /** The shares to write, from 0 to 1. Reported decisions count as refused. Default: 1 each. */
   readonly sample?: { readonly allowed?: number; readonly refused?: number };
-  /** How the user id is written: hashed with `hashSecret`, as it is, or not at all. Default: `"hash"`. */
+  /** How ids of users and actors are written: hashed with `hashSecret`, as they are, or not at all. Default:
+   * `"hash"`. */
   readonly subject?: "hash" | "plain" | "none";
   /** At least 32 characters, the same where hashes must be equal. Default: random for each log. */
   readonly hashSecret?: string;
@@ -38,7 +39,7 @@ export function describeDecision(id: string, [decision, request, event]: Observe
   const { subject, hashSecret, include } = details;
   const { principal } = decision;
   const refusal = refusalIn(decision);
-  const { reason, rejection, claim } = refusal ?? {};
+  const { reason, rejection, claim, condition } = refusal ?? {};
   const { required, missing } = refusal ?? decision;
   const calls = ownProperty(request, "operations");
   const matched = ownProperty(request, "matchedPattern");
@@ -52,10 +53,13 @@ export function describeDecision(id: string, [decision, request, event]: Observe
     (written.flat(2) as string[]).find((template) => isFilledIn(template, scope));
   // With their templates filled in, scopes contain path parameters. Those of `requireScopes` have no rule.
   const show = (scope: string) => (hasPath || hasParameters ? scope : (find(scope) ?? "(requireScopes)"));
-  const userId = subject === "none" ? undefined : principal?.userId;
   // Other causes may be errors of the application. With the path, because it may quote an MCP operation.
   const cause = hasPath && /^(?:request|credential)_/.test(reason ?? "") ? refusal?.cause : undefined;
-  const hash = () => createHmac("sha256", hashSecret).update(String(userId)).digest("base64url");
+  const hash = (text: string) => createHmac("sha256", hashSecret).update(text).digest("base64url");
+  const identify = (text: string | undefined) => {
+    if (text === undefined || subject === "none") return undefined;
+    return subject === "hash" ? hash(text) : bounded(text);
+  };
   return {
     time: orUndefined(() => new Date(event.at).toISOString()),
     id,
@@ -66,12 +70,15 @@ export function describeDecision(id: string, [decision, request, event]: Observe
     reason,
     rejection,
     claim,
+    condition,
     cause: bounded(cause),
     required: required.map(show),
     missing: missing.map(show),
     granted: principal && reason !== "token_rejected" ? principal.scopes : null,
     issuer: bounded(principal?.issuer),
-    subject: subject === "hash" && userId !== undefined ? hash() : bounded(userId),
+    subject: identify(principal?.userId),
+    // Who acts for the subject: the current actor first.
+    actors: principal?.delegation?.map(({ sub }) => identify(sub) ?? null),
     durationMs: Math.round(event.durationMs * 1000) / 1000,
     traceId: orUndefined(() => traceIdOf(event.source)),
     matched: matched === undefined ? undefined : true,

@@ -6,7 +6,10 @@ import { callback, checkOptions, type OptionChecks } from "../../core/options/ch
 import { compileRules } from "../../core/policy/compile-rules.ts";
 import { describeRequirement } from "../../core/policy/explain.ts";
 import { compileRequirement } from "../../core/policy/requirement.ts";
-import type { ScopeMappings } from "../../core/policy/table-entry.ts";
+import { describeConditions } from "../../core/policy/conditions/conditions.ts";
+import type { Conditions } from "../../core/policy/conditions/written.ts";
+import { type ScopeMappings, type TableEntry, writeEntry } from "../../core/policy/table-entry.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { alternativesOf, createRouteCoverage } from "../../adapters/shared/route-coverage.ts";
 import { type CompiledRule, renderRules, type Rule } from "../../core/policy/rule.ts";
@@ -21,7 +24,18 @@ import {
   type Operation,
   requireDocument,
 } from "./document.ts";
-import { type Entry, FORM, identityOf, matchOf, policyOf, readSchemes, readSecurity } from "./security.ts";
+import {
+  type Entry,
+  FORM,
+  identityOf,
+  matchOf,
+  policyOf,
+  readConditions,
+  readRestrictions,
+  readSchemes,
+  readSecurity,
+  RESTRICTIONS,
+} from "./security.ts";
 
 /** One thing that `checkDocument` found; `kind` is stable. A route is an operation, in the table's syntax. */
 export type DocumentFinding =
@@ -64,7 +78,7 @@ export function checkDocument(document: object, server: ResourceServer, options:
   const routes = operations.map((operation): reports.AuditedRoute => {
     const { method, path, pattern, security } = operation;
     const route = Object.freeze({ method, pattern: pattern.source, parts: [] });
-    const { rule, entry = [] } = matchOf(policy, operation) ?? {};
+    const { rule, entry = [], conditions } = matchOf(policy, operation) ?? {};
     if (!rule) {
       const coverage = createRouteCoverage(policy.rules, route, pattern);
       findings.push(unmapped(coverage, policy.unmapped, false));
@@ -74,13 +88,17 @@ export function checkDocument(document: object, server: ResourceServer, options:
     const said = isMissing ? missing : readSecurity(operation, schemes);
     const says =
       said === undefined ? "has a `security` that no rule can express" : `requires ${describe(said)}`;
-    const message = `\`${method} ${path}\` ${isMissing ? "has no `security`" : says}. Its rule \`${rule.key}\` requires ${describe(entry)}.`;
+    const written = readConditions(operation);
+    const areSame = JSON.stringify(written) === JSON.stringify(conditions);
+    const saysConditions = areSame ? "" : " and has other conditions";
+    const required = [describe(entry), ...describeConditions(conditions)].join("; ");
+    const message = `\`${method} ${path}\` ${isMissing ? "has no `security`" : says}${saysConditions}. Its rule \`${rule.key}\` requires ${required}.`;
     const hint =
       said === undefined && !isMissing
         ? FORM
         : "Write the document again with toSecurity, or change the rule.";
     const kind = isMissing ? "security_missing" : "security_differs";
-    if (said === undefined || identityOf(said) !== identityOf(entry))
+    if (said === undefined || identityOf(said) !== identityOf(entry) || !areSame)
       findings.push({ kind, severity: "error", route, rule, message, hint });
     return Object.freeze({ ...route, rule });
   });
@@ -161,7 +179,12 @@ export function fromDocument(document: object, options: FromDocumentOptions = {}
   const schemes = readSchemes(source);
   const issues: ConfigurationIssue[] = [];
   const onUnclear: Report = options.onUnclear ?? ((issue) => issues.push(issue));
-  const table = new Map<string, Entry>();
+  const table = new Map<string, TableEntry>();
+  const restrictions = readRestrictions(source);
+  if (restrictions === "unclear")
+    issues.push(
+      issueAt([RESTRICTIONS], "is not a table of rules.", "Write the document again with toSecurity."),
+    );
   for (const operation of listOperations(source, onUnclear, options)) {
     const { method, pattern, place, security } = operation;
     const key = `${method} ${pattern.source}`;
@@ -174,14 +197,28 @@ export function fromDocument(document: object, options: FromDocumentOptions = {}
       continue;
     }
     const said = readSecurity(operation, schemes);
-    const unclear = said === undefined ? [issueAt(place, INEXPRESSIBLE, FORM)] : scopeIssues(said, operation);
+    const conditions = readConditions(operation);
+    const unclear =
+      said === undefined || conditions === "unclear"
+        ? [issueAt(place, INEXPRESSIBLE, FORM)]
+        : scopeIssues(said, operation);
     for (const issue of unclear) onUnclear(issue);
-    table.set(key, said === undefined || unclear.length > 0 ? [] : said);
+    const isClear = said !== undefined && conditions !== "unclear" && unclear.length === 0;
+    table.set(key, isClear ? entryWith(said, conditions) : []);
   }
-  const mappings = Object.freeze(Object.fromEntries(table)) as ScopeMappings;
+  const mappings = Object.freeze({
+    ...(restrictions === "unclear" ? {} : restrictions),
+    ...Object.fromEntries(table),
+  }) as ScopeMappings;
   compileRules({}, mappings, (issue) => issues.push(issue));
   if (issues.length > 0) throw new ConfigurationError(issues);
   return mappings;
+}
+
+function entryWith(said: Entry, conditions: Conditions | undefined): TableEntry {
+  const isReport = typeof said === "object" && "report" in said;
+  const part = { requirement: isReport ? said.report : said, ...compact({ conditions }) };
+  return isReport ? writeEntry(undefined, part) : writeEntry(part, undefined);
 }
 
 const INEXPRESSIBLE = "has a `security` that no rule can express.";

@@ -1,6 +1,11 @@
 /** Converts between requirements of the table and `security` of OpenAPI operations. */
 import { findShapeMistakes } from "../../core/options/schema.ts";
 import { hasPipeline, pipelineOf } from "../../core/port.ts";
+import { entryOf } from "../../core/policy/compile-rules.ts";
+import { CONDITION_NAMES } from "../../core/policy/conditions/conditions.ts";
+import type { Conditions } from "../../core/policy/conditions/written.ts";
+import type { ScopeMappings } from "../../core/policy/table-entry.ts";
+import { OPERATION_METHOD } from "../../core/request.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
 import type { Policy } from "../../core/policy/policy.ts";
 import { type Requirement, scopesOf } from "../../core/policy/requirement.ts";
@@ -18,6 +23,10 @@ export type Schemes = ReadonlyMap<string, boolean>;
 /** The whole requirement, where `security` cannot express it. */
 const REQUIREMENT = "x-scopegate-requirement";
 const ENFORCEMENT = "x-scopegate-enforcement";
+/** The conditions of the rule of an operation, which `security` cannot express either. */
+const CONDITIONS = "x-scopegate-conditions";
+/** At the root of a document: rules with conditions that are not the rule of an operation. */
+export const RESTRICTIONS = "x-scopegate-restrictions";
 
 export const FORM = `For a public operation, write \`security: []\`. Otherwise list bearer, oauth2 or openIdConnect schemes: all with the same scopes, or each with exactly one scope. They must agree with \`${REQUIREMENT}\`.`;
 
@@ -48,9 +57,39 @@ export function readSecurity({ security, value }: Operation, schemes: Schemes): 
   return said !== undefined && readOwn(value, ENFORCEMENT) === "report" ? { report: said } : said;
 }
 
+/** Reads the conditions of an operation; `"unclear"` for what no rule can have. */
+export function readConditions({ value }: Operation): Conditions | undefined | "unclear" {
+  const written = readOwn(value, CONDITIONS);
+  if (written === undefined) return undefined;
+  const names = Object.keys(membersOf(written) ?? {});
+  const isKnown =
+    names.length > 0 && names.every((name) => (CONDITION_NAMES as readonly string[]).includes(name));
+  return isKnown ? (written as Conditions) : "unclear";
+}
+
+/** Reads the rules at the root of a document that are not the rules of operations. */
+export function readRestrictions(document: OpenApiDocument): ScopeMappings | "unclear" {
+  const written = readOwn(document, RESTRICTIONS);
+  if (written === undefined) return {};
+  return findShapeMistakes({ scopeMappings: written }).length > 0 ? "unclear" : (written as ScopeMappings);
+}
+
+/** Returns the rules with conditions that are not the rule of one of these operations. */
+export function restrictionsBeside({ rules }: Policy, used: ReadonlySet<unknown>): ScopeMappings {
+  const beside = [...rules.rules, ...rules.hiddenRules].filter(
+    ({ rule, conditions }) => conditions && rule.method !== OPERATION_METHOD && !used.has(rule),
+  );
+  return Object.fromEntries(beside.map((compiled) => [compiled.rule.key, entryOf(compiled)]));
+}
+
 /** Writes the requirement into an operation. Adds the extension if `security` would be read differently. */
-export function writeSecurity(value: OpenApiDocument, entry: Entry, schemes: Schemes): OpenApiDocument {
-  const { [REQUIREMENT]: _, [ENFORCEMENT]: __, ...others } = value;
+export function writeSecurity(
+  value: OpenApiDocument,
+  entry: Entry,
+  conditions: Conditions | undefined,
+  schemes: Schemes,
+): OpenApiDocument {
+  const { [REQUIREMENT]: _, [ENFORCEMENT]: __, [CONDITIONS]: ___, ...others } = value;
   const isReport = typeof entry === "object" && "report" in entry;
   const requirement = isReport ? entry.report : entry;
   const security = alternativesOf(requirement, schemes).map((text) => JSON.parse(text) as unknown);
@@ -58,6 +97,7 @@ export function writeSecurity(value: OpenApiDocument, entry: Entry, schemes: Sch
   const extensions = compact({
     [REQUIREMENT]: isSaid ? undefined : requirement,
     [ENFORCEMENT]: isReport ? "report" : undefined,
+    [CONDITIONS]: conditions,
   });
   return { ...others, security, ...extensions };
 }
@@ -131,5 +171,25 @@ export function matchOf({ rules }: Policy, { method, pattern }: Operation) {
   let bound = rule.requirement;
   if (requirement.kind === "allOf") bound = scopes;
   else if (requirement.kind === "anyOf") bound = { anyOf: scopes };
-  return { rule, entry: rule.enforcement === "report" ? { report: bound } : bound };
+  const conditions = rule.conditions && withNames(rule.conditions, valueOf);
+  return { rule, conditions, entry: rule.enforcement === "report" ? { report: bound } : bound };
+}
+
+/** Returns the conditions with the names that the operation has for the parameters of the rule. */
+function withNames(conditions: Conditions, valueOf: (name: string) => string): Conditions {
+  const { where, unless } = conditions;
+  const nameOf = (name: string): string => valueOf(name).replace(/^<(.*)>$/, "$1");
+  const renamed = (scope: string): string =>
+    scope
+      .split(":")
+      .map((part) => (/^<.*>$/.test(part) ? `<${nameOf(part.slice(1, -1))}>` : part))
+      .join(":");
+  return {
+    ...conditions,
+    ...compact({
+      where:
+        where && Object.fromEntries(Object.entries(where).map(([name, source]) => [nameOf(name), source])),
+      unless: unless?.map(renamed),
+    }),
+  };
 }

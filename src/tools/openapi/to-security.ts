@@ -12,14 +12,25 @@ import {
   readOwn,
   requireDocument,
 } from "./document.ts";
-import { type Entry, identityOf, matchOf, policyOf, readSchemes, typeOf, writeSecurity } from "./security.ts";
+import {
+  type Entry,
+  identityOf,
+  matchOf,
+  policyOf,
+  readSchemes,
+  RESTRICTIONS,
+  restrictionsBeside,
+  typeOf,
+  writeSecurity,
+} from "./security.ts";
 
 /**
  * Returns a copy of an OpenAPI document that says what the table of a server requires: `securitySchemes`,
  * `security` of every operation, and its responses 401 and 403, unless the author has written them. What
- * `security` cannot express is in `x-scopegate-requirement`. It adds no operations, and does not know the
- * scopes of `requireScopes`. With the option `refusalBody`, the responses have no body: only your function
- * knows it.
+ * `security` cannot express is in `x-scopegate-requirement` and `x-scopegate-conditions` of the operation,
+ * and, for rules with conditions that are not the rule of an operation, in `x-scopegate-restrictions` of the
+ * document. It adds no operations, and does not know the scopes of `requireScopes`. With the option
+ * `refusalBody`, the responses have no body: only your function knows it.
  *
  * @param document OpenAPI 3.0 or 3.1; parts without changes are shared with the copy
  * @throws ConfigurationError that lists every operation without a rule, and every path that cannot be read.
@@ -38,18 +49,31 @@ export function toSecurity<T extends object>(
   const schemes = readSchemes({ ...source, components });
   const issues: ConfigurationIssue[] = [];
   const items = new Map<string, object>();
+  const used = new Set<unknown>();
   for (const operation of listOperations(source, (issue) => issues.push(issue), options)) {
     const { place, path, name, item, value } = operation;
     const match = matchOf(policy, operation);
     const entry = match?.entry ?? [];
-    const secured = { ...writeSecurity(value, entry, schemes), responses: responsesOf(value, entry) };
+    const conditions = match?.conditions;
+    used.add(match?.rule);
+    const secured = {
+      ...writeSecurity(value, entry, conditions, schemes),
+      responses: responsesOf(value, entry, policy.rules.conditioned.isEmpty),
+    };
     items.set(path, { ...(items.get(path) ?? item), [name]: secured });
     if (!match && policy.unmapped !== "open")
       issues.push(issueAt(place, "has no rule.", "Add one to scopeMappings."));
   }
   if (issues.length > 0) throw new ConfigurationError(issues);
   const paths = { ...membersOf(source["paths"]), ...Object.fromEntries(items) };
-  return { ...source, components, ...("paths" in source ? { paths } : {}) } as unknown as T;
+  const { [RESTRICTIONS]: _, ...others } = source;
+  const restrictions = restrictionsBeside(policy, used);
+  return {
+    ...others,
+    ...(Object.keys(restrictions).length > 0 ? { [RESTRICTIONS]: restrictions } : {}),
+    components,
+    ...("paths" in source ? { paths } : {}),
+  } as unknown as T;
 }
 
 const [text, texts] = [{ type: "string" }, { type: "array", items: { type: "string" } }];
@@ -111,12 +135,12 @@ function refusalsOf(hasStandardBody: boolean) {
 }
 
 /** Returns the author's responses, and the refusals that the entry can lead to. */
-function responsesOf(value: object, entry: Entry): object {
+function responsesOf(value: object, entry: Entry, isUnconditioned: boolean): object {
   const kept = Object.entries(membersOf(readOwn(value, "responses")) ?? {}).filter(
     ([, response]) => !REFERENCES.includes(String(readOwn(response, "$ref"))),
   );
   const isKnown = (status: string) => kept.some(([name]) => name === status || /^4xx$/i.test(name));
-  const isTokenOnly = entry === "optional" || identityOf(entry) === "[]";
+  const isTokenOnly = entry === "optional" || (identityOf(entry) === "[]" && isUnconditioned);
   const statusesWithToken = isTokenOnly ? ["401"] : ["401", "403"];
   const statuses = entry === "public" ? [] : statusesWithToken;
   const added = statuses.map((status, index) => [status, { $ref: REFERENCES[index] }] as const);

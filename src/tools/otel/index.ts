@@ -164,7 +164,10 @@ function attributesOf(decision: Decision): Attributes {
   const attributes: Attributes = { "scopegate.result": decision.allowed ? allowed : "refused" };
   if (refused) attributes["scopegate.reason"] = refused.reason;
   if (refused?.rejection) attributes["scopegate.rejection"] = refused.rejection;
+  if (refused?.condition) attributes["scopegate.condition"] = refused.condition;
   if (decision.rule) attributes["scopegate.rule"] = decision.rule.key;
+  // Not who: an issuer can name any number of actors.
+  if (decision.principal?.actor) attributes["scopegate.delegated"] = true;
   return attributes;
 }
 

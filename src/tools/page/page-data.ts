@@ -27,5 +27,10 @@ export function readPolicy({ rules, adminScope, implied, ...options }: PageData)
   // A rule is an override if the base table has its route.
   const defaults = { ...tableOf("override"), ...tableOf("default") };
   const table = compileRules(defaults, tableOf("custom", "override"), () => undefined, options.enforcement);
-  return new Policy({ ...options, ...table, scopeRules: { adminScope, implied: new Map(implied) } });
+  return new Policy({
+    ...options,
+    ...table,
+    scopeRules: { adminScope, implied: new Map(implied) },
+    momentOf: () => ({ nowSeconds: Date.now() / 1000, toleranceSeconds: 0 }),
+  });
 }

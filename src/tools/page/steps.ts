@@ -1,5 +1,5 @@
-/** The steps of one decision, for a picture: target, rule, credential, scopes, answer. */
-import { describeRequirement, type Explanation } from "../../core/policy/explain.ts";
+/** The steps of one decision, for a picture: target, rule, credential, scopes, conditions, answer. */
+import { describeRule, type Explanation } from "../../core/policy/explain.ts";
 import { createProblem } from "../../core/response/problem.ts";
 
 /** The step that ends a decision; other reasons are about scopes. */
@@ -7,18 +7,26 @@ const ENDS: Readonly<Record<string, number>> = {
   request_ambiguous: 0,
   route_unmapped: 1,
   credential_missing: 2,
+  caller_not_allowed: 4,
+  authentication_insufficient: 4,
 };
 
 /** `unmappedStatus` is the status of a refusal because no rule matches. */
 export function stepsOf({ decision }: Explanation, unmappedStatus: 403 | 404 = 403) {
   const { rules, satisfied, missing, principal } = decision;
   const problem = decision.allowed ? undefined : createProblem(decision, unmappedStatus);
-  const end = problem ? (ENDS[problem.code] ?? 3) : 4;
+  const hasConditions = rules.some(({ conditions }) => conditions);
+  const end = problem ? (ENDS[problem.code] ?? 3) : Infinity;
+  const refused = decision.allowed ? decision.reported : decision;
+  const unmet =
+    refused?.condition === undefined
+      ? []
+      : [`✗ ${refused.condition} of ${refused.rule?.key} is not satisfied`];
   const reported = decision.allowed ? decision.reported : undefined;
   const allowed = reported ? `allowed, reported: ${reported.reason}` : "allowed";
   const asked = rules.map(
-    ({ key, source, enforcement, requirement }) =>
-      `${key} (${source}${enforcement === "report" ? ", report-only" : ""}): ${describeRequirement(requirement)}`,
+    (rule) =>
+      `${rule.key} (${rule.source}${rule.enforcement === "report" ? ", report-only" : ""}): ${describeRule(rule)}`,
   );
   const scopes = satisfied.map(({ required, granted, by }) => `✓ ${required} by ${granted} (${by})`);
   const texts = [
@@ -26,6 +34,7 @@ export function stepsOf({ decision }: Explanation, unmappedStatus: 403 | 404 = 4
     ["Rule", ...asked],
     ["Credential", principal ? "a valid token" : "no token"],
     ["Scopes", ...scopes, ...missing.map((scope) => `✗ ${scope} is missing`)],
+    ...(hasConditions ? [["Conditions", ...unmet] as const] : []),
     ["Answer", problem ? `${problem.status} ${problem.title}: ${problem.code}` : allowed],
   ] as const;
   return texts.map(([name, ...lines], index) => {

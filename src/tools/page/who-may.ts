@@ -2,6 +2,7 @@
 import type { Decision } from "../../core/policy/decision.ts";
 import { decideAnonymous, type Policy } from "../../core/policy/policy.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
+import { UNRESTRICTED } from "../../core/policy/restrictions.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
 import { splitScope } from "../../core/scopes/scope.ts";
 import type { Principal } from "../../core/token/principal.ts";
@@ -13,7 +14,8 @@ export function whoMay(policy: Policy, compiled: CompiledRule, caller: Principal
     const parameter = (name: string) => ids.get(name) ?? `<${name}>`;
     const rules = compiled.beside ? [compiled, compiled.beside] : [compiled];
     const matches = rules.map((rule) => ({ compiled: rule, parameter }));
-    const match = { kind: "rules", matches } as const;
+    // Conditions depend on parameters of a request, and are shown beside the scopes.
+    const match = { kind: "rules", matches, restrictions: UNRESTRICTED } as const;
     return caller ? policy.decideKnown(match, caller) : decideAnonymous(match);
   };
   const decision = decideFor(new Map());

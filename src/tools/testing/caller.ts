@@ -7,7 +7,8 @@ import {
   required,
 } from "../../core/options/check-options.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import type { Decision } from "../../core/policy/decision.ts";
+import { pipelineOf } from "../../core/port.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import type { TestTokenOptions } from "./token-options.ts";
 import { requireGrantable } from "./mistakes.ts";
@@ -20,7 +21,7 @@ export interface ScopedCaller {
   readonly userId?: string;
   /** Default: none. */
   readonly sessionId?: string;
-  /** The claims of the principal. Default: none. */
+  /** Further claims, for conditions and handlers. Default: only `sub` and `session_id`. */
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
@@ -68,17 +69,15 @@ const SCOPED_CALLER: OptionChecks<ScopedCaller> = {
   claims: anyValue,
 };
 
-/** Returns the principal of a caller without a token, with the scopes of the decision. */
-export const principalOf = (
-  { principal }: Decision,
-  { userId = "user-1", sessionId, claims = {} }: ScopedCaller,
-): Principal =>
-  Object.freeze({
-    ...principal,
-    userId,
-    ...compact({ sessionId }),
-    claims: Object.freeze({ ...claims }),
-  }) as Principal;
+/** Returns the principal of a caller without a token. Its claims contain its user and its session. */
+export function principalOf(
+  server: ResourceServer,
+  { scopes, userId = "user-1", sessionId, claims = {} }: ScopedCaller,
+): Principal {
+  const ownClaims = { sub: userId, ...compact({ session_id: sessionId }), ...claims };
+  const principal = pipelineOf(server).policy.callerWith(scopes, ownClaims);
+  return Object.freeze({ ...principal, userId, ...compact({ sessionId }) });
+}
 
 /** @throws ConfigurationError for an invalid caller, which untyped code may pass */
 export function requireCaller(call: string, caller: TestCaller): void {

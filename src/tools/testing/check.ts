@@ -107,11 +107,13 @@ function decideByScopes(
   { method, target, params }: TestRequest,
   caller: ScopedCaller,
 ): Decision {
-  const { decision } = server.explain({ method, path: target, params, scopes: caller.scopes });
+  const principal = principalOf(server, caller);
+  const { claims } = principal;
+  const { decision } = server.explain({ method, path: target, params, scopes: caller.scopes, claims });
   if (!decision.principal || method === OPERATION_METHOD) return decision;
   // A public route has no principal, because the server reads no credential there.
   if (decision.rule?.requirement === "public") return server.explain({ method, path: target }).decision;
-  return server.authorize(principalOf(decision, caller), method, target);
+  return server.authorize(principal, method, target);
 }
 
 /** A test that expects a refusal would wrongly pass if the server rejects every token of the issuer. */

@@ -1,4 +1,5 @@
 import type { Rejection } from "../../core/errors.ts";
+import type { ConditionName } from "../../core/policy/conditions/condition.ts";
 
 /** A rejection that a token can cause. `revoked` is not one: it depends on the server's `isRevoked`. */
 export type TestRejection = Exclude<Rejection, "revoked">;
@@ -12,6 +13,28 @@ interface Flaw {
 }
 
 const HOUR = 3600;
+const YEAR = 31_536_000;
+
+/** The claims of a token that does not meet a condition, unless the condition names these values. */
+const UNMET: Readonly<Record<ConditionName, (nowSeconds: number, claims: Claims) => Claims>> = {
+  where: (_, claims) => Object.fromEntries(Object.keys(claims).map((name) => [name, "another-value"])),
+  actors: () => ({ act: { sub: "another-actor" } }),
+  clients: () => ({ client_id: "another-client" }),
+  acr: () => ({ acr: "urn:scopegate:another-acr" }),
+  maxAuthAgeSeconds: (now) => ({ auth_time: now - 10 * YEAR }),
+};
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Returns the claims that make a token fail one kind of condition; none without a condition. */
+export const unmetClaims = (
+  condition: ConditionName | undefined,
+  nowSeconds: number,
+  claims: Claims,
+): Claims => (condition ? UNMET[condition](nowSeconds, claims) : {});
+
+/** The kinds of conditions of the table: the values of `unmet`. */
+export const testConditions: readonly ConditionName[] = Object.freeze(Object.keys(UNMET) as ConditionName[]);
 
 export const FLAWS: Readonly<Record<TestRejection, Flaw>> = {
   malformed: { isTruncated: true },

@@ -7,7 +7,7 @@ export {
 } from "./access-matrix.ts";
 export type { IssuedCaller, ScopedCaller, TestCaller, TokenCaller } from "./caller.ts";
 export { check } from "./check.ts";
-export { type TestRejection, testRejections } from "./flaws.ts";
+export { type TestRejection, testConditions, testRejections } from "./flaws.ts";
 export type { TestKeyServer } from "./key-server.ts";
 export type { SampleParams } from "./sample-route.ts";
 export {

@@ -1,7 +1,8 @@
 import { anyValue, checkOptions, oneOf, type OptionChecks } from "../../core/options/check-options.ts";
 import type { TrustedIssuer } from "../../core/options/trusted-issuer.ts";
 import type { ClaimPath } from "../../core/token/claim-path.ts";
-import { FLAWS, type TestRejection, testRejections } from "./flaws.ts";
+import type { ConditionName } from "../../core/policy/conditions/condition.ts";
+import { FLAWS, testConditions, type TestRejection, testRejections, unmetClaims } from "./flaws.ts";
 import { requireGrantable } from "./mistakes.ts";
 
 /** The contents of a token. `null` omits a claim. */
@@ -18,6 +19,14 @@ export interface TestTokenOptions {
   readonly issuer?: string | null;
   /** `jti`. Default: none. */
   readonly tokenId?: string | null;
+  /** `client_id`. Default: none. */
+  readonly clientId?: string | null;
+  /** The `sub` of each actor of `act` (RFC 8693), the current one first. Default: none. */
+  readonly actors?: readonly string[];
+  /** `acr` (RFC 9470). Default: none. */
+  readonly acr?: string | null;
+  /** How long ago the user has logged in, in seconds: `auth_time` (RFC 9470). Default: none. */
+  readonly authAge?: number | null;
   /** The lifetime in seconds; negative for an expired token. Default: `300`. */
   readonly expiresIn?: number | null;
   /** Any claims. They override those above; `undefined` omits a claim. */
@@ -28,6 +37,11 @@ export interface TestTokenOptions {
   readonly kid?: string;
   /** Creates an invalid token that a server rejects for this reason. */
   readonly rejectedAs?: TestRejection | undefined;
+  /**
+   * Creates a valid token that does not meet a condition of this kind. For `where`, each claim of `claims`
+   * has another value.
+   */
+  readonly unmet?: ConditionName | undefined;
 }
 
 /** The options of a test issuer that a server must share. */
@@ -56,6 +70,17 @@ const TOKEN_OPTIONS: OptionChecks<TestTokenOptions> = {
   header: anyValue,
   kid: anyValue,
   rejectedAs: oneOf(...testRejections),
+  unmet: oneOf(...testConditions),
+  clientId: anyValue,
+  actors: {
+    accepts: (actors) => Array.isArray(actors) && actors.every((actor) => typeof actor === "string"),
+    hint: 'Write the `sub` of each actor: ["agent-1"].',
+  },
+  acr: anyValue,
+  authAge: {
+    accepts: (seconds) => seconds === null || Number.isFinite(seconds),
+    hint: "Write seconds, or null for no `auth_time`.",
+  },
 };
 
 /** @throws ConfigurationError for an invalid option */
@@ -82,6 +107,7 @@ export function isGood(options: TestTokenOptions, profile: Required<ClaimOptions
 
 export function claimsOf(options: TestTokenOptions, profile: TokenProfile): Record<string, unknown> {
   const { userId = "user-1", sessionId, scopes = [], expiresIn = 300, tokenId } = options;
+  const { clientId, actors = [], acr, authAge, unmet } = options;
   const { audience = profile.audience, issuer = profile.issuer, rejectedAs } = options;
   const now = Math.floor(profile.now() / 1000);
   const claims: Record<string, unknown> = { ...structuredClone(profile.claims) };
@@ -94,10 +120,19 @@ export function claimsOf(options: TestTokenOptions, profile: TokenProfile): Reco
     ["jti", tokenId],
     ["iat", now],
     ["exp", expiresIn === null ? null : now + expiresIn],
+    ["client_id", clientId],
+    ["act", nestActors(actors)],
+    ["acr", acr],
+    ["auth_time", authAge === undefined || authAge === null ? null : now - authAge],
   ];
   for (const [path, value] of named) if (value !== undefined && value !== null) write(claims, path, value);
-  return { ...claims, ...(rejectedAs ? FLAWS[rejectedAs].claims?.(now) : {}), ...options.claims };
+  const flaw = rejectedAs ? FLAWS[rejectedAs].claims?.(now) : {};
+  return { ...claims, ...flaw, ...options.claims, ...unmetClaims(unmet, now, options.claims ?? {}) };
 }
+
+/** The current actor contains the one before it. */
+const nestActors = (actors: readonly string[]): object | undefined =>
+  actors.toReversed().reduce<object | undefined>((act, sub) => ({ sub, ...(act ? { act } : {}) }), undefined);
 
 /** Writes a claim at its path, and keeps the other claims in the same objects. */
 function write(claims: Record<string, unknown>, path: ClaimPath, value: unknown): void {

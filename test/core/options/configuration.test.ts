@@ -43,6 +43,41 @@ describe("parseConfiguration", () => {
     ]);
   });
 
+  it("converts the names of conditions, and keeps those of parameters and claims", () => {
+    const json = {
+      "* /orgs/:any_of{/*path}": {
+        scopes: [],
+        where: { any_of: { claim: "max_auth_age_seconds" } },
+        actors: { any_of: ["agent"], direct: true },
+        acr: { any_of: ["urn:mfa"] },
+        max_auth_age_seconds: 300,
+        report: { any_of: ["a:b"], max_auth_age_seconds: 60 },
+      },
+    };
+    expect(parseConfiguration({ scope_mappings: json }).scopeMappings).toEqual({
+      "* /orgs/:any_of{/*path}": {
+        scopes: [],
+        where: { any_of: { claim: "max_auth_age_seconds" } },
+        actors: { anyOf: ["agent"], direct: true },
+        acr: { anyOf: ["urn:mfa"] },
+        maxAuthAgeSeconds: 300,
+        report: { anyOf: ["a:b"], maxAuthAgeSeconds: 60 },
+      },
+    });
+  });
+
+  it("lets an array replace a rule of the base table, but not drop its conditions", () => {
+    const default_scope_mappings = {
+      "GET /orgs/:org": { scopes: [], where: { org: { claim: "org_id" } } },
+      "GET /reports": ["reports:read"],
+    };
+    const scope_mappings = { "GET /orgs/:org": ["orgs:read"], "GET /reports": [] };
+    expect(parseConfiguration({ default_scope_mappings, scope_mappings }).scopeMappings).toEqual({
+      "GET /orgs/:org": ["orgs:read"],
+      "GET /reports": { override: [] },
+    });
+  });
+
   it("supports every option that JSON can represent", () => {
     const functions = [
       "isRevoked",

@@ -27,6 +27,7 @@ export const JSON_NAMES: readonly (readonly [string, string, unknown])[] = [
   ["default_scope_mappings", "defaultScopeMappings", {}],
   ["unmapped_routes", "unmappedRoutes", "authenticated"],
   ["enforcement", "enforcement", "report"],
+  ["clients", "clients", ["console"]],
   ["admin_scope", "adminScope", null],
   ["implied_scopes", "impliedScopes", { "agents:write": ["agents:read"] }],
   ["known_scopes", "knownScopes", ["agents:read", "agents:write"]],

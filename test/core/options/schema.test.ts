@@ -44,6 +44,13 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ scopesClaim: [5] }, ["scopesClaim"], '["realm_access", "roles"]'],
   [{ userIdClaim: 5 }, ["userIdClaim"], "claim name"],
   [{ sessionIdClaim: {} }, ["sessionIdClaim"], "claim name"],
+  [{ clients: "console" }, ["clients"], "at least one client id"],
+  [{ clients: [] }, ["clients"], "at least one client id"],
+  [{ clients: [""] }, ["clients", 0], "at least one client id"],
+  [{ tokenSources: [{ header: "X-Token", scheme: null }] }, ["tokenSources", 0, "header"], "scheme: null"],
+  [{ tokenSources: [{ header: "cookie", scheme: null }] }, ["tokenSources", 0], "scheme: null"],
+  [{ tokenSources: [{ header: "x-token", scheme: "a b" }] }, ["tokenSources", 0, "scheme"], "scheme: null"],
+  [{ tokenSources: [{ header: "x token", scheme: null }] }, ["tokenSources", 0, "header"], "scheme: null"],
   [{ requiredClaims: "exp" }, ["requiredClaims"], "array of claim names"],
   [{ requiredClaims: ["exp", 5] }, ["requiredClaims"], "array of claim names"],
   [{ requiredClaims: [""] }, ["requiredClaims", 0], "array of claim names"],
@@ -260,7 +267,7 @@ describe("createResourceServer with an unknown option", () => {
 });
 
 describe("the options object", () => {
-  const narrowing = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked", "revocation"];
+  const narrowing = ["issuer", "requiredClaims", "clients", "maxTokenAgeSeconds", "isRevoked", "revocation"];
 
   it.each<readonly [string, unknown]>([
     ["null", null],

@@ -184,7 +184,7 @@ describe("the rule of an operation", () => {
       "`ping` needs no rule of its own. Remove it: the rule of the transport, such as `* /mcp`, decides it.",
     ],
   ])("does not decide the incomplete operation %j", (text, cause) => {
-    expect(call(text)).toEqual({ kind: "ambiguous", matches: [], cause });
+    expect(call(text)).toMatchObject({ kind: "ambiguous", matches: [], cause });
   });
 
   it("ignores the rules of paths, whatever method a client calls", () => {

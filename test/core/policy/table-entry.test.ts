@@ -62,13 +62,13 @@ describe("writeEntry", () => {
   ])("writes %j as it was", (entry) => {
     const { enforced, reported } = readEntry(entry);
     if (!reported) throw new Error("It reports nothing.");
-    expect(writeEntry(enforced?.requirement, reported.requirement)).toEqual(entry);
+    expect(writeEntry(enforced, reported)).toEqual(entry);
   });
 
   it.each(["public", "optional"] as const)(
     "writes no %s beside a report, which needs a token",
     (enforced) => {
-      expect(writeEntry(enforced, ["a:b"])).toEqual({ report: ["a:b"] });
+      expect(writeEntry({ requirement: enforced }, { requirement: ["a:b"] })).toEqual({ report: ["a:b"] });
     },
   );
 });

@@ -298,3 +298,53 @@ describe("the query string", () => {
     },
   );
 });
+
+describe("readCredential with another header field", () => {
+  const BARE: readonly TokenSource[] = [{ header: "x-assertion", scheme: null }];
+  const SCHEME: readonly TokenSource[] = [{ header: "authorization", scheme: "Token" }];
+  const field = (value: string | readonly string[]) => ({ headers: { "x-assertion": value } });
+
+  it("returns the whole field without a scheme", () => {
+    expect(read(field("a.b.c"), BARE)).toEqual(token("a.b.c"));
+    expect(read(field(["a.b.c"]), BARE)).toEqual(token("a.b.c"));
+  });
+
+  it.each(["Bearer a.b.c", " a.b.c", "a.b.c ", "a.b.c,d.e.f", "a.b.c, a.b.c", '"a.b.c"', "a.b.c\n"])(
+    "returns malformed for %j",
+    (value) => {
+      expect(read(field(value), BARE)).toEqual(MALFORMED);
+    },
+  );
+
+  it("returns malformed for several fields", () => {
+    expect(read(field(["a.b.c", "a.b.c"]), BARE)).toEqual(MALFORMED);
+    expect(read(field(["a.b.c", ""]), BARE)).toEqual(MALFORMED);
+  });
+
+  it("returns missing for an empty field, another one, and a field of a prototype", () => {
+    expect(read(field(""), BARE)).toEqual(MISSING);
+    expect(read({ headers: { "x-other": "a.b.c" } }, BARE)).toEqual(MISSING);
+    expect(read({ headers: Object.create({ "x-assertion": "a.b.c" }) as object as never }, BARE)).toEqual(
+      MISSING,
+    );
+    expect(read({ authorization: "Bearer a.b.c" }, BARE)).toEqual(MISSING);
+  });
+
+  it("limits the size", () => {
+    expect(read(field("a".repeat(16_385)), BARE)).toEqual({ kind: "too_large" });
+  });
+
+  it("reads a token of another scheme, in any letter case", () => {
+    expect(read({ authorization: "Token a.b.c" }, SCHEME)).toEqual(token("a.b.c"));
+    expect(read({ authorization: "TOKEN  a.b.c" }, SCHEME)).toEqual(token("a.b.c"));
+    expect(read({ authorization: "Bearer a.b.c" }, SCHEME)).toEqual(MISSING);
+    expect(read({ authorization: "Token" }, SCHEME)).toEqual(MALFORMED);
+    expect(read({ authorization: "Bearer a.b.c" }, [...SCHEME, ...HEADER])).toEqual(token("a.b.c"));
+  });
+
+  it("returns malformed for a token in several fields", () => {
+    const both = { ...field("a.b.c"), authorization: "Bearer a.b.c" };
+    expect(read(both, [...BARE, ...HEADER])).toEqual(MALFORMED);
+    expect(read(both, [...BARE, ...HEADER], "first")).toEqual(token("a.b.c"));
+  });
+});

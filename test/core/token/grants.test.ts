@@ -1,6 +1,6 @@
 /** Scopes of a role store, and whose data a caller may see. */
 import { describe, expect, it, vi } from "vitest";
-import { type Decision, owned, type Principal, type ResourceServerOptions } from "scopegate";
+import type { Decision, ResourceServerOptions } from "scopegate";
 import { pipelineOf } from "../../../src/core/port.ts";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
 
@@ -156,59 +156,5 @@ describe("grantsFor", () => {
     await server.authenticate(await issuer.token({ sub: "u1", iss: "https://a.example/", tenant: "t2" }));
     await server.authenticate(await issuer.token({ sub: undefined }));
     expect(asked).toEqual([{ userId: "u1", issuer: "https://a.example/" }, {}]);
-  });
-});
-
-describe("owned", () => {
-  const principalOf = async (
-    claims: object,
-    options: Partial<ResourceServerOptions> = {},
-  ): Promise<Principal> => createServer(options).authenticate(await issuer.token({ ...claims }));
-
-  it("returns the caller as the owner", async () => {
-    expect(owned(await principalOf({ sub: "u1", scopes: ["sessions:read"] }))).toEqual({
-      kind: "owner",
-      id: "u1",
-    });
-  });
-
-  it("returns all for the admin scope and the scope of the option `all`, and for no other scope", async () => {
-    const admin = await principalOf({ sub: "u1", scopes: ["platform:admin"] });
-    const manager = await principalOf({ sub: "u1", scopes: ["sessions:manage"] });
-    expect(owned(admin)).toEqual({ kind: "all" });
-    expect(owned(manager, { all: "sessions:manage" })).toEqual({ kind: "all" });
-    expect(owned(manager)).toEqual({ kind: "owner", id: "u1" });
-    expect(owned(manager, { all: "sessions:other" })).toEqual({ kind: "owner", id: "u1" });
-    const other = await principalOf({ sub: "u1", scopes: ["platform:admin"] }, { adminScope: "root" });
-    expect(owned(other)).toEqual({ kind: "owner", id: "u1" });
-  });
-
-  it.each([{ sub: undefined }, { sub: "" }])("returns none for a token with %j", async (claims) => {
-    expect(owned(await principalOf(claims))).toEqual({ kind: "none" });
-  });
-
-  it("returns none without a principal", () => {
-    expect(owned(undefined)).toEqual({ kind: "none" });
-  });
-
-  it("ignores the admin scope of an object that is not a principal of a server", async () => {
-    const principal = await principalOf({ sub: "u1", scopes: ["sessions:read"] });
-    expect(owned({ ...principal, scopes: ["platform:admin"] })).toEqual({ kind: "owner", id: "u1" });
-  });
-
-  it("ignores a polluted prototype", async () => {
-    const principal = await principalOf({ sub: "u1", scopes: ["sessions:read"] });
-    Reflect.set(Object.prototype, "all", "sessions:read");
-    try {
-      expect(owned(principal)).toEqual({ kind: "owner", id: "u1" });
-      expect(owned(principal, {})).toEqual({ kind: "owner", id: "u1" });
-    } finally {
-      Reflect.deleteProperty(Object.prototype, "all");
-    }
-  });
-
-  it("returns all for an admin scope that the role store grants", async () => {
-    const granted = { grantsFor: () => Promise.resolve(["platform:admin"]) };
-    expect(owned(await principalOf({ sub: "u1", scopes: [] }, granted))).toEqual({ kind: "all" });
   });
 });

@@ -16,7 +16,14 @@ import { authorizationOf } from "../../../core/token/credential.ts";
 import { issuersOf } from "../../../core/token/issuers.ts";
 import { readJsonSegment } from "../../../core/token/jwt-parts.ts";
 import { quote } from "../arguments.ts";
-import { type Command, readPairs, readScopes, requireStandardInput, UsageError } from "../command.ts";
+import {
+  type Command,
+  readClaims,
+  readPairs,
+  readScopes,
+  requireStandardInput,
+  UsageError,
+} from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
 export const explain: Command = {
@@ -39,6 +46,11 @@ export const explain: Command = {
       value: "PATTERN",
       text: "the route that the framework matched, such as /agents/:id. Default: only the path decides",
     },
+    claim: {
+      value: "NAME=VALUE",
+      isRepeatable: true,
+      text: "a claim of the caller, for conditions; the value is JSON or a string. Needs --scope",
+    },
     arg: { value: "NAME=VALUE", isRepeatable: true, text: "an argument of an MCP operation" },
   },
   examples: [
@@ -52,6 +64,10 @@ export const explain: Command = {
       "A path in another spelling, as a framework with this route reads it.",
     ],
     [
+      "GET /orgs/acme --config scopegate.json --scope orgs:read --claim org_id=globex",
+      "Whether the conditions of the table allow a caller.",
+    ],
+    [
       'MCP "tools/call search" --config scopegate.json --arg agent_id=web --scope agents:web:run',
       "An operation of an MCP server.",
     ],
@@ -59,17 +75,21 @@ export const explain: Command = {
   async run(input) {
     const isToken = input.has("token");
     const route = input.text("route");
-    const [request, scopes, params, { server }] = await input.all(
+    const [request, scopes, claims, params, { server }] = await input.all(
       () => readRoute("explain", input.words.slice(0, 2).join(" ")),
       () => {
         const values = readScopes(input);
         requireGrantable("explain", values);
         return values;
       },
+      () => readClaims(input),
       () => readPairs(input, "arg"),
       () => readPolicy(input, isToken),
       () => {
-        if (isToken && input.has("scope")) throw new UsageError("--token cannot be combined with --scope.");
+        if (isToken && (input.has("scope") || input.has("claim")))
+          throw new UsageError("--token cannot be combined with --scope and --claim.");
+        if (input.has("claim") && !input.has("scope"))
+          throw new UsageError('--claim needs --scope: write --scope "" for a token without scopes.');
         requireStandardInput(input);
       },
       () => {
@@ -81,27 +101,33 @@ export const explain: Command = {
     );
     const { method, target } = request;
     const hasScopes = input.has("scope");
-    const query = { method, path: target, params, matchedPattern: route, ...(hasScopes ? { scopes } : {}) };
+    const query = {
+      method,
+      path: target,
+      params,
+      matchedPattern: route,
+      ...(hasScopes ? { scopes, claims } : {}),
+    };
     const tokenText = isToken ? (await input.io.read()).trim().replace(/^bearer +/i, "") : "";
     const authorization = authorizationOf(tokenText);
     const decision = isToken
       ? await server.check({ method, target, params, matchedPattern: route, authorization })
       : server.explain(query).decision;
     const answer = describeAnswer(server, decision, tokenText);
-    const claims = isToken ? Object.keys(segmentOf(tokenText, 1)).sort() : undefined;
+    const claimNames = isToken ? Object.keys(segmentOf(tokenText, 1)).sort() : undefined;
     const row = (name: string, value: string) => explanationRow(name, value.slice(0, 500));
     const text = [
       explainDecision(query, decision).text,
       ...(answer ? [row("answer", `${answer.status} ${answer.detail}`)] : []),
       ...(answer?.because ?? []).map((cause) => row("because", cause)),
       ...(answer?.found ? [row("found", answer.found)] : []),
-      ...(claims ? [row("claims", claims.join(" ") || "-")] : []),
+      ...(claimNames ? [row("claims", claimNames.join(" ") || "-")] : []),
     ].join("\n");
     const isAmbiguous = !decision.allowed && decision.reason === "request_ambiguous";
     const isPathOnly = route === undefined && method !== OPERATION_METHOD;
     return {
       isFinding: !decision.allowed,
-      data: { ...query, ...toData(decision), ...answer, claims },
+      data: { ...query, ...toData(decision), ...answer, claims: claimNames },
       text: isPathOnly && isAmbiguous ? `${text}\n${row("route", PATH_ONLY)}` : text,
       ...compact({
         note: isPathOnly

@@ -8,6 +8,7 @@ import type { ResourceServerOptions } from "../../../core/options/options.ts";
 import { resolveOptions } from "../../../core/options/resolve.ts";
 import type { TrustedIssuer } from "../../../core/options/trusted-issuer.ts";
 import { findReportOnly } from "../../../core/policy/report-only.ts";
+import { tokenHeadersOf } from "../../../core/token/credential.ts";
 import type { Command } from "../command.ts";
 import { readOptions, withoutKeys } from "../policy.ts";
 import { compileRequiredClaims } from "../../../core/token/required-claims.ts";
@@ -19,29 +20,34 @@ export const lint: Command = {
   options: { warnings: { text: "treat warnings as findings" } },
   examples: [["scopegate.json", "A configuration, or a file with scope mappings alone: it needs no keys."]],
   async run(input) {
-    const [{ issues, warnings }] = await input.all(() => check(input.words[0] ?? ""));
+    const [{ issues, warnings, notes }] = await input.all(() => check(input.words[0] ?? ""));
     const errors = issues.map((issue) => new ConfigurationError([issue]).message);
     const lines = [
       ...errors.map((error) => `error ${error}`),
       ...warnings.map((warning) => `warning ${warning}`),
+      ...notes.map((note) => `note ${note}`),
     ];
     const isFinding = errors.length > 0 || (input.has("warnings") && warnings.length > 0);
     const text = lines.length > 0 ? lines.join("\n") : "The configuration has no mistakes.";
-    return { isFinding, data: { issues, warnings }, text };
+    return { isFinding, data: { issues, warnings, notes }, text };
   },
 };
 
 interface Checked {
   readonly issues: readonly ConfigurationIssue[];
   readonly warnings: readonly string[];
+  /** What nobody can see in a configuration, and must be true. */
+  readonly notes: readonly string[];
 }
 
 function check(file: string): Checked {
   const warnings: string[] = [];
+  const notes: string[] = [];
   try {
     const options = readOptions(file);
     const hasKeys = options.keys ?? options.verificationKeys ?? options.issuers;
     warnings.push(...WARNINGS.filter(({ applies }) => applies(options)).map(({ text }) => text));
+    notes.push(...tokenHeadersOf(options.tokenSources ?? []).map(describeTokenHeader));
     // The options for tokens may be elsewhere if the file has the scope mappings alone.
     if (Object.keys(options).some((name) => name !== "scopeMappings"))
       for (const issuer of options.issuers ?? [{}]) warnings.push(...warningsFor(options, issuer));
@@ -58,16 +64,20 @@ function check(file: string): Checked {
     for (const { message, hint, severity } of findings)
       if (severity !== "note") warnings.push(`${message} ${hint}`);
     resolveOptions(hasKeys ? options : withoutKeys(options));
-    return { issues: [], warnings };
+    return { issues: [], warnings, notes };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const issues = error.issues.map(toJsonIssue);
     // A pipeline may check a configuration whose key file is somewhere else.
     const isAbsent = ({ code }: ConfigurationIssue) => code === "key_file_unreadable";
     const absent = issues.filter(isAbsent).map((issue) => new ConfigurationError([issue]).message);
-    return { issues: issues.filter((issue) => !isAbsent(issue)), warnings: [...warnings, ...absent] };
+    return { issues: issues.filter((issue) => !isAbsent(issue)), warnings: [...warnings, ...absent], notes };
   }
 }
+
+/** A client could send a token that it got elsewhere, and pass for the user that the proxy has not seen. */
+const describeTokenHeader = (name: string): string =>
+  `\`${name}\` must come from a proxy in front of this service. Let the proxy remove the field that a client sends, and let no client reach the service without it.`;
 
 interface Warning {
   readonly applies: (options: ResourceServerOptions) => boolean;

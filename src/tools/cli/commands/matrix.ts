@@ -17,7 +17,7 @@ export const matrix: Command = {
     ...POLICY_OPTIONS,
     roles: {
       value: "FILE",
-      text: 'the scopes of each role: { "reader": ["agents:read"], "nobody": "anonymous" }',
+      text: 'the scopes of each role: { "reader": ["agents:read"], "nobody": "anonymous" }; with claims: { "scopes": [...], "claims": {...} }',
     },
     param: {
       value: "NAME=VALUE",
@@ -80,7 +80,7 @@ function readCallers(file: string | undefined): Readonly<Record<string, TestCall
   if (file === undefined) throw new UsageError("matrix needs roles: write --roles roles.json.");
   const roles = Object.entries(readRoles(file));
   return Object.fromEntries(
-    roles.map(([name, scopes]) => [name, scopes === "anonymous" ? scopes : { scopes }]),
+    roles.map(([name, role]) => [name, role === "anonymous" || "scopes" in role ? role : { scopes: role }]),
   );
 }
 

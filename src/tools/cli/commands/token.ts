@@ -1,19 +1,24 @@
 import { isSymmetric } from "../../../core/keys/algorithm.ts";
-import { orUndefined } from "../../../core/errors.ts";
+import { suggest } from "../../../core/errors.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import {
   type Command,
   type CommandInput,
-  readPairs,
+  readClaims,
   readScopes,
   readSeconds,
   UsageError,
 } from "../command.ts";
 import { inFile, readSecret } from "../files.ts";
+import { type Likeness, LIKENESSES } from "../likenesses.ts";
 import { POLICY_OPTIONS, readConfiguration } from "../policy.ts";
 
 const KEY_FILE = "scopegate-development-key.pem";
 const { config } = POLICY_OPTIONS as Record<"config", { readonly value: string; readonly text: string }>;
+
+const LIKE = `the claims that the tokens of a well-known issuer have: ${Object.entries(LIKENESSES)
+  .map(([kind, { text }]) => `${kind} (${text})`)
+  .join(", ")}`;
 
 export const token: Command = {
   name: "token",
@@ -25,6 +30,11 @@ export const token: Command = {
     expires: { value: "TIME", text: "the lifetime, such as 30s, 15m, 1h or 7d. Default: 1h" },
     aud: { value: "NAME", text: "the `aud`. Default: that of --config, or none" },
     iss: { value: "URL", text: "the `iss`. Default: that of --config, or none" },
+    "auth-age": {
+      value: "TIME",
+      text: "how long ago the user has logged in, for `auth_time`. Default: none",
+    },
+    like: { value: "KIND", text: LIKE },
     claim: { value: "NAME=VALUE", isRepeatable: true, text: "another claim; the value is JSON or a string" },
     config: { ...config, text: "the configuration, for `aud`, `iss`, names of claims and the algorithm" },
     key: {
@@ -39,6 +49,7 @@ export const token: Command = {
       "--scope agents:web:read --sub u1 --expires 1h",
       "Prints the token, and at a terminal how to accept it.",
     ],
+    ["--like cloudflare-access --aud 32eafc7 --scope orders:read", "A token as a proxy would send it."],
     ["--public-key", 'The public key, for `export JWT_PUBLIC_KEY="$(scopegate token --public-key)"`.'],
     [
       "--jwks > development.jwks.json",
@@ -50,11 +61,13 @@ export const token: Command = {
       throw new UsageError(
         "token signs with a development key: unset NODE_ENV, or get a token from your issuer.",
       );
-    const [options, expiresIn, claims, scopes] = await input.all(
+    const [options, expiresIn, claims, scopes, likeness, authAge] = await input.all(
       () => readProfile(input),
       () => readSeconds(input.text("expires") ?? "1h"),
-      () => readPairs(input, "claim"),
+      () => readClaims(input),
       () => readScopes(input),
+      () => readLikeness(input.text("like")),
+      () => (input.has("auth-age") ? readSeconds(input.text("auth-age") ?? "", "auth-age") : undefined),
     );
     const { createTestIssuer } = await import("../../testing/index.ts");
     const file = input.text("key") ?? KEY_FILE;
@@ -71,19 +84,30 @@ export const token: Command = {
     if (input.has("public-key"))
       return { data: { verification_key: verificationKey }, text: verificationKey.trim() };
     if (input.has("jwks")) return { data: issuer.jwks, text: JSON.stringify(issuer.jwks, undefined, 2) };
+    const userId = input.text("sub") ?? "user-1";
     const text = await issuer.token({
       scopes,
-      userId: input.text("sub") ?? "user-1",
+      userId,
+      ...compact({ header: likeness?.header, authAge }),
       audience: input.text("aud") ?? options.audience ?? null,
       issuer: input.text("iss") ?? options.issuer ?? null,
       expiresIn,
-      claims: Object.fromEntries(Object.entries(claims).map(([name, value]) => [name, readValue(value)])),
+      claims: { ...likeness?.claims(userId, Math.floor(Date.now() / 1000)), ...claims },
     });
     const key = JSON.stringify(verificationKey.trim());
-    const note = `The key of this token is in ${file}: do not commit it. To accept it in development only:\n  "verification_keys": [${key}]\nor "keys": { "jwks_file": "development.jwks.json" } after scopegate token --jwks > development.jwks.json\nThe algorithm is ${issuer.algorithm}.`;
+    const note = `The key of this token is in ${file}: do not commit it. To accept it in development only:\n  "verification_keys": [${key}]\nor "keys": { "jwks_file": "development.jwks.json" } after scopegate token --jwks > development.jwks.json\nThe algorithm is ${issuer.algorithm}.${likeness ? `\nFor such tokens, add: ${JSON.stringify(likeness.configuration)}` : ""}`;
     return { data: { token: text, verification_key: verificationKey }, text, note };
   },
 };
+
+function readLikeness(kind: string | undefined): Likeness | undefined {
+  if (kind === undefined) return undefined;
+  if (Object.hasOwn(LIKENESSES, kind)) return LIKENESSES[kind];
+  const kinds = Object.keys(LIKENESSES);
+  throw new UsageError(
+    `--like takes a kind of tokens. ${suggest(kind, kinds, `Write one of ${kinds.join(", ")}.`)}`,
+  );
+}
 
 /** Returns what the configuration says about tokens, so that its server accepts the new one. */
 function readProfile(input: CommandInput) {
@@ -96,9 +120,4 @@ function readProfile(input: CommandInput) {
     );
   const { issuer, scopesClaim, userIdClaim } = options;
   return compact({ algorithm, issuer, audience, scopesClaim, userIdClaim });
-}
-
-function readValue(text: string): unknown {
-  const parsed = orUndefined((): unknown => JSON.parse(text));
-  return parsed === undefined ? text : parsed;
 }

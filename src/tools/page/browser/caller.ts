@@ -2,8 +2,18 @@
 import { orUndefined } from "../../../core/errors.ts";
 import { readScopes } from "../../../core/token/scope-sources.ts";
 
-/** Reads the scopes, absent for a caller without a token, and describes what was read. */
-export function readCaller(text: string, claim: string): { scopes?: readonly string[]; note: string } {
+type Claims = Readonly<Record<string, unknown>>;
+
+/** What was entered; without scopes for a caller without a token. */
+interface EnteredCaller {
+  readonly scopes?: readonly string[];
+  readonly claims?: Claims;
+  /** Describes what was read. */
+  readonly note: string;
+}
+
+/** Reads the scopes and the claims. */
+export function readCaller(text: string, claim: string): EnteredCaller {
   const entered = text.trim().replace(/^bearer\s+/i, "");
   const isJson = entered.startsWith("{");
   if (entered === "") return { note: "A caller without a token" };
@@ -13,10 +23,15 @@ export function readCaller(text: string, claim: string): { scopes?: readonly str
     return { scopes, note: isJson ? "This JSON has a mistake: no scopes" : `Scopes: ${scopes.join(" ")}` };
   }
   const path = Object.hasOwn(claims, claim) ? claim : claim.split(".");
-  const read = readScopes(claims as Readonly<Record<string, unknown>>, [{ claim: path }]);
+  const shared = { claims: claims as Claims };
+  const read = readScopes(shared.claims, [{ claim: path }]);
   if (read.kind === "scopes")
-    return { scopes: read.scopes, note: `Scopes in the claims: ${read.scopes.join(" ")}` };
-  return { scopes: [], note: `The claim ${claim} is missing, or holds no scopes: enter the name of yours` };
+    return { ...shared, scopes: read.scopes, note: `Scopes in the claims: ${read.scopes.join(" ")}` };
+  return {
+    ...shared,
+    scopes: [],
+    note: `The claim ${claim} is missing, or holds no scopes: enter the name of yours`,
+  };
 }
 
 /** Returns the payload of a JWT. Nothing is verified. */

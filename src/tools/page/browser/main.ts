@@ -13,9 +13,9 @@ const policy = readPolicy(data);
 const readEntered = () => readCaller(find("caller").value, find("claim").value);
 
 function explain(): void {
-  const { scopes } = readEntered();
+  const { scopes, claims } = readEntered();
   const query = { method: find("method").value, path: find("path").value };
-  const explanation = policy.explain({ ...query, ...compact({ scopes }) });
+  const explanation = policy.explain({ ...query, ...compact({ scopes, claims }) });
   const unmappedStatus = data.unmappedRoutes === "not_found" ? 404 : 403;
   const steps = stepsOf(explanation, unmappedStatus).map(({ name, state, lines }) => {
     const texts = lines.map((line) => make("code", "", line));

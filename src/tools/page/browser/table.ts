@@ -1,5 +1,5 @@
 /** The table: each rule, what the caller may do, and what each role may do. */
-import { describeRequirement } from "../../../core/policy/explain.ts";
+import { describeRule } from "../../../core/policy/explain.ts";
 import type { Policy } from "../../../core/policy/policy.ts";
 import type { Principal } from "../../../core/token/principal.ts";
 import { samplePath } from "../../shared/sample-path.ts";
@@ -15,11 +15,9 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
   const headings = ["Rule", "Requires", "Source", "Caller", ...roles.map(({ name }) => name)];
   find("head").append(...headings.map((heading) => make("th", "", heading)));
   const rows = policy.rules.rules.map((compiled) => {
-    const { key, method, pattern, requirement, source, enforcement } = compiled.rule;
-    const beside = compiled.beside
-      ? `; enforced: ${describeRequirement(compiled.beside.rule.requirement)}`
-      : "";
-    const requires = describeRequirement(requirement) + beside;
+    const { key, method, pattern, source, enforcement } = compiled.rule;
+    const beside = compiled.beside ? `; enforced: ${describeRule(compiled.beside.rule)}` : "";
+    const requires = describeRule(compiled.rule) + beside;
     const findings = data.findings.filter(({ rule }) => rule === key);
     const notes = findings.map(({ severity, message }) => make("p", severity, `${severity}: ${message}`));
     const button = make("button", "", make("b", "", method), make("code", "", pattern));

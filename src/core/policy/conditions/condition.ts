@@ -1,0 +1,102 @@
+/** What a condition on the caller is: how it is written, checked, described and refused. */
+import type { Report } from "../../errors.ts";
+import type { Principal } from "../../token/principal.ts";
+import type { Pattern } from "../pattern.ts";
+import type { RequiredScope } from "../../scopes/required-scope.ts";
+import type { Conditions } from "./written.ts";
+
+/** The conditions, in the order in which they refuse. */
+export type ConditionName = "where" | "actors" | "clients" | "acr" | "maxAuthAgeSeconds";
+
+/** When a request is decided. */
+export interface Moment {
+  /** Seconds since the epoch. */
+  readonly nowSeconds: number;
+  /** The tolerated clock difference of the issuer, in seconds. */
+  readonly toleranceSeconds: number;
+}
+
+/** All that a condition may depend on. */
+export interface ConditionCaller {
+  readonly principal: Principal;
+  /** The decoded value of a route parameter, or of an argument; empty if there is none. */
+  readonly parameter: (name: string) => string;
+  readonly moment: Moment;
+}
+
+/** One condition of a rule, compiled. */
+export interface CompiledCondition {
+  readonly name: ConditionName;
+  /** `authentication_insufficient` if the user can satisfy it by logging in again (RFC 9470). */
+  readonly reason: "caller_not_allowed" | "authentication_insufficient";
+  readonly isMet: (caller: ConditionCaller) => boolean;
+  /** The parameters whose value is only one of several values of a claim, of a caller that meets it. */
+  readonly ambiguousParameters?: (caller: ConditionCaller) => readonly string[];
+  /** The parameters that it binds to a claim. */
+  readonly boundParameters?: readonly string[];
+  /** For the challenge: one of these is needed. */
+  readonly acrValues?: readonly string[];
+  /** For the challenge: the age of the login. */
+  readonly maxAgeSeconds?: number;
+}
+
+/** The conditions of one rule, compiled. */
+export interface CompiledConditions {
+  /** As they were written. */
+  readonly written: Conditions;
+  /** In the order in which they refuse. */
+  readonly all: readonly CompiledCondition[];
+  /** The scopes with which a caller may ignore them; none if nobody may. */
+  readonly unless: readonly RequiredScope[];
+  /** The routes of the rules that they do not hold for, by `ruleIdentity`. */
+  readonly except: ReadonlySet<string>;
+  /** The parameters of the request that they read. */
+  readonly parameters: readonly string[];
+}
+
+/** The rule that a condition is written in. */
+export interface ConditionContext {
+  readonly pattern: Pattern;
+  /** Where the condition is in the options. */
+  readonly path: readonly (string | number)[];
+  readonly report: Report;
+}
+
+/** One kind of condition. A new kind is a file with one of these, and its line in `conditions.ts`. */
+export interface ConditionKind<Written> {
+  readonly name: ConditionName;
+  /** Compiles what an author has written, or reports the mistakes in it. */
+  readonly parse: (written: unknown, context: ConditionContext) => CompiledCondition | undefined;
+  /** Describes it in words: `org is the claim org_id`. */
+  readonly describe: (written: Written) => string;
+}
+
+/** Reports a wrong value of a condition. */
+export function reportInvalid(
+  { path, report }: ConditionContext,
+  message: string,
+  hint: string,
+  place: readonly (string | number)[] = [],
+): void {
+  report({ code: "condition_invalid", path: [...path, ...place], message, hint });
+}
+
+/** Returns the own properties of a plain object; `undefined` for another value, or with another property. */
+export function readProperties(
+  value: unknown,
+  names: readonly string[] | "any",
+): ReadonlyMap<string, unknown> | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const properties = Object.entries(value) as readonly (readonly [string, unknown])[];
+  const isKnown = ([name]: readonly [string, unknown]) => names === "any" || names.includes(name);
+  return properties.length > 0 && properties.every(isKnown) ? new Map(properties) : undefined;
+}
+
+/** Returns a copy of an array of at least one string that is not empty. */
+export function readStrings(value: unknown): readonly string[] | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const strings: readonly unknown[] = [...(value as readonly unknown[])];
+  return strings.every(isText) ? strings : undefined;
+}
+
+export const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

@@ -1,0 +1,124 @@
+/** Decides by conditions: which of them a caller does not meet, and what its next login must have. Pure. */
+import { compact } from "../../runtime/compact.ts";
+import { bindScope } from "../../scopes/required-scope.ts";
+import { grantedScopesOf } from "../../scopes/scope-sets.ts";
+import type { GrantedScopes, ScopeRules } from "../../scopes/scope.ts";
+import { clientOf } from "../../token/clients.ts";
+import type { Principal } from "../../token/principal.ts";
+import { createFacts, type Decision, type DecisionFacts, type Refused, report } from "../decision.ts";
+import type { Enforcement, Restriction, Rule } from "../rule.ts";
+import type { ConditionCaller, ConditionName, Moment } from "./condition.ts";
+
+/** A known caller, and when it calls. */
+export interface KnownCaller {
+  readonly principal: Principal;
+  readonly scopeRules: ScopeRules;
+  readonly moment: Moment;
+}
+
+/** Decides by conditions what the scopes of the caller allow. Without restrictions, nothing changes. */
+export function decideByConditions(
+  byScopes: Decision,
+  restrictions: readonly Restriction[],
+  caller: KnownCaller,
+): Decision {
+  const { principal } = caller;
+  if (restrictions.length === 0) return byScopes;
+  const restricting = restrictions.map(({ compiled }) => compiled.rule);
+  const rules = Object.freeze([...new Set([...byScopes.rules, ...restricting])]);
+  if (!byScopes.allowed) return Object.freeze({ ...byScopes, rules });
+  const findUnmetOf = (enforcement: Enforcement): UnmetConditions | undefined => {
+    const enforced = restrictions.filter(({ compiled }) => compiled.rule.enforcement === enforcement);
+    return findUnmet(enforced, caller);
+  };
+  const unmet = findUnmetOf("enforce");
+  if (unmet) return refuseByCondition(unmet, rules, byScopes, principal);
+  const reported = byScopes.reported ? undefined : findUnmetOf("report");
+  if (reported) return report(refuseByCondition(reported, rules, byScopes, principal), principal);
+  return Object.freeze({ ...byScopes, rules });
+}
+
+function refuseByCondition(
+  { first, acrValues, maxAgeSeconds }: UnmetConditions,
+  rules: readonly Rule[],
+  { required, satisfied }: DecisionFacts,
+  principal: Principal,
+): Refused {
+  const { rule, name: condition, reason } = first;
+  const facts = createFacts(rules, principal, { required, missing: [], satisfied }, rule);
+  if (reason === "caller_not_allowed") return Object.freeze({ ...facts, allowed: false, reason, condition });
+  const needed = compact({ acrValues: acrValues && Object.freeze(acrValues), maxAgeSeconds });
+  return Object.freeze({ ...facts, ...needed, allowed: false, reason, condition });
+}
+
+/** A condition that a caller does not meet. */
+export interface UnmetCondition {
+  readonly rule: Rule;
+  readonly name: ConditionName;
+  readonly reason: "caller_not_allowed" | "authentication_insufficient";
+}
+
+/** Why a caller may not call: the first condition that it does not meet, and what a new login must have. */
+export interface UnmetConditions {
+  readonly first: UnmetCondition;
+  /** The values of `acr` that satisfy every rule. */
+  readonly acrValues: readonly string[] | undefined;
+  /** The smallest age of the login. */
+  readonly maxAgeSeconds: number | undefined;
+}
+
+const REASONS = ["caller_not_allowed", "authentication_insufficient"] as const;
+
+/** Finds the conditions that a caller does not meet; `undefined` if it meets all of them. */
+export function findUnmet(
+  restrictions: readonly Restriction[],
+  { principal, scopeRules, moment }: KnownCaller,
+): UnmetConditions | undefined {
+  if (restrictions.length === 0) return undefined;
+  const granted = grantedScopesOf(principal, scopeRules);
+  const held = restrictions.filter((restriction) => !mayCross(restriction, granted));
+  const unmet: UnmetCondition[] = [];
+  const ambiguous = new Map<string, Rule>();
+  for (const { compiled, conditions, parameter } of held) {
+    const caller: ConditionCaller = { principal, parameter, moment };
+    const { rule } = compiled;
+    for (const condition of conditions.all) {
+      if (!condition.isMet(caller)) unmet.push({ rule, name: condition.name, reason: condition.reason });
+      for (const name of condition.ambiguousParameters?.(caller) ?? []) ambiguous.set(name, rule);
+    }
+  }
+  // With the tenants [a, b] and the teams [x, y], nothing says that the team y belongs to the tenant a.
+  const [, second] = ambiguous.values();
+  if (second) unmet.push({ rule: second, name: "where", reason: "caller_not_allowed" });
+  const [first] = REASONS.flatMap((reason) => unmet.filter((condition) => condition.reason === reason));
+  if (!first) return undefined;
+  const all = held.flatMap(({ conditions }) => conditions.all);
+  return {
+    // Without a user, nobody can log in again.
+    first: hasUser(principal) ? first : { ...first, reason: "caller_not_allowed" },
+    acrValues: intersectionOf(all.flatMap(({ acrValues }) => (acrValues ? [acrValues] : []))),
+    maxAgeSeconds: minimumOf(all.flatMap(({ maxAgeSeconds }) => maxAgeSeconds ?? [])),
+  };
+}
+
+/** RFC 9068 section 2.2: without a user, `sub` is the client. */
+const hasUser = ({ userId, claims }: Principal): boolean =>
+  userId !== undefined && userId !== "" && userId !== clientOf({ claims });
+
+/** The admin scope implies every scope, but it crosses conditions only if an author names it. */
+function mayCross({ conditions, parameter }: Restriction, granted: GrantedScopes): boolean {
+  if (conditions.unless.length === 0) return false;
+  return conditions.unless.every((scope) => {
+    const { covering, text } = bindScope(scope, parameter);
+    const satisfaction = granted.find(covering, text);
+    return satisfaction && (satisfaction.by !== "admin" || text === granted.rules.adminScope);
+  });
+}
+
+function intersectionOf(lists: readonly (readonly string[])[]): readonly string[] | undefined {
+  const [first, ...others] = lists;
+  return first?.filter((value) => others.every((list) => list.includes(value)));
+}
+
+const minimumOf = (numbers: readonly number[]): number | undefined =>
+  numbers.length === 0 ? undefined : Math.min(...numbers);

@@ -1,0 +1,119 @@
+/** `where`: a parameter of the request is equal to a claim of the token, such as the tenant. */
+import { claimNameOf } from "../../token/claim-path.ts";
+import { type ClaimSource, findInClaim } from "../../token/claim-values.ts";
+import { partsOf, type Pattern } from "../pattern.ts";
+import {
+  type ConditionCaller,
+  type ConditionContext,
+  type ConditionKind,
+  isText,
+  readProperties,
+  readStrings,
+  reportInvalid,
+} from "./condition.ts";
+import type { Where } from "./written.ts";
+
+type Bindings = readonly (readonly [parameter: string, sources: readonly ClaimSource[]])[];
+
+const FORM = 'Write the parameter and the claim: { org: { claim: "org_id" } }.';
+
+export const where: ConditionKind<Where> = {
+  name: "where",
+  parse(written, context) {
+    const bindings = readBindings(written, context);
+    if (!bindings) return undefined;
+    return {
+      name: "where",
+      reason: "caller_not_allowed",
+      isMet: (caller) => bindings.every((binding) => matchOf(binding, caller) !== undefined),
+      ambiguousParameters: (caller) =>
+        bindings
+          .filter((binding) => matchOf(binding, caller) === "one of several")
+          .map(([parameter, sources]) => `${parameter} ${JSON.stringify(sources)}`),
+      boundParameters: bindings.map(([parameter]) => parameter),
+    };
+  },
+  describe: (written) =>
+    Object.entries(written)
+      .map(
+        ([parameter, sources]) =>
+          `${parameter} is the claim ${toSources(sources).map(describeSource).join(" or ")}`,
+      )
+      .join(" and "),
+};
+
+const toSources = (sources: Where[string]): readonly ClaimSource[] =>
+  "claim" in sources ? [sources] : sources;
+
+const describeSource = ({ claim, issuer }: ClaimSource): string =>
+  `${claimNameOf(claim)}${issuer === undefined ? "" : ` of ${issuer}`}`;
+
+function matchOf([parameter, sources]: Bindings[number], caller: ConditionCaller) {
+  const text = caller.parameter(parameter);
+  if (text === "") return undefined;
+  for (const source of sources) {
+    const match = findInClaim(caller.principal, source, text);
+    if (match) return match;
+  }
+  return undefined;
+}
+
+function readBindings(written: unknown, context: ConditionContext): Bindings | undefined {
+  const entries = readProperties(written, "any");
+  if (!entries) {
+    reportInvalid(context, "is not an object of parameters.", FORM);
+    return;
+  }
+  const bindings = [...entries].flatMap(([parameter, value]) => {
+    const sources = readSources(value);
+    const mistake = findParameterMistake(parameter, context.pattern);
+    if (mistake) reportInvalid(context, ...mistake, [parameter]);
+    if (!sources) reportInvalid(context, "does not name a claim.", FORM, [parameter]);
+    return sources && !mistake ? [[parameter, sources] as const] : [];
+  });
+  return bindings.length === entries.size ? bindings : undefined;
+}
+
+function readSources(value: unknown): readonly ClaimSource[] | undefined {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const sources = values.flatMap((source) => readSource(source) ?? []);
+  return sources.length === values.length && sources.length > 0 ? sources : undefined;
+}
+
+function readSource(value: unknown): ClaimSource | undefined {
+  const properties = readProperties(value, ["claim", "issuer"]);
+  const claim = properties?.get("claim");
+  const path = isText(claim) ? claim : readStrings(claim);
+  if (!properties || path === undefined) return undefined;
+  if (!properties.has("issuer")) return { claim: path };
+  const issuer = properties.get("issuer");
+  return isText(issuer) ? { claim: path, issuer } : undefined;
+}
+
+/** A parameter that some requests of the rule lack, or that routers read differently, must not decide. */
+function findParameterMistake(
+  name: string,
+  { parameters, alternatives }: Pattern,
+): readonly [message: string, hint: string] | undefined {
+  if (parameters === "any") return undefined;
+  const places = alternatives.map(({ segments }) => segments.find((segment) => hasName(segment, name)));
+  const names = [...parameters].map((parameter) => `\`${parameter}\``).join(", ");
+  if (places.length === 0 || places.every((place) => place === undefined))
+    return [
+      "is not a parameter of the route.",
+      names === "" ? "The route has no parameters." : `It has ${names}.`,
+    ];
+  if (places.some((place) => place === undefined))
+    return ["is not in every path of the route.", "Write the parameter outside of the braces, or two rules."];
+  if (places.some((place) => place?.kind === "wildcard"))
+    return ["is a wildcard, which matches several segments.", "Write a parameter: `:org` instead of `*org`."];
+  if (places.some((place) => place && partsOf(place).filter((part) => typeof part !== "string").length > 1))
+    return [
+      "is in a segment with another parameter, which routers divide in different ways.",
+      "Give each parameter a segment of its own.",
+    ];
+  return undefined;
+}
+
+const hasName = (segment: Parameters<typeof partsOf>[0], name: string): boolean =>
+  partsOf(segment).some((part) => typeof part !== "string" && part.name === name);

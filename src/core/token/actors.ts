@@ -1,0 +1,54 @@
+/** Who acts for the user of a token: the claim `act` (RFC 8693 section 4.1). */
+import { claimAt } from "./claim-path.ts";
+
+/** A party that acts for the user, such as an agent. */
+export interface Actor {
+  /** Its `sub`. */
+  readonly sub?: string;
+  /** Its `iss`. */
+  readonly issuer?: string;
+  /** Its `client_id`. */
+  readonly clientId?: string;
+}
+
+/** The actors of a token, the current one first, and those that acted before it. */
+export type Delegation =
+  | { readonly kind: "direct" }
+  | { readonly kind: "delegated"; readonly actors: readonly [Actor, ...Actor[]] }
+  | { readonly kind: "malformed" }
+  | { readonly kind: "too deep" };
+
+/** Each token exchange adds one actor. */
+const MAX_DEPTH = 8;
+
+const MALFORMED = { kind: "malformed" } as const;
+
+/** Reads the actors of a token. One malformed actor makes the whole chain malformed. */
+export function readDelegation(claims: Readonly<Record<string, unknown>>): Delegation {
+  if (!Object.hasOwn(claims, "act")) return { kind: "direct" };
+  const actors: Actor[] = [];
+  for (let act: unknown = claims["act"]; act !== undefined;) {
+    if (actors.length === MAX_DEPTH) return { kind: "too deep" };
+    const actor = readActor(act);
+    if (!actor) return MALFORMED;
+    actors.push(actor);
+    act = claimAt(act as Readonly<Record<string, unknown>>, "act");
+  }
+  const [outermost, ...earlier] = actors;
+  return outermost ? { kind: "delegated", actors: [outermost, ...earlier] } : MALFORMED;
+}
+
+function readActor(act: unknown): Actor | undefined {
+  if (typeof act !== "object" || act === null || Array.isArray(act)) return undefined;
+  const claims = act as Readonly<Record<string, unknown>>;
+  const [sub, issuer, clientId] = ["sub", "iss", "client_id"].map((name) => claimAt(claims, name));
+  if (!isId(sub) || !isId(issuer) || !isId(clientId)) return undefined;
+  return Object.freeze({
+    ...(sub === undefined ? {} : { sub }),
+    ...(issuer === undefined ? {} : { issuer }),
+    ...(clientId === undefined ? {} : { clientId }),
+  });
+}
+
+const isId = (value: unknown): value is string | undefined =>
+  value === undefined || (typeof value === "string" && value !== "");

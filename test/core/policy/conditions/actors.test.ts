@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { conditionIssues, resultFor } from "../../../support/conditions.ts";
+import { createServer } from "../../../support/resource-servers.ts";
+
+const REFUSED = "caller_not_allowed actors";
+const LISTED = { actors: { anyOf: ["agent-1", "agent-2"] } } as const;
+
+describe('the condition `actors: "none"`', () => {
+  it("allows a user that acts alone", () => {
+    expect(resultFor({ actors: "none" }, { sub: "u1" })).toBe("allowed");
+  });
+
+  it.each(
+    ([{ sub: "agent-1" }, {}, null, "agent-1", [], 0, false, ""] as readonly unknown[]).map(
+      (act): readonly [unknown] => [act],
+    ),
+  )("refuses a token with the act %j", (act) => {
+    expect(resultFor({ actors: "none" }, { sub: "u1", act })).toBe(REFUSED);
+  });
+});
+
+describe("a list of `actors`", () => {
+  it("allows a listed actor", () => {
+    expect(resultFor(LISTED, { act: { sub: "agent-2" } })).toBe("allowed");
+  });
+
+  it("lets only the outermost actor decide", () => {
+    expect(resultFor(LISTED, { act: { sub: "agent-1", act: { sub: "other" } } })).toBe("allowed");
+    expect(resultFor(LISTED, { act: { sub: "other", act: { sub: "agent-1" } } })).toBe(REFUSED);
+  });
+
+  it("refuses a user that acts alone, unless `direct` allows it", () => {
+    expect(resultFor(LISTED, { sub: "u1" })).toBe(REFUSED);
+    expect(resultFor({ actors: { ...LISTED.actors, direct: true } }, { sub: "u1" })).toBe("allowed");
+    expect(resultFor({ actors: { ...LISTED.actors, direct: false } }, { sub: "u1" })).toBe(REFUSED);
+  });
+
+  it("refuses an actor of another issuer", () => {
+    const iss = "https://a.test";
+    expect(resultFor(LISTED, { iss, act: { sub: "agent-1", iss } })).toBe("allowed");
+    expect(resultFor(LISTED, { iss, act: { sub: "agent-1", iss: "https://b.test" } })).toBe(REFUSED);
+    expect(resultFor(LISTED, { act: { sub: "agent-1", iss } })).toBe(REFUSED);
+  });
+
+  it.each(
+    (
+      [
+        null,
+        "agent-1",
+        ["agent-1"],
+        [{ sub: "agent-1" }],
+        {},
+        { sub: ["agent-1"] },
+        { sub: "Agent-1" },
+        { sub: "" },
+        { client_id: "agent-1" },
+        { sub: "agent-1", act: null },
+        { sub: "agent-1", act: "other" },
+        { sub: "agent-1", iss: 5 },
+        { sub: "agent-1", act: { act: [] } },
+      ] as readonly unknown[]
+    ).map((act): readonly [unknown] => [act]),
+  )("refuses the act %j, with `direct` too", (act) => {
+    expect(resultFor(LISTED, { act })).toBe(REFUSED);
+    expect(resultFor({ actors: { ...LISTED.actors, direct: true } }, { act })).toBe(REFUSED);
+  });
+
+  it.each([
+    ["some", "is not a condition on actors"],
+    [{}, "is not a condition on actors"],
+    [{ anyOf: [] }, "is not a condition on actors"],
+    [{ anyOf: [""] }, "is not a condition on actors"],
+    [{ direct: true }, "is not a condition on actors"],
+    [{ anyOf: ["a"], direct: "yes" }, "is not a condition on actors"],
+    [{ anyOf: ["a"], inner: true }, "is not a condition on actors"],
+    [undefined, "is not a condition on actors"],
+  ])("rejects %j", (actors, text) => {
+    expect(conditionIssues({ actors }).join()).toContain(text);
+  });
+});
+
+describe("the actors of a principal", () => {
+  const principalOf = (claims: Readonly<Record<string, unknown>>) =>
+    createServer().explain({ method: "GET", path: "/agents", scopes: ["agents:read"], claims }).decision
+      .principal;
+
+  it("are a frozen chain, the current actor first", () => {
+    const act = { sub: "b", iss: "https://a.test", client_id: "c", act: { sub: "a" } };
+    const principal = principalOf({ act });
+    expect(principal?.actor).toEqual({ sub: "b", issuer: "https://a.test", clientId: "c" });
+    expect(principal?.delegation).toEqual([principal?.actor, { sub: "a" }]);
+    expect(Object.isFrozen(principal?.delegation)).toBe(true);
+    expect(Object.isFrozen(principal?.actor)).toBe(true);
+  });
+
+  it.each([{}, { act: null }, { act: { sub: 1 } }])("are absent for %j", (claims) => {
+    expect(principalOf(claims)).not.toHaveProperty("actor");
+    expect(principalOf(claims)).not.toHaveProperty("delegation");
+  });
+});

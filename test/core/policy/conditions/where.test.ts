@@ -1,0 +1,215 @@
+import type { ScopeMappings } from "scopegate";
+import { describe, expect, it } from "vitest";
+import { conditionIssues, decide, resultFor, resultOf } from "../../../support/conditions.ts";
+import { createServer } from "../../../support/resource-servers.ts";
+
+const ORG = { where: { org: { claim: "org_id" } } } as const;
+const REFUSED = "caller_not_allowed where";
+
+describe("the condition `where`", () => {
+  it.each([
+    ["an equal string", "acme"],
+    ["an array that contains it", ["acme"]],
+    ["an array of several values", ["globex", "acme"]],
+  ])("is met by %s", (_, org_id) => {
+    expect(resultFor(ORG, { org_id })).toBe("allowed");
+  });
+
+  it("compares an integer as its decimal string", () => {
+    const table = { "GET /orgs/:org": { scopes: [], ...ORG } };
+    expect(resultOf(decide(table, "GET /orgs/42", { org_id: 42 }))).toBe("allowed");
+    expect(resultOf(decide(table, "GET /orgs/042", { org_id: 42 }))).toBe(REFUSED);
+  });
+
+  it.each(
+    (
+      [
+        undefined,
+        null,
+        "",
+        "Acme",
+        "ACME",
+        "acme ",
+        " acme",
+        "acme\u0000",
+        "acmе",
+        "ａcme",
+        "acme/",
+        "*",
+        ":org",
+        "<org>",
+        "acme,globex",
+        "acme globex",
+        true,
+        0,
+        -0,
+        NaN,
+        Infinity,
+        {},
+        { acme: true },
+        { 0: "acme", length: 1 },
+        { toString: "acme" },
+        [],
+        [[]],
+        [["acme"]],
+        [{ id: "acme" }],
+        ["acme", ["acme"]],
+        ["acme", { id: "acme" }],
+        ["acme", null],
+        ["acme", true],
+        ["acme", ""],
+        ["acme", 2 ** 53],
+        ["Acme", "acm", "acmee"],
+      ] as readonly unknown[]
+    ).map((claim): readonly [unknown] => [claim]),
+  )("is not met by the claim %j", (org_id) => {
+    expect(resultFor(ORG, { org_id })).toBe(REFUSED);
+  });
+
+  it.each([
+    "1e3",
+    "0x10",
+    "16.0",
+    "+16",
+    "016",
+    "9007199254740992",
+    "9007199254740993",
+    "NaN",
+    "true",
+    "null",
+  ])("is not met at /orgs/%s by a number or another value that is written so", (org) => {
+    const table = { "GET /orgs/:org": { scopes: [], ...ORG } };
+    for (const org_id of [1000, 16, 2 ** 53, NaN, true, null])
+      expect(resultOf(decide(table, `GET /orgs/${org}`, { org_id }))).toBe(REFUSED);
+  });
+
+  it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
+    "reads the claim %s only as an own property",
+    (claim) => {
+      expect(resultFor({ where: { org: { claim } } }, {})).toBe(REFUSED);
+      expect(resultFor({ where: { org: { claim: [claim, "name"] } } }, {})).toBe(REFUSED);
+    },
+  );
+
+  it("reads a nested claim by its path", () => {
+    const nested = { where: { org: { claim: ["org", "id"] } } };
+    expect(resultFor(nested, { org: { id: "acme" } })).toBe("allowed");
+    expect(resultFor(nested, { "org.id": "acme" })).toBe(REFUSED);
+  });
+
+  it("compares the parameter as the handler sees it", () => {
+    const table = { "GET /orgs/:org": { scopes: [], ...ORG } };
+    expect(resultOf(decide(table, "GET /orgs/a%20b", { org_id: "a b" }))).toBe("allowed");
+    expect(resultOf(decide(table, "GET /orgs/a%20b", { org_id: "a%20b" }))).toBe(REFUSED);
+    expect(resultOf(decide(table, "GET /orgs/%2561", { org_id: "a" }))).toBe(REFUSED);
+  });
+
+  it("requires every parameter that it names", () => {
+    const table = {
+      "GET /orgs/:org/users/:user": {
+        scopes: [],
+        where: { org: { claim: "org_id" }, user: { claim: "sub" } },
+      },
+    };
+    expect(resultOf(decide(table, "GET /orgs/acme/users/u1", { org_id: "acme", sub: "u1" }))).toBe("allowed");
+    expect(resultOf(decide(table, "GET /orgs/acme/users/u2", { org_id: "acme", sub: "u1" }))).toBe(REFUSED);
+    expect(resultOf(decide(table, "GET /orgs/acme/users/u1", { sub: "u1" }))).toBe(REFUSED);
+  });
+
+  describe("with claims of several values", () => {
+    const byTeam = { org: { claim: "orgs" }, team: { claim: "teams" } };
+    const oneRule = { "GET /orgs/:org/teams/:team": { scopes: [], where: byTeam } };
+    const twoRules = {
+      "* /orgs/:org{/*path}": { scopes: [], where: { org: { claim: "orgs" } } },
+      "GET /orgs/:org/teams/:team": { scopes: [], where: { team: { claim: "teams" } } },
+    };
+
+    it.each([
+      ["of one rule", oneRule],
+      ["of two rules", twoRules],
+    ])("does not combine two of them %s: nothing says that the team belongs to the tenant", (_, table) => {
+      const route = "GET /orgs/a/teams/y";
+      expect(resultOf(decide(table, route, { orgs: ["a", "b"], teams: ["x", "y"] }))).toBe(REFUSED);
+      expect(resultOf(decide(table, route, { orgs: ["a"], teams: ["x", "y"] }))).toBe("allowed");
+      expect(resultOf(decide(table, route, { orgs: ["a", "b"], teams: "y" }))).toBe("allowed");
+    });
+
+    it("counts the same parameter and claim of two rules once", () => {
+      const table = {
+        "* /orgs/:org{/*path}": { scopes: [], where: { org: { claim: "orgs" } } },
+        "GET /orgs/:org/logo": { scopes: [], where: { org: { claim: "orgs" } } },
+      };
+      expect(resultOf(decide(table, "GET /orgs/a/logo", { orgs: ["a", "b"] }))).toBe("allowed");
+    });
+  });
+
+  it("accepts the claim only from the issuer that it names", () => {
+    const where = { org: { claim: "org_id", issuer: "https://a.test" } };
+    expect(resultFor({ where }, { org_id: "acme", iss: "https://a.test" })).toBe("allowed");
+    expect(resultFor({ where }, { org_id: "acme", iss: "https://b.test" })).toBe(REFUSED);
+    expect(resultFor({ where }, { org_id: "acme" })).toBe(REFUSED);
+  });
+
+  it("accepts one claim for each of several issuers", () => {
+    const where = {
+      org: [
+        { claim: "org_id", issuer: "https://a.test" },
+        { claim: "tenant", issuer: "https://b.test" },
+      ],
+    };
+    expect(resultFor({ where }, { org_id: "acme", iss: "https://a.test" })).toBe("allowed");
+    expect(resultFor({ where }, { tenant: "acme", iss: "https://b.test" })).toBe("allowed");
+    expect(resultFor({ where }, { tenant: "acme", iss: "https://a.test" })).toBe(REFUSED);
+  });
+
+  it("uses an argument in place of a parameter for an operation", () => {
+    const table = { "MCP tools/call *": { scopes: [], ...ORG } };
+    const call = (params: object) =>
+      resultOf(
+        decideOperation(table, "tools/call search", { org_id: "acme" }, params as Record<string, string>),
+      );
+    expect(call({ org: "acme" })).toBe("allowed");
+    expect(call({ org: "globex" })).toBe(REFUSED);
+    expect(call({})).toBe(REFUSED);
+    expect(call({ org: "" })).toBe(REFUSED);
+    expect(call({ org: ["acme"] })).toBe(REFUSED);
+    expect(call(Object.create({ org: "acme" }) as object)).toBe(REFUSED);
+  });
+
+  it.each([
+    [{ where: undefined }, "is not an object of parameters"],
+    [{ where: "org" }, "is not an object of parameters"],
+    [{ where: [] }, "is not an object of parameters"],
+    [{ where: {} }, "is not an object of parameters"],
+    [{ where: { org: "org_id" } }, "does not name a claim"],
+    [{ where: { org: {} } }, "does not name a claim"],
+    [{ where: { org: { claim: "" } } }, "does not name a claim"],
+    [{ where: { org: { claim: [] } } }, "does not name a claim"],
+    [{ where: { org: [] } }, "does not name a claim"],
+    [{ where: { org: { claim: "a", claims: "b" } } }, "does not name a claim"],
+    [{ where: { org: { claim: "a", issuer: "" } } }, "does not name a claim"],
+    [{ where: { tenant: { claim: "a" } } }, "is not a parameter of the route. It has `org`."],
+  ])("rejects %j", (conditions, text) => {
+    expect(conditionIssues(conditions).join()).toContain(text);
+  });
+
+  it.each([
+    ["GET /orgs", "The route has no parameters."],
+    ["GET /orgs{/:org}", "is not in every path of the route"],
+    ["GET /orgs/*org", "is a wildcard"],
+    ["GET /orgs/:org-:id", "is in a segment with another parameter"],
+    ["MCP tools/list", "is not a parameter of the route"],
+  ])("rejects a parameter of %s that not every request has", (key, text) => {
+    expect(conditionIssues(ORG, key).join()).toContain(text);
+  });
+});
+
+function decideOperation(
+  scopeMappings: ScopeMappings,
+  path: string,
+  claims: Readonly<Record<string, unknown>>,
+  params: Readonly<Record<string, string>>,
+) {
+  return createServer({ scopeMappings }).explain({ method: "MCP", path, claims, scopes: [], params })
+    .decision;
+}
