@@ -104,9 +104,11 @@ export class Pipeline {
     const refused = this.policy.refuseByTable(governing);
     if (refused) return this.#conclude(refused, governing, request);
     const { kind, matches, restrictions } = governing;
-    const isPublic = matches.every(({ compiled }) => compiled.requirement.kind === "public");
-    if (kind === "rules" && isPublic && restrictions.active.length === 0)
-      return this.#conclude(allow(rulesOf(matches)), governing, request);
+    const isPublic =
+      kind === "rules" &&
+      restrictions.active.length === 0 &&
+      matches.every(({ compiled }) => compiled.requirement.kind === "public");
+    if (isPublic) return this.#conclude(allow(rulesOf(matches)), governing, request);
 
     const credential = readCredential(request, this.#rules);
     if (credential.kind === "missing") return this.#conclude(decideAnonymous(governing), governing, request);

@@ -12,7 +12,7 @@ import { readClock } from "../runtime/clock.ts";
 import type { Resource } from "../response/resource-metadata.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
-import type { CredentialRules } from "../token/credential.ts";
+import { type CredentialRules, resolveTokenSource } from "../token/credential.ts";
 import type { GrantsFor } from "../token/grants.ts";
 import { toleranceFor } from "../token/issuers.ts";
 import type { OpaqueContext, OpaqueRequirements, OpaqueTokens } from "../token/opaque-tokens.ts";
@@ -125,7 +125,7 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   const { clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
   return {
     issuers,
-    tokenSources: [...settings.tokenSources],
+    tokenSources: settings.tokenSources.map(resolveTokenSource),
     maxTokenBytes: settings.maxTokenBytes,
     multipleCredentials: settings.multipleCredentials,
     tokenCache:

@@ -89,6 +89,7 @@ export class Table {
   readonly #tree: RuleTree;
   readonly #operations: OperationRules;
   readonly #conditioned: ConditionedRules;
+  readonly #isConditioned: boolean;
   readonly #patterns = new BoundedMap<string, readonly RouteAlternative[]>(MAX_PATTERNS, MAX_PATTERN_BYTES);
   readonly #batchPrefixes = new Set<string>();
 
@@ -96,6 +97,7 @@ export class Table {
     this.#tree = tree;
     this.#operations = operations;
     this.#conditioned = conditioned;
+    this.#isConditioned = !conditioned.isEmpty;
   }
 
   /** Returns the rules of a target. If no route will be checked, an inexact path is refused. */
@@ -200,7 +202,9 @@ export class Table {
   }
 
   #rulesFor(method: string, path: Path, matches: readonly LeafMatch[], isExact: boolean): GoverningRules {
-    const restrictions = this.#conditioned.forPath(method, path, matches);
+    const restrictions = this.#isConditioned
+      ? this.#conditioned.forPath(method, path, matches)
+      : UNRESTRICTED;
     return { kind: "rules", matches, restrictions, isExact, path };
   }
 

@@ -35,7 +35,14 @@ const TOO_LARGE: Credential = { kind: "too_large" };
 
 /** RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1). */
 const BEARER = "bearer";
+const BEARER_PREFIX = "bearer ";
 const AUTHORIZATION = "authorization";
+
+/** Returns a source with its own `scheme`, so that a polluted prototype cannot add one. */
+export const resolveTokenSource = (source: TokenSource): TokenSource =>
+  "cookie" in source
+    ? source
+    : { header: source.header, scheme: Object.hasOwn(source, "scheme") ? (source.scheme ?? null) : BEARER };
 
 /** Returns the fields that may carry a token, without `authorization`. */
 export const tokenHeadersOf = (sources: readonly TokenSource[]): readonly string[] =>
@@ -93,24 +100,16 @@ function fieldsOf(request: AccessRequest, name: string): string | readonly strin
   return headers && Object.hasOwn(headers, name) ? headers[name] : undefined;
 }
 
-const schemeOf = (source: HeaderSource): string | null =>
-  Object.hasOwn(source, "scheme") && source.scheme !== undefined ? source.scheme : BEARER;
-
 function readHeader(
   fields: string | readonly string[] | undefined,
   source: HeaderSource,
   maxTokenBytes: number,
 ): Credential {
-  const { header } = source;
-  const scheme = schemeOf(source);
-  const all = typeof fields === "string" ? [fields] : (fields ?? []);
-  const [field] = all;
+  if (typeof fields === "string") return readField(fields, source, maxTokenBytes);
+  const [field, ...others] = fields ?? [];
   // Even with different schemes: the next server may read the other field.
-  if (all.length > 1) return malformed(`The request has several ${nameOf(header)} headers.`);
-  if (field === undefined) return MISSING;
-  return scheme === null
-    ? readToken(field, maxTokenBytes)
-    : readField(field, { header, scheme }, maxTokenBytes);
+  if (others.length > 0) return malformed(`The request has several ${nameOf(source.header)} headers.`);
+  return field === undefined ? MISSING : readField(field, source, maxTokenBytes);
 }
 
 /** Returns the name of a field or a scheme as it is usually written: `Authorization`. */
@@ -125,26 +124,29 @@ function readToken(field: string, maxTokenBytes: number): Credential {
 /** Another scheme is not a credential for this server (RFC 6750 section 3.1). */
 function readField(
   field: string,
-  { header, scheme }: { readonly header: string; readonly scheme: string },
+  { header, scheme = BEARER }: HeaderSource,
   maxTokenBytes: number,
 ): Credential {
-  const noToken = () =>
-    malformed(`The ${nameOf(header)} header has the scheme ${nameOf(scheme)} without a token.`);
+  if (scheme === null) return readToken(field, maxTokenBytes);
   const start = scheme.length + 1;
-  const hasScheme = field.slice(0, start).toLowerCase() === `${scheme.toLowerCase()} `;
-  if (!hasScheme) {
+  const prefix = scheme === BEARER ? BEARER_PREFIX : `${scheme.toLowerCase()} `;
+  if (field.slice(0, start).toLowerCase() !== prefix) {
     if (OTHER_SCHEME.test(field)) return MISSING;
     // Short fields only: the whole field may have megabytes.
-    const isSchemeAlone = field.length < start && field.toLowerCase() === scheme.toLowerCase();
-    if (isSchemeAlone) return noToken();
-    return malformed(`The ${nameOf(header)} header has no scheme in front of the credential.`);
+    const isSchemeAlone = field.length < start && `${field.toLowerCase()} ` === prefix;
+    return isSchemeAlone
+      ? withoutToken(header, scheme)
+      : malformed(`The ${nameOf(header)} header has no scheme in front of the credential.`);
   }
   if (field.length - start > maxTokenBytes) return TOO_LARGE;
   let tokenStart = start;
   while (field[tokenStart] === " ") tokenStart += 1;
   const token = field.slice(tokenStart);
-  return token === "" ? noToken() : { kind: "token", token, source: "header" };
+  return token === "" ? withoutToken(header, scheme) : { kind: "token", token, source: "header" };
 }
+
+const withoutToken = (header: string, scheme: string): Credential =>
+  malformed(`The ${nameOf(header)} header has the scheme ${nameOf(scheme)} without a token.`);
 
 /**
  * Reports whether a rejected token of the header has the wrong syntax. Called last, because checking every
