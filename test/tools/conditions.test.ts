@@ -1,0 +1,303 @@
+/** Every tool knows the conditions of the table. */
+import { describe, expect, it } from "vitest";
+import { createResourceServer, type ScopeMappings } from "scopegate";
+import { audit } from "scopegate/audit";
+import { decisionLog, replayDecisions } from "scopegate/decision-log";
+import { checkDocument, fromDocument, toSecurity } from "scopegate/openapi";
+import { page } from "scopegate/page";
+import { accessMatrix, check, createTestIssuer, testConditions } from "scopegate/testing";
+import { isCallable } from "../../src/adapters/mcp/caller.ts";
+import { pipelineOf } from "../../src/core/port.ts";
+import { readCaller } from "../../src/tools/page/browser/caller.ts";
+import { stepsOf } from "../../src/tools/page/steps.ts";
+import { resultOf } from "../support/conditions.ts";
+import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import { measure } from "../support/telemetry.ts";
+import { fileOf, jsonOf, mistakesOf, outputOf, useFolder } from "./cli/support.ts";
+
+useFolder();
+
+const TENANT = { scopes: [], where: { org: { claim: "org_id" } } } as const;
+const TABLE: ScopeMappings = {
+  "* /orgs/:org{/*path}": { ...TENANT, unless: ["orgs:any"], except: ["GET /orgs/:org/logo"] },
+  "GET /orgs/:org/logo": "public",
+  "GET /orgs/:org/users": ["users:read"],
+  "POST /orgs/:org/refunds": {
+    scopes: ["refunds:create"],
+    acr: { anyOf: ["urn:mfa"] },
+    maxAuthAgeSeconds: 300,
+    actors: "none",
+    clients: ["app"],
+  },
+};
+
+describe("the audit", () => {
+  const findingsOf = (scopeMappings: ScopeMappings, ...patterns: readonly string[]) =>
+    audit(
+      createServer({ scopeMappings }),
+      patterns.map((pattern) => ({ method: "GET", pattern })),
+    )
+      .findings.filter(({ kind }) => /^(?:where|collection)_/.test(kind))
+      .map((finding) => `${finding.severity} ${finding.kind} ${"rule" in finding ? finding.rule.key : ""}`);
+
+  it("finds a parameter that other rules compare with a claim", () => {
+    const table: ScopeMappings = { ...TABLE, "GET /reports/:org": ["reports:read"] };
+    expect(findingsOf(table, "/orgs/:org/users", "/reports/:org")).toEqual([
+      "warning where_missing GET /reports/:org",
+    ]);
+  });
+
+  it.each<[string, ScopeMappings]>([
+    ["a wider rule binds it", { ...TABLE, "GET /orgs/:id/members": ["users:read"] }],
+    ["the rule is an exception", TABLE],
+    ["the rule needs no token", { ...TABLE, "GET /public/:org": "public" }],
+    ["no rule binds a parameter", { "GET /reports/:org": ["reports:read"] }],
+  ])("finds none if %s", (_, table) => {
+    expect(findingsOf(table, "/orgs/:org/members")).toEqual([]);
+  });
+
+  it("lists collections whose items have a `where`, unless they are filtered", () => {
+    expect(findingsOf({ ...TABLE, "GET /orgs": ["orgs:read"] }, "/orgs")).toEqual([
+      "note collection_unfiltered GET /orgs",
+    ]);
+    expect(findingsOf({ ...TABLE, "GET /orgs": { filtered: "orgs:read" } }, "/orgs")).toEqual([]);
+  });
+});
+
+describe("OpenAPI", () => {
+  const operation = { responses: {} };
+  const document = {
+    openapi: "3.1.0",
+    info: { title: "Orgs", version: "1" },
+    paths: {
+      "/orgs/{id}/logo": { get: operation },
+      "/orgs/{id}/users": { get: operation },
+      "/orgs/{id}/refunds": { post: operation },
+    },
+  };
+  const server = createServer({ scopeMappings: TABLE });
+
+  it("contains conditions as extensions, and none in `security`", () => {
+    const written = toSecurity(document, server) as unknown as Record<string, unknown>;
+    expect(written).toMatchObject({
+      "x-scopegate-restrictions": { "* /orgs/:org{/*path}": TABLE["* /orgs/:org{/*path}"] },
+      paths: {
+        "/orgs/{id}/refunds": {
+          post: {
+            "x-scopegate-conditions": { acr: { anyOf: ["urn:mfa"] }, maxAuthAgeSeconds: 300, actors: "none" },
+          },
+        },
+      },
+    });
+    expect(JSON.stringify(written["paths"])).not.toContain("org_id");
+    expect(toSecurity(toSecurity(document, server), server)).toEqual(written);
+    expect(checkDocument(written, server).ok).toBe(true);
+  });
+
+  it("becomes a table with the same decisions", () => {
+    const again = createServer({ scopeMappings: fromDocument(toSecurity(document, server)) });
+    const claims = { org_id: "acme", sub: "u1", client_id: "app", acr: "urn:mfa", auth_time: NOW };
+    const scopes = ["users:read", "refunds:create"];
+    for (const path of ["/orgs/acme/users", "/orgs/globex/users", "/orgs/acme/refunds", "/orgs/globex/logo"])
+      for (const changed of [
+        {},
+        { act: {} },
+        { client_id: "other" },
+        { acr: "x" },
+        { auth_time: 1 },
+        { org_id: 1 },
+      ])
+        for (const method of ["GET", "POST"]) {
+          const query = { method, path, scopes, claims: { ...claims, ...changed } };
+          expect(resultOf(again.explain(query).decision)).toBe(resultOf(server.explain(query).decision));
+        }
+  });
+
+  it("reports an operation whose conditions differ, and extensions that no rule can have", () => {
+    const written = toSecurity(document, server);
+    const operations = written.paths["/orgs/{id}/refunds"] as Record<string, object>;
+    const withConditions = (conditions: unknown) => ({
+      ...written,
+      paths: {
+        ...written.paths,
+        "/orgs/{id}/refunds": { post: { ...operations["post"], "x-scopegate-conditions": conditions } },
+      },
+    });
+    const { findings } = checkDocument(withConditions({ actors: "none" }), server);
+    expect(findings.filter(({ severity }) => severity === "error")).toMatchObject([
+      { kind: "security_differs" },
+    ]);
+    for (const conditions of [5, {}, { roles: ["a"] }, ["actors"]])
+      expect(() => fromDocument(withConditions(conditions))).toThrow("that no rule can express");
+    expect(() => fromDocument({ ...written, "x-scopegate-restrictions": { "GET /x": 5 } })).toThrow(
+      "is not a table of rules",
+    );
+  });
+});
+
+describe("the test kit", () => {
+  const tests = createTestIssuer({ audience: "agents-prod" });
+  const server = createResourceServer({ ...tests.resourceServerOptions, scopeMappings: TABLE });
+  const met = {
+    scopes: ["refunds:create"],
+    claims: { org_id: "acme" },
+    clientId: "app",
+    acr: "urn:mfa",
+    authAge: 60,
+  };
+
+  it("makes tokens that meet every condition", async () => {
+    expect(resultOf(await check(server, "POST /orgs/acme/refunds", tests.caller(met)))).toBe("allowed");
+  });
+
+  it.each(testConditions)("makes a token that does not meet %s", async (unmet) => {
+    const decision = await check(server, "POST /orgs/acme/refunds", tests.caller({ ...met, unmet }));
+    expect(decision).toMatchObject({ allowed: false, condition: unmet });
+  });
+
+  it("makes tokens of several actors, the current one first", async () => {
+    const principal = await server.authenticate(await tests.token({ actors: ["b", "a"] }));
+    expect(principal.delegation).toEqual([{ sub: "b" }, { sub: "a" }]);
+  });
+
+  it("decides for callers without a token by their claims", async () => {
+    const caller = { scopes: ["users:read"], claims: { org_id: "acme" } };
+    expect(resultOf(await check(server, "GET /orgs/acme/users", caller))).toBe("allowed");
+    expect(resultOf(await check(server, "GET /orgs/globex/users", caller))).toBe("caller_not_allowed where");
+    const matrix = await accessMatrix(server, { callers: { member: caller }, params: { org: "globex" } });
+    expect(matrix.cells.find(({ route }) => route === "GET /orgs/globex/users")?.decision.allowed).toBe(
+      false,
+    );
+  });
+});
+
+describe("the command line", () => {
+  const file = fileOf({
+    "* /orgs/:org{/*path}": { scopes: [], where: { org: { claim: "org_id" } } },
+    "GET /orgs/:org/users": ["users:read"],
+    "POST /orgs/:org/refunds": { scopes: [], max_auth_age_seconds: 300 },
+  });
+
+  it("explains which condition refuses", async () => {
+    const line = `explain GET /orgs/globex/users --config ${file} --scope users:read --claim org_id=`;
+    expect(await outputOf(`${line}globex`)).toContain("allowed");
+    expect(await outputOf(`${line}acme`, 1)).toContain(
+      "caller_not_allowed (where of `* /orgs/:org{/*path}`)",
+    );
+    expect(await mistakesOf(`explain GET /orgs/a --config ${file} --claim org_id=a`)).toContain("--scope");
+  });
+
+  it("shows roles with claims in a matrix", async () => {
+    const roles = fileOf({
+      member: { scopes: ["users:read"], claims: { org_id: "acme" } },
+      reader: ["users:read"],
+    });
+    const rows = await outputOf(`matrix --config ${file} --roles ${roles} --param org=acme`);
+    expect(rows).toMatch(/GET \/orgs\/acme\/users +\| member \| allowed/);
+    expect(rows).toMatch(/GET \/orgs\/acme\/users +\| reader \| caller_not_allowed/);
+    const wrong = fileOf({ a: { scopes: [], claim: {} }, b: { scopes: [], claims: [] } });
+    expect(await mistakesOf(`matrix --config ${file} --roles ${wrong}`)).toMatch(
+      /unknown property[^]*not an object/,
+    );
+  });
+
+  it.each(["cloudflare-access", "google-iap", "transaction-token", "spiffe-jwt-svid"])(
+    "makes a token like those of %s",
+    async (kind) => {
+      const key = `--key ${fileOf("").replace(/\.\w+$/, "")}-${kind}.pem`;
+      const { token } = (await jsonOf(`token --json --like ${kind} --auth-age 1m ${key}`)) as {
+        token: string;
+      };
+      const [header, payload] = token.split(".").map((part) => Buffer.from(part, "base64url").toString());
+      expect(JSON.parse(payload ?? "")).toMatchObject({ auth_time: expect.any(Number) as number });
+      expect(header).toContain(kind === "transaction-token" ? "txntoken+jwt" : "JWT");
+    },
+  );
+
+  it("rejects a kind that it does not know", async () => {
+    expect(await mistakesOf("token --like cloudflare-acess")).toContain("`cloudflare-access`");
+    expect(await mistakesOf("token --auth-age soon")).toContain("--auth-age");
+  });
+
+  it("notes that a proxy must remove the field of a token, without counting it", async () => {
+    const configuration = fileOf({
+      service_id: "a",
+      required_claims: ["exp"],
+      token_sources: [{ header: "x-assertion", scheme: null }],
+      default_scope_mappings: {},
+    });
+    expect(await outputOf(`lint ${configuration} --warnings`)).toMatch(/^note `x-assertion`/m);
+  });
+});
+
+describe("the policy page", () => {
+  it("contains conditions, and a step that says which one refuses", () => {
+    const server = createServer({ scopeMappings: TABLE });
+    expect(page(server)).toContain("org_id");
+    const { claims } = readCaller('{"scopes":["users:read"],"org_id":"acme"}', "scopes");
+    const stepsAt = (path: string) =>
+      stepsOf(server.explain({ method: "GET", path, scopes: ["users:read"], claims: claims ?? {} }))
+        .filter(({ name }) => name === "Conditions")
+        .map(({ state, lines }) => `${state} ${lines.join()}`);
+    expect(stepsAt("/orgs/acme/users")).toEqual(["passed none"]);
+    expect(stepsAt("/orgs/globex/users")).toEqual([
+      "failed ✗ where of * /orgs/:org{/*path} is not satisfied",
+    ]);
+  });
+});
+
+describe("the decision log and metrics", () => {
+  const bearer = async (claims: object) => `Bearer ${await issuer.token({ aud: "agents-prod", ...claims })}`;
+
+  it("write the condition and the actors", async () => {
+    const lines: string[] = [];
+    const log = decisionLog((line) => void lines.push(line), { subject: "plain" });
+    const server = createServer({ scopeMappings: TABLE, onDecision: log });
+    const { seriesOf } = measure(server);
+    const authorization = await bearer({
+      sub: "u1",
+      scopes: ["users:read"],
+      org_id: "acme",
+      act: { sub: "agent" },
+    });
+    await server.check({ method: "GET", target: "/orgs/globex/users", authorization });
+    await log.flush();
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      reason: "caller_not_allowed",
+      condition: "where",
+      rule: "* /orgs/:org{/*path}",
+      rules: ["GET /orgs/:org/users", "* /orgs/:org{/*path}"],
+      subject: "u1",
+      actors: ["agent"],
+    });
+    expect(lines[0]).not.toMatch(/acme|globex/);
+    expect(await seriesOf("decisions")).toMatchObject([
+      { condition: "where", delegated: true, reason: "caller_not_allowed" },
+    ]);
+  });
+
+  it("cannot be replayed with a table whose conditions need claims", async () => {
+    const lines: string[] = [];
+    const log = decisionLog((line) => void lines.push(line), { include: ["path"] });
+    const open = createServer({ scopeMappings: { "GET /orgs/:org/users": [] }, onDecision: log });
+    const authorization = await bearer({ scopes: ["users:read"], org_id: "acme" });
+    await open.check({ method: "GET", target: "/orgs/acme/users", authorization });
+    await log.flush();
+    const replayed = await replayDecisions(lines, createServer({ scopeMappings: TABLE }));
+    expect(replayed).toMatchObject({ undecidable: 1, changed: [] });
+    expect(await replayDecisions(lines, open)).toMatchObject({ same: 1 });
+  });
+});
+
+describe("the lists of MCP", () => {
+  it("show an operation that the caller may call with its own tenant", () => {
+    const server = createServer({ scopeMappings: { "MCP tools/call search": TENANT } });
+    const callerWith = (claims: Readonly<Record<string, unknown>>) =>
+      pipelineOf(server).policy.callerWith([], claims);
+    const target = "tools/call search";
+    expect(isCallable(server, callerWith({ org_id: "acme" }), target)).toBe(true);
+    expect(isCallable(server, callerWith({ org_id: ["a", "b"] }), target)).toBe(true);
+    expect(isCallable(server, callerWith({}), target)).toBe(false);
+    expect(isCallable(server, callerWith({ org_id: "acme" }), target, { org: "globex" })).toBe(false);
+  });
+});
