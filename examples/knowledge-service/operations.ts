@@ -5,7 +5,7 @@ import { createResources, type Resources } from "./resources.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 
 /** The part of a principal that the operations need. */
-export type Caller = Pick<Principal, "userId" | "sessionId" | "resourceIds" | "values">;
+export type Caller = Pick<Principal, "userId" | "sessionId" | "resourceIds">;
 
 export interface OperationInput {
   readonly caller: Caller | undefined;
@@ -60,10 +60,8 @@ function resourceOperations(resources: Resources): readonly Operation[] {
 function sessionOperations(sessions: Sessions): readonly Operation[] {
   const id = parameter("session_id");
   return [
-    guarded("GET", "/sessions", (_, caller) =>
-      answer(200, sessions.list(caller.values({ claim: "session_id" }))),
-    ),
-    guarded("POST", "/sessions", ({ body }, { sessionId }) => answer(201, sessions.start(sessionId, body))),
+    guarded("GET", "/sessions", (_, caller) => answer(200, sessions.list(caller.userId))),
+    guarded("POST", "/sessions", ({ body }, caller) => answer(201, sessions.start(caller, body))),
     guarded("GET", "/sessions/:session_id", (input) => answer(200, sessions.read(id(input)))),
     guarded("PATCH", "/sessions/:session_id", (input) => answer(200, sessions.rename(id(input), input.body))),
     guarded("DELETE", "/sessions/:session_id", (input) => answer(204, sessions.delete(id(input)))),

@@ -1,18 +1,20 @@
+import { randomUUID } from "node:crypto";
 import * as z from "zod";
+import type { Principal } from "scopegate";
 import { isProblem, problem, type Problem } from "./problem.ts";
 
 export interface Session {
   readonly session_id: string;
   readonly name: string;
+  readonly user_id: string;
 }
 
-/** The sessions of all tokens. The table decides which one a caller may use: that of its own token. */
+/** The sessions of all users. The table decides which one a caller may use: that of its token. */
 export interface Sessions {
   readonly size: number;
-  /** Starts the session of a token, which its issuer has given an id. */
-  start(id: string | undefined, body: unknown): Session | Problem;
-  /** Lists those of these sessions that were started. */
-  list(ids: ReadonlySet<string>): readonly Session[];
+  /** Starts a session of a user, with the id that its token has for it. */
+  start(caller: Pick<Principal, "userId" | "sessionId">, body: unknown): Session | Problem;
+  list(userId: string | undefined): readonly Session[] | Problem;
   read(id: string): Session | Problem;
   rename(id: string, body: unknown): Session | Problem;
   /** Deletes a session and returns it. */
@@ -37,12 +39,13 @@ export function createSessions(): Sessions {
     get size() {
       return sessions.size;
     },
-    start(id, body) {
-      if (!id) return problem(403, "The token has no session.");
+    start({ userId, sessionId = randomUUID() }, body) {
+      if (!userId) return ownerless();
       const name = readName(body);
-      return typeof name === "string" ? save({ session_id: id, name }) : name;
+      return typeof name === "string" ? save({ session_id: sessionId, name, user_id: userId }) : name;
     },
-    list: (ids) => [...sessions.values()].filter(({ session_id }) => ids.has(session_id)),
+    list: (userId) =>
+      userId ? [...sessions.values()].filter(({ user_id }) => user_id === userId) : ownerless(),
     read,
     rename(id, body) {
       const session = read(id);
@@ -64,3 +67,5 @@ function readName(body: unknown): string | Problem {
     ? parsed.data.name
     : problem(400, "The body must be a JSON object with `name`, a string of 1 to 200 characters.");
 }
+
+const ownerless = (): Problem => problem(403, "Sessions belong to users, but the token has no user.");

@@ -17,7 +17,6 @@ const RESOURCE = "https://api.example";
 afterEach(() => vi.useRealTimers());
 
 async function openProvider() {
-  let answer: ReturnType<oidc.Provider["callback"]>;
   const server = createServer((request, response) => void answer(request, response));
   const { port, close } = await listen(server);
   onTestFinished(close);
@@ -48,8 +47,8 @@ async function openProvider() {
     findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
     // RFC 9470 section 6: the resource server needs the time of the login in the access token.
     extraTokenClaims: ({ oidc: { entities } }) => ({ auth_time: entities.AuthorizationCode?.authTime }),
-  } as oidc.Configuration);
-  answer = provider.callback();
+  });
+  const answer = provider.callback();
   return issuer;
 }
 

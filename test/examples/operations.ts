@@ -14,7 +14,6 @@ export const everyone: Caller = {
   userId: "ada",
   sessionId: "s-1",
   resourceIds: () => "all",
-  values: () => new Set(["s-1"]),
 };
 
 export interface OperationService {

@@ -71,7 +71,7 @@ describe.each([
   });
 
   it("returns a run without a user id if the caller has none", () => {
-    const caller: Caller = { resourceIds: () => "all", values: () => new Set() };
+    const caller: Caller = { resourceIds: () => "all" };
     const input = { caller, params: { [idName]: first }, body: { input: "" } };
     expect(perform(runRoute, input)).toMatchObject({ status: 201, body: { user_id: null } });
   });

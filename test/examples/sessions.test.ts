@@ -4,18 +4,20 @@ import { createService, everyone } from "./operations.ts";
 
 const ONE = "/sessions/:session_id";
 
-/** Creates a service, and functions that call it with the token of a session. */
+/** Creates a service, and functions that call it as a user with a session. */
 function createSessions() {
   const { perform } = createService();
-  const { sessionId: _, ...others } = everyone;
   const as =
-    (sessionId: string | undefined) =>
-    (route: string, session_id = sessionId ?? "", body?: unknown): OperationOutput => {
-      const values = () => new Set(sessionId === undefined ? [] : [sessionId]);
-      const caller = { ...others, values, ...(sessionId === undefined ? {} : { sessionId }) };
+    (userId: string | undefined, sessionId = `s-${String(userId)}`) =>
+    (route: string, session_id = sessionId, body?: unknown): OperationOutput => {
+      const caller = {
+        resourceIds: everyone.resourceIds,
+        sessionId,
+        ...(userId === undefined ? {} : { userId }),
+      };
       return perform(route, { caller, params: { session_id }, body });
     };
-  return { as, perform, ada: as("s-ada"), bob: as("s-bob") };
+  return { as, perform, ada: as("ada"), bob: as("bob") };
 }
 
 type Perform = ReturnType<typeof createSessions>["ada"];
@@ -42,7 +44,7 @@ describe("the session operations", () => {
       {
         status: 201,
         contentType: "application/json",
-        body: { session_id: "s-ada", name: "notes" },
+        body: { session_id: "s-ada", name: "notes", user_id: "ada" },
       },
     );
   });
@@ -50,7 +52,7 @@ describe("the session operations", () => {
   it("read, rename and delete a session", () => {
     const { ada } = createSessions();
     const session = create(ada, "notes");
-    const renamed = { session_id: "s-ada", name: "minutes" };
+    const renamed = { session_id: "s-ada", name: "minutes", user_id: "ada" };
     expect(ada(`GET ${ONE}`)).toMatchObject({ status: 200, body: session });
     expect(ada(`PATCH ${ONE}`, undefined, { name: "minutes" })).toMatchObject({ status: 200, body: renamed });
     expect(ada(`GET ${ONE}`).body).toEqual(renamed);
@@ -59,13 +61,12 @@ describe("the session operations", () => {
     expect(ada(`DELETE ${ONE}`).status).toBe(404);
   });
 
-  it("list only the session of the token", () => {
-    const { ada, bob, as } = createSessions();
+  it("list only the sessions of the user", () => {
+    const { ada, bob } = createSessions();
     create(ada, "of ada");
     create(bob, "of bob");
     expect(names(ada)).toEqual(["of ada"]);
     expect(names(bob)).toEqual(["of bob"]);
-    expect(names(as(undefined))).toEqual([]);
   });
 
   it.each(["n".repeat(200), "\u{1F4DA}".repeat(200), "two\nlines"])("accept the name %j", (name) => {
@@ -87,12 +88,14 @@ describe("the session operations", () => {
     expect(names(ada)).toEqual(["notes"]);
   });
 
-  it.each([undefined, ""])("start none for a token with the session %j", (sessionId) => {
-    expect(createSessions().as(sessionId)("POST /sessions", undefined, { name: "notes" })).toMatchObject({
-      status: 403,
-      contentType: "application/problem+json",
-      body: { detail: "The token has no session." },
-    });
+  it.each([undefined, ""])("refuse a token with the user %j", (userId) => {
+    const nobody = createSessions().as(userId);
+    for (const route of ["POST /sessions", "GET /sessions"])
+      expect(nobody(route, undefined, { name: "notes" })).toMatchObject({
+        status: 403,
+        contentType: "application/problem+json",
+        body: { detail: "Sessions belong to users, but the token has no user." },
+      });
   });
 });
 
