@@ -18,12 +18,14 @@ export function checkConditions(
 ): void {
   const all = [...rules, ...hiddenRules];
   const conditioned = all.filter(({ conditions }) => conditions);
+  const open = all.filter(({ requirement: { kind } }) => kind === "public" || kind === "optional");
+  const withAcr = conditioned.filter(({ rule }) => rule.conditions?.acr);
   const issues = conditioned.flatMap((restricting) => [
     ...(authorization ? [] : [withoutAuthorization(restricting.rule)]),
     ...findUnknownIssuers(restricting, issuers),
     ...findUnknownExceptions(restricting, all),
-    ...all.flatMap((other) => findMissingException(restricting, other) ?? []),
-    ...conditioned.flatMap((other) => findDisjointAcr(restricting, other) ?? []),
+    ...open.flatMap((other) => findMissingException(restricting, other) ?? []),
+    ...withAcr.flatMap((other) => findDisjointAcr(restricting, other) ?? []),
   ]);
   for (const issue of issues.slice(0, MAX_ISSUES)) report(issue);
 }
@@ -122,7 +124,7 @@ function findMissingException(
 ): readonly ConfigurationIssue[] | undefined {
   const { kind } = other.requirement;
   const { conditions } = restricting;
-  if ((kind !== "public" && kind !== "optional") || !conditions) return undefined;
+  if (!conditions) return undefined;
   const identities = identitiesOfRule(other);
   if (identities.every((identity) => conditions.except.has(identity))) return undefined;
   const [common] = meet(restricting, other);
