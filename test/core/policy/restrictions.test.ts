@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Conditions, ScopeMappings } from "scopegate";
+import { decideAnonymous } from "../../../src/core/policy/policy.ts";
 import { pipelineOf } from "../../../src/core/port.ts";
 
 import { type Claims, decide, resultOf } from "../../support/conditions.ts";
@@ -8,6 +9,7 @@ import { PROPERTY } from "../../support/policy.ts";
 import { createServer, issuer, issuesOf, mistakesOf, NOW } from "../../support/resource-servers.ts";
 
 const TENANT = { scopes: [], where: { org: { claim: "org_id" } } } as const;
+const TENANT_OF_NOBODY = { scopes: [], actors: "none" } as const;
 const WHERE = "caller_not_allowed where";
 const ACME = { org_id: "acme" };
 
@@ -156,6 +158,30 @@ describe("the spelling of a path", () => {
   });
 });
 
+describe("a batch of tRPC", () => {
+  it("needs the conditions of each of its procedures", async () => {
+    const server = createServer({
+      scopeMappings: { "* /trpc{/*path}": [], "GET /trpc/b": { scopes: [], actors: "none" } },
+    });
+    const authorization = `Bearer ${await issuer.token({ aud: "agents-prod", scopes: [], act: { sub: "x" } })}`;
+    const resultAt = async (target: string) =>
+      resultOf(await server.check({ method: "GET", target, authorization }));
+    expect(await resultAt("/trpc/a,c?batch=1")).toBe("allowed");
+    expect(await resultAt("/trpc/a,b?batch=1")).toBe("caller_not_allowed actors");
+  });
+});
+
+describe("a request without a token", () => {
+  it("is refused if conditions hold for it, even if each rule is public", () => {
+    const server = createServer({ scopeMappings: { "GET /a": "public", "GET /b": TENANT_OF_NOBODY } });
+    const { table } = pipelineOf(server);
+    const restrictions = table.forTarget("GET", "/b", false).restrictions;
+    const open = table.forTarget("GET", "/a", false);
+    expect(decideAnonymous(open).allowed).toBe(true);
+    expect(decideAnonymous({ ...open, restrictions })).toMatchObject({ reason: "credential_missing" });
+  });
+});
+
 describe("`except`", () => {
   const table: ScopeMappings = {
     "* /orgs/:org{/*path}": { ...TENANT, except: ["GET /orgs/:org/logo", "GET /orgs/:org/about"] },
@@ -177,6 +203,13 @@ describe("`except`", () => {
     const request = { method: "GET", target: "/orgs/globex/about", authorization: `Bearer ${token}` };
     expect(resultOf(await server.check({ ...request, matchedPattern: "/orgs/:org/about" }))).toBe("allowed");
     expect(resultOf(await server.check({ ...request, matchedPattern: "/orgs/:org/:page" }))).toBe(WHERE);
+  });
+
+  it("does not exempt a spelling that routers may read as the path of another rule", async () => {
+    const server = createServer({ scopeMappings: table });
+    const token = await issuer.token({ aud: "agents-prod", scopes: ["about:read"], exp: NOW + 60, ...ACME });
+    const request = { method: "GET", target: "/orgs/globex/About", authorization: `Bearer ${token}` };
+    expect(resultOf(await server.check({ ...request, matchedPattern: "/orgs/:org/about" }))).toBe(WHERE);
   });
 
   it("keeps its effect if a rule of the same route replaces the exempt one", () => {

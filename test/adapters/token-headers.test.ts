@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { withTokenHeaders } from "../../src/adapters/shared/token-headers.ts";
+import { createServer } from "../support/resource-servers.ts";
+
+describe("the header fields of tokenSources", () => {
+  const server = createServer({
+    tokenSources: [{ header: "authorization" }, { header: "proxy-authorization", scheme: null }],
+  });
+  const seen = { method: "GET", target: "/agents" };
+  const headersOf = (raw: object) => withTokenHeaders(server, raw, seen).headers;
+
+  it("are read from the request of Node.js, also a second one that it would drop", () => {
+    const headers = { "proxy-authorization": "a", other: "b" };
+    expect(headersOf({ headers })).toEqual({ "proxy-authorization": "a" });
+    const rawHeaders = ["Proxy-Authorization", "a", "Other", "b", "proxy-authorization", "c"];
+    expect(headersOf({ headers, rawHeaders })).toEqual({ "proxy-authorization": ["a", "c"] });
+  });
+
+  it("are read from a request of the Fetch standard", () => {
+    expect(headersOf(new Request("http://a.test", { headers: { "x-other": "b" } }))).toEqual({});
+    const headers = { get: (name: string) => (name === "proxy-authorization" ? "a" : null) };
+    expect(headersOf({ headers })).toEqual({ "proxy-authorization": "a" });
+  });
+
+  it("are not read from a prototype", () => {
+    expect(headersOf({ headers: Object.create({ "proxy-authorization": "a" }) as object })).toEqual({});
+  });
+
+  it("are not read at all if no source names one", () => {
+    expect(withTokenHeaders(createServer(), { headers: {} }, seen)).toBe(seen);
+  });
+});
