@@ -55,10 +55,6 @@ export const grantedScopesOf = (
   rules: ScopeRules,
 ): GrantedScopes => scopeSetOf(principal.scopes, rules).granted;
 
-/** Returns whether an array that `scopeSetOf` returned grants the admin scope. */
-export const isAdmin = (scopes: readonly string[]): boolean =>
-  setsByScopes.get(scopes)?.granted.isAdmin ?? false;
-
 /** Estimates the memory of the set of an array that `scopeSetOf` returned, without the scopes themselves. */
 export const setBytesOf = (scopes: readonly string[]): number =>
   SET_BYTES + GRANT_BYTES * (setsByScopes.get(scopes)?.granted.count ?? 0);

@@ -98,11 +98,6 @@ export class GrantedScopes {
     return this.#grants.size;
   }
 
-  /** Returns whether the admin scope is granted. */
-  get isAdmin(): boolean {
-    return this.#admin !== undefined;
-  }
-
   /** Returns whether a grant covers a required scope, which is passed as the scopes that cover it. */
   covers(covering: readonly Covering[]): boolean {
     return this.#admin !== undefined || covering.some(({ text }) => this.#grants.has(text));
