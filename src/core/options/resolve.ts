@@ -12,7 +12,7 @@ import { readClock } from "../runtime/clock.ts";
 import type { Resource } from "../response/resource-metadata.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
-import { type CredentialRules, resolveTokenSource } from "../token/credential.ts";
+import { type CredentialRules, resolveTokenSource, type TokenSource } from "../token/credential.ts";
 import type { GrantsFor } from "../token/grants.ts";
 import { toleranceFor } from "../token/issuers.ts";
 import type { OpaqueContext, OpaqueRequirements, OpaqueTokens } from "../token/opaque-tokens.ts";
@@ -180,9 +180,21 @@ const unsetVariable = (name: (typeof NARROWING)[number]): ConfigurationIssue => 
   hint: "Check the variable that the value comes from, or omit the option.",
 });
 
-/** With the same source twice, every request would have two credentials. */
+/** With the same source twice, every request would have two credentials. A bare field has every scheme. */
 function reportRepeatedSource(sources: CredentialRules["tokenSources"], { report }: Mistakes): void {
-  if (new Set(sources.map((source) => JSON.stringify(source))).size === sources.length) return;
+  const resolved = sources.map(resolveTokenSource);
+  const isSame = (source: TokenSource, other: TokenSource): boolean => {
+    if ("cookie" in source || "cookie" in other)
+      return "cookie" in source && "cookie" in other && source.cookie === other.cookie;
+    const isBare = source.scheme === null || other.scheme === null;
+    return (
+      source.header === other.header && (isBare || isSameScheme(source.scheme ?? "", other.scheme ?? ""))
+    );
+  };
+  const isRepeated = resolved.some((source, index) =>
+    resolved.slice(index + 1).some((other) => isSame(source, other)),
+  );
+  if (!isRepeated) return;
   report({
     code: "option_invalid",
     path: ["tokenSources"],
@@ -190,6 +202,9 @@ function reportRepeatedSource(sources: CredentialRules["tokenSources"], { report
     hint: "Write each source once.",
   });
 }
+
+const isSameScheme = (scheme = "", otherScheme = ""): boolean =>
+  scheme.toLowerCase() === otherScheme.toLowerCase();
 
 /** Returns the rules with the right shape, so that their other mistakes are listed too. */
 function readableRules(

@@ -66,7 +66,7 @@ export function compileRules(
   return {
     rules,
     hiddenRules,
-    conditioned: new ConditionedRules(rules, hiddenRules),
+    conditioned: new ConditionedRules(rules, enforcedRules),
     replacements: findReplacements(defaultTable.routes, customTable),
     enforcedTree,
     tree,

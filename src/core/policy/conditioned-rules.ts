@@ -2,16 +2,17 @@
 import type { Path } from "../request.ts";
 import { collectMatching } from "./find-rules.ts";
 import { divideRestrictions, type Restrictions, toRestriction, UNRESTRICTED } from "./restrictions.ts";
-import type { CompiledRule } from "./rule.ts";
+import type { CompiledRule, Restriction } from "./rule.ts";
 import { type LeafMatch, matchOf, RuleTree } from "./rule-tree.ts";
 
 /** The rules of a table that have conditions. */
 export class ConditionedRules {
   readonly #trees: readonly RuleTree[];
 
-  /** `hiddenRules` are those that report-only rules leave enforced. */
-  constructor(rules: readonly CompiledRule[], hiddenRules: readonly CompiledRule[]) {
-    const conditioned = [rules, hiddenRules].map((all) => all.filter(({ conditions }) => conditions));
+  /** `enforcedRules` is the table without its report-only rules: its conditions hold as well. */
+  constructor(rules: readonly CompiledRule[], enforcedRules: readonly CompiledRule[]) {
+    const tables = rules === enforcedRules ? [rules] : [rules, enforcedRules];
+    const conditioned = tables.map((table) => table.filter(({ conditions }) => conditions));
     this.#trees = conditioned.filter(({ length }) => length > 0).map(growTree);
   }
 
@@ -23,8 +24,15 @@ export class ConditionedRules {
   /** Finds those that match some reading of a path, and divides them by the rules that decide the path. */
   forPath(method: string, path: Path, deciding: readonly LeafMatch[]): Restrictions {
     if (this.isEmpty) return UNRESTRICTED;
-    const leaves = this.#trees.flatMap((tree) => collectMatching(tree, method, path));
-    const restrictions = leaves.flatMap((leaf) => toRestriction(matchOf(leaf, path)));
+    // Most rules are in both tables.
+    const byRule = new Map<string, Restriction>();
+    for (const tree of this.#trees)
+      for (const leaf of collectMatching(tree, method, path)) {
+        const { rule, isReport } = leaf.compiled;
+        const [restriction] = toRestriction(matchOf(leaf, path), path);
+        if (restriction) byRule.set(`${rule.key} ${isReport}`, restriction);
+      }
+    const restrictions = [...byRule.values()];
     return divideRestrictions(restrictions, deciding);
   }
 }

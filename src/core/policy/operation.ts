@@ -162,7 +162,7 @@ export class OperationRules {
     const toMatch = (rule: CompiledRule): RuleMatch => ({ compiled: rule, parameter });
     const matches = rules.map(toMatch);
     const restrictions = divideRestrictions(
-      conditioned.flatMap((rule) => toRestriction(toMatch(rule))),
+      conditioned.flatMap((rule) => toRestriction(toMatch(rule), values)),
       matches,
     );
     return { kind: "matched", matches, restrictions };

@@ -4,7 +4,7 @@ import type { ScopeRules } from "../scopes/scope.ts";
 import { type CompiledTable, entryOf, type Replacement } from "./compile-rules.ts";
 import { describeRule } from "./explain.ts";
 import { implies } from "./implication.ts";
-import { identityOf } from "./pattern.ts";
+import { identityOf, partsOf } from "./pattern.ts";
 import { type CompiledRule, optionPath, renderRules } from "./rule.ts";
 
 /** Reports custom rules that replace less, or require less, than their authors may think. */
@@ -37,13 +37,46 @@ export function isWeaker({ custom, replaced, segments }: Replacement, scopeRules
   return !implies(replacing, base, undefined, scopeRules) && implies(base, replacing, undefined, scopeRules);
 }
 
-/** Returns whether a rule lacks a condition of another one, or has changed it. */
-function losesConditions({ rule }: CompiledRule, { rule: base }: CompiledRule): boolean {
-  const { conditions = {} } = rule;
-  return Object.entries(base.conditions ?? {}).some(
-    ([name, written]) =>
-      JSON.stringify(conditions[name as keyof typeof conditions]) !== JSON.stringify(written),
+/** Returns whether a rule lacks a condition of another one, has a wider one, or makes another exception. */
+function losesConditions(replacing: CompiledRule, base: CompiledRule): boolean {
+  const written = conditionsByPlace(replacing);
+  const baseWritten = conditionsByPlace(base);
+  const { maxAuthAgeSeconds = Infinity } = replacing.rule.conditions ?? {};
+  const { maxAuthAgeSeconds: baseAge = Infinity } = base.rule.conditions ?? {};
+  const isChanged = (name: keyof typeof written): boolean => written[name] !== baseWritten[name];
+  const isLost = (["where", "actors", "clients", "acr"] as const).some(
+    (name) => baseWritten[name] !== undefined && isChanged(name),
   );
+  const hasException = (["unless", "except"] as const).some(
+    (name) => base.conditions && written[name] !== undefined && isChanged(name),
+  );
+  return isLost || hasException || maxAuthAgeSeconds > baseAge;
+}
+
+/** Returns each condition as text. In `where`, places stand for the names of parameters. */
+function conditionsByPlace({ rule: { conditions = {} }, pattern }: CompiledRule) {
+  const { where, actors, clients, acr, unless, except } = conditions;
+  const placeOf = (name: string): number =>
+    pattern.alternatives[0]?.segments.findIndex((segment) =>
+      partsOf(segment).some((part) => typeof part !== "string" && part.name === name),
+    ) ?? -1;
+  const placed = where && Object.entries(where).map(([name, source]) => [placeOf(name), source]);
+  const [whereText, actorsText, clientsText, acrText, unlessText, exceptText] = [
+    placed?.toSorted(),
+    actors,
+    clients,
+    acr,
+    unless,
+    except,
+  ].map((value) => JSON.stringify(value) as string | undefined);
+  return {
+    where: whereText,
+    actors: actorsText,
+    clients: clientsText,
+    acr: acrText,
+    unless: unlessText,
+    except: exceptText,
+  };
 }
 
 /** The alternative of a rule that is the same route, with the names of its own parameters. */

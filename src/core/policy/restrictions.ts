@@ -51,7 +51,8 @@ export function addDeciding(restrictions: Restrictions, added: readonly LeafMatc
   return { active: [...restrictions.active, ...active], exempt };
 }
 
-export const toRestriction = (match: RuleMatch): readonly Restriction[] => {
+/** `place` is the same for all restrictions of one path, or of one operation. */
+export const toRestriction = (match: RuleMatch, place: object): readonly Restriction[] => {
   const { conditions } = match.compiled;
-  return conditions ? [{ ...match, conditions }] : [];
+  return conditions ? [{ ...match, conditions, place }] : [];
 };

@@ -57,6 +57,8 @@ export interface RuleMatch {
 /** A rule with conditions that matches a request, with the path or the arguments that fill its parameters. */
 export interface Restriction extends RuleMatch {
   readonly conditions: CompiledConditions;
+  /** Where the parameters come from: one path of the request, or the arguments of one operation. */
+  readonly place: object;
 }
 
 /** Equal for two rules that decide the same route. `path` is the identity of a pattern. */

@@ -120,7 +120,10 @@ export class Table {
   forOperations(pathRules: Governing, method: string, targets: readonly string[]): Governing {
     if (pathRules.kind === "ambiguous") return pathRules;
     const joined = this.#join(pathRules.path, method, targets.map(readPath), [pathRules]);
-    const isUnchanged = joined.kind === pathRules.kind && joined.matches.length === pathRules.matches.length;
+    const isUnchanged =
+      joined.kind === pathRules.kind &&
+      joined.matches.length === pathRules.matches.length &&
+      joined.restrictions === pathRules.restrictions;
     return isUnchanged ? pathRules : joined;
   }
 

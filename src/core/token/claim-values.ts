@@ -39,7 +39,7 @@ export function findInClaim(
 ): "only" | "one of several" | undefined {
   const values = readClaim(claimant, source);
   if (!values.some((value) => String(value) === text)) return undefined;
-  return values.length > 1 ? "one of several" : "only";
+  return new Set(values.map(String)).size > 1 ? "one of several" : "only";
 }
 
 /** A larger integer has lost digits when it was parsed, so that two tenants would have one id. */

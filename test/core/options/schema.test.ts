@@ -44,6 +44,21 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ scopesClaim: [5] }, ["scopesClaim"], '["realm_access", "roles"]'],
   [{ userIdClaim: 5 }, ["userIdClaim"], "claim name"],
   [{ sessionIdClaim: {} }, ["sessionIdClaim"], "claim name"],
+  [
+    { tokenSources: [{ header: "authorization" }, { header: "authorization", scheme: "BEARER" }] },
+    ["tokenSources"],
+    "Write each source once",
+  ],
+  [
+    {
+      tokenSources: [
+        { header: "x-a", scheme: null },
+        { header: "x-a", scheme: "Token" },
+      ],
+    },
+    ["tokenSources"],
+    "Write each source once",
+  ],
   [{ clients: "console" }, ["clients"], "at least one client id"],
   [{ clients: [] }, ["clients"], "at least one client id"],
   [{ clients: [""] }, ["clients", 0], "at least one client id"],

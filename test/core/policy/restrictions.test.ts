@@ -97,6 +97,35 @@ describe("the conditions of a rule", () => {
     expect(server.routes.map(({ conditions }) => conditions)).toEqual([undefined]);
   });
 
+  it.each<[string, Conditions, Conditions, boolean]>([
+    ["a shorter age", { maxAuthAgeSeconds: 300 }, { maxAuthAgeSeconds: 60 }, true],
+    ["a longer age", { maxAuthAgeSeconds: 60 }, { maxAuthAgeSeconds: 300 }, false],
+    ["a further condition", { actors: "none" }, { actors: "none", clients: ["a"] }, true],
+    ["another condition", { actors: "none" }, { clients: ["a"] }, false],
+    ["a new exception by scopes", { actors: "none" }, { actors: "none", unless: ["a:b"] }, false],
+    ["a dropped exception by scopes", { actors: "none", unless: ["a:b"] }, { actors: "none" }, true],
+    ["another parameter", { where: { a: { claim: "c" } } }, { where: { b: { claim: "c" } } }, false],
+  ])("of the base table can be replaced by %s without `override`, or not", (_, base, custom, isAllowed) => {
+    const create = (key: string) => () =>
+      createServer({
+        defaultScopeMappings: { "GET /o/:a/:b": { scopes: [], ...base } },
+        scopeMappings: { [key]: { scopes: [], ...custom } },
+      });
+    if (isAllowed) expect(create("GET /o/:a/:b")).not.toThrow();
+    else expect(mistakesOf(create("GET /o/:a/:b"))).toMatchObject([{ 0: "override_weaker" }]);
+  });
+
+  it("of the base table follow a parameter that is renamed, and not its name", () => {
+    const where = (name: string) => ({ scopes: [], where: { [name]: { claim: "c" } } });
+    const defaultScopeMappings = { "GET /o/:a/:b": where("a") };
+    expect(() =>
+      createServer({ defaultScopeMappings, scopeMappings: { "GET /o/:x/:y": where("x") } }),
+    ).not.toThrow();
+    expect(
+      mistakesOf(() => createServer({ defaultScopeMappings, scopeMappings: { "GET /o/:b/:a": where("a") } })),
+    ).toMatchObject([{ 0: "override_weaker" }]);
+  });
+
   it("are checked for a token that is remembered, by the clock of each request", async () => {
     let now = NOW;
     const server = createServer({
@@ -168,6 +197,25 @@ describe("a batch of tRPC", () => {
       resultOf(await server.check({ method: "GET", target, authorization }));
     expect(await resultAt("/trpc/a,c?batch=1")).toBe("allowed");
     expect(await resultAt("/trpc/a,b?batch=1")).toBe("caller_not_allowed actors");
+  });
+
+  it("needs those of a procedure that the adapter adds, even if it adds no rule", () => {
+    const { table } = pipelineOf(
+      createServer({
+        scopeMappings: { "* /trpc{/*path}": [], "* /:svc/b": { scopes: [], clients: ["c1"] } },
+      }),
+    );
+    const path = table.forTarget("GET", "/trpc/x/b", true);
+    expect(path.restrictions.active).toEqual([]);
+    expect(table.forOperations(path, "GET", ["/trpc/b"]).restrictions.active).toHaveLength(1);
+  });
+
+  it("may name several tenants of the caller, one in each procedure", async () => {
+    const where = { org: { claim: "orgs" } };
+    const server = createServer({ scopeMappings: { "GET /trpc/:org": { scopes: [], where } } });
+    const authorization = `Bearer ${await issuer.token({ aud: "agents-prod", scopes: [], orgs: ["a", "b", "a,b"] })}`;
+    const request = { method: "GET", target: "/trpc/a,b?batch=1", authorization };
+    expect(resultOf(await server.check(request))).toBe("allowed");
   });
 });
 
@@ -361,6 +409,26 @@ describe("conditions that are only reported", () => {
     expect(resultOf(decide(table, "GET /orgs/acme", delegated, ["orgs:read"]))).toBe(
       "reported caller_not_allowed",
     );
+  });
+
+  it.each([
+    ["a part of a rule", { "* /a{/*path}": { scopes: [], clients: ["c1"] } }],
+    ["one of its optional paths", { "GET /a{/:id}": { scopes: [], clients: ["c1"] } }],
+  ])("leave the conditions of the base table enforced if they replace %s", (_, defaultScopeMappings) => {
+    const scopeMappings: ScopeMappings = { "GET /a": { report: ["x:y"] } };
+    const custom: ScopeMappings =
+      "* /a{/*path}" in defaultScopeMappings ? { "* /a": { report: ["x:y"] } } : scopeMappings;
+    const server = createServer({
+      defaultScopeMappings: defaultScopeMappings,
+      scopeMappings: custom,
+    });
+    const query = { method: "GET", path: "/a", scopes: ["x:y"] };
+    expect(resultOf(server.explain({ ...query, claims: { client_id: "c2" } }).decision)).toBe(
+      "caller_not_allowed clients",
+    );
+    const allowed = server.explain({ ...query, claims: { client_id: "c1" } }).decision;
+    expect(resultOf(allowed)).toBe("allowed");
+    expect(new Set(allowed.rules.map(({ key }) => key)).size).toBe(allowed.rules.length);
   });
 
   it("leave the conditions of the replaced rule enforced", () => {

@@ -1,6 +1,6 @@
 /** `actors`: who may act for the user of a token (RFC 8693 section 4.1). */
 import { claimAt } from "../../token/claim-path.ts";
-import { readDelegation } from "../../token/actors.ts";
+import { type Actor, readDelegation } from "../../token/actors.ts";
 import type { Principal } from "../../token/principal.ts";
 import { type ConditionKind, readProperties, readStrings, reportInvalid } from "./condition.ts";
 import type { Actors } from "./written.ts";
@@ -41,7 +41,9 @@ function isActorAllowed(
   const delegation = readDelegation(claims);
   if (delegation.kind === "direct") return isDirectAllowed;
   if (delegation.kind !== "delegated") return false;
-  const [{ sub, issuer }] = delegation.actors;
+  const [actor] = delegation.actors;
+  // Own properties only: a polluted prototype must not name an actor.
+  const { sub, issuer } = { __proto__: null, ...actor } as Actor;
   // The same `sub` of another issuer is somebody else.
   return sub !== undefined && allowed.has(sub) && (issuer === undefined || issuer === claimAt(claims, "iss"));
 }

@@ -24,14 +24,21 @@ export interface ConditionCaller {
   readonly moment: Moment;
 }
 
+/** A parameter whose value is one of several values of a claim. */
+export interface AmbiguousBinding {
+  readonly value: string;
+  /** The claim, as text. */
+  readonly claim: string;
+}
+
 /** One condition of a rule, compiled. */
 export interface CompiledCondition {
   readonly name: ConditionName;
   /** `authentication_insufficient` if the user can satisfy it by logging in again (RFC 9470). */
   readonly reason: "caller_not_allowed" | "authentication_insufficient";
   readonly isMet: (caller: ConditionCaller) => boolean;
-  /** The parameters whose value is only one of several values of a claim, of a caller that meets it. */
-  readonly ambiguousParameters?: (caller: ConditionCaller) => readonly string[];
+  /** What is only one of several values of a claim, of a caller that meets the condition. */
+  readonly findAmbiguous?: (caller: ConditionCaller) => readonly AmbiguousBinding[];
   /** The parameters that it binds to a claim. */
   readonly boundParameters?: readonly string[];
   /** For the challenge: one of these is needed. */

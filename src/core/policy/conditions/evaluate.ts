@@ -7,7 +7,7 @@ import { clientOf } from "../../token/clients.ts";
 import type { Principal } from "../../token/principal.ts";
 import { createFacts, type Decision, type DecisionFacts, type Refused, report } from "../decision.ts";
 import type { Enforcement, Restriction, Rule } from "../rule.ts";
-import type { ConditionCaller, ConditionName, Moment } from "./condition.ts";
+import type { AmbiguousBinding, ConditionCaller, ConditionName, Moment } from "./condition.ts";
 
 /** A known caller, and when it calls. */
 export interface KnownCaller {
@@ -78,18 +78,18 @@ export function findUnmet(
   const granted = grantedScopesOf(principal, scopeRules);
   const held = restrictions.filter((restriction) => !mayCross(restriction, granted));
   const unmet: UnmetCondition[] = [];
-  const ambiguous = new Map<string, Rule>();
-  for (const { compiled, conditions, parameter } of held) {
+  const ambiguous: PlacedBinding[] = [];
+  for (const { compiled, conditions, parameter, place } of held) {
     const caller: ConditionCaller = { principal, parameter, moment };
     const { rule } = compiled;
     for (const condition of conditions.all) {
       if (!condition.isMet(caller)) unmet.push({ rule, name: condition.name, reason: condition.reason });
-      for (const name of condition.ambiguousParameters?.(caller) ?? []) ambiguous.set(name, rule);
+      for (const binding of condition.findAmbiguous?.(caller) ?? [])
+        ambiguous.push({ ...binding, rule, place });
     }
   }
-  // With the tenants [a, b] and the teams [x, y], nothing says that the team y belongs to the tenant a.
-  const [, second] = ambiguous.values();
-  if (second) unmet.push({ rule: second, name: "where", reason: "caller_not_allowed" });
+  const combined = findCombined(ambiguous);
+  if (combined) unmet.push({ rule: combined.rule, name: "where", reason: "caller_not_allowed" });
   const [first] = REASONS.flatMap((reason) => unmet.filter((condition) => condition.reason === reason));
   if (!first) return undefined;
   const all = held.flatMap(({ conditions }) => conditions.all);
@@ -100,6 +100,23 @@ export function findUnmet(
     maxAgeSeconds: minimumOf(all.flatMap(({ maxAgeSeconds }) => maxAgeSeconds ?? [])),
   };
 }
+
+interface PlacedBinding extends AmbiguousBinding {
+  readonly rule: Rule;
+  readonly place: object;
+}
+
+/**
+ * Finds a second parameter that is one of several values: with the tenants [a, b] and the teams [x, y],
+ * nothing says that the team y belongs to the tenant a. Several paths of a batch may each have another tenant.
+ */
+const findCombined = (bindings: readonly PlacedBinding[]): PlacedBinding | undefined =>
+  bindings.find((binding) =>
+    bindings.some(
+      (other) =>
+        other.claim !== binding.claim || (other.place === binding.place && other.value !== binding.value),
+    ),
+  );
 
 /** RFC 9068 section 2.2: without a user, `sub` is the client. */
 const hasUser = ({ userId, claims }: Principal): boolean =>

@@ -26,10 +26,13 @@ export const where: ConditionKind<Where> = {
       name: "where",
       reason: "caller_not_allowed",
       isMet: (caller) => bindings.every((binding) => matchOf(binding, caller) !== undefined),
-      ambiguousParameters: (caller) =>
+      findAmbiguous: (caller) =>
         bindings
           .filter((binding) => matchOf(binding, caller) === "one of several")
-          .map(([parameter, sources]) => `${parameter} ${JSON.stringify(sources)}`),
+          .map(([parameter, sources]) => ({
+            value: caller.parameter(parameter),
+            claim: JSON.stringify(sources),
+          })),
       boundParameters: bindings.map(([parameter]) => parameter),
     };
   },

@@ -79,6 +79,19 @@ describe("a list of `actors`", () => {
   });
 });
 
+describe("a polluted prototype", () => {
+  it("names no actor", () => {
+    const prototype = Object.prototype as { sub?: string };
+    Object.defineProperty(prototype, "sub", { value: "agent-1", configurable: true });
+    try {
+      expect(resultFor(LISTED, { act: {} })).toBe(REFUSED);
+      expect(resultFor(LISTED, { act: { client_id: "x" } })).toBe(REFUSED);
+    } finally {
+      delete prototype.sub;
+    }
+  });
+});
+
 describe("the actors of a principal", () => {
   const principalOf = (claims: Readonly<Record<string, unknown>>) =>
     createServer().explain({ method: "GET", path: "/agents", scopes: ["agents:read"], claims }).decision

@@ -134,6 +134,30 @@ describe("the condition `where`", () => {
       expect(resultOf(decide(table, route, { orgs: ["a", "b"], teams: "y" }))).toBe("allowed");
     });
 
+    it("does not combine two parameters of one claim, also if two rules give them one name", () => {
+      const where = { id: { claim: "orgs" } };
+      const table = {
+        "* /orgs/:id{/*path}": { scopes: [], where },
+        "GET /orgs/:org/children/:id": { scopes: [], where },
+      };
+      expect(resultOf(decide(table, "GET /orgs/a/children/b", { orgs: ["a", "b"] }))).toBe(REFUSED);
+      expect(resultOf(decide(table, "GET /orgs/a/children/a", { orgs: ["a", "b"] }))).toBe("allowed");
+    });
+
+    it("does not count a value that is repeated as several", () => {
+      expect(resultOf(decide(oneRule, "GET /orgs/a/teams/y", { orgs: ["a", "a"], teams: ["x", "y"] }))).toBe(
+        "allowed",
+      );
+    });
+
+    it("counts the same segment and claim of two rules once, whatever its name is", () => {
+      const table = {
+        "* /orgs/:org{/*path}": { scopes: [], where: { org: { claim: "orgs" } } },
+        "GET /orgs/:id/logo": { scopes: [], where: { id: { claim: "orgs" } } },
+      };
+      expect(resultOf(decide(table, "GET /orgs/a/logo", { orgs: ["a", "b"] }))).toBe("allowed");
+    });
+
     it("counts the same parameter and claim of two rules once", () => {
       const table = {
         "* /orgs/:org{/*path}": { scopes: [], where: { org: { claim: "orgs" } } },
