@@ -108,7 +108,7 @@ interface PlacedBinding extends AmbiguousBinding {
 
 /**
  * Finds a second parameter that is one of several values: with the tenants [a, b] and the teams [x, y],
- * nothing says that the team y belongs to the tenant a. Several paths of a batch may each have another tenant.
+ * nothing says that the team y belongs to the tenant a. Each path of a batch may have another tenant.
  */
 const findCombined = (bindings: readonly PlacedBinding[]): PlacedBinding | undefined =>
   bindings.find((binding) =>
