@@ -49,6 +49,7 @@ describe("the audit", () => {
 
   it.each<[string, ScopeMappings]>([
     ["a wider rule binds it", { ...TABLE, "GET /orgs/:id/members": ["users:read"] }],
+    ["a rule for GET binds it for HEAD", { "GET /orgs/:org": TENANT, "HEAD /orgs/:org": ["a:b"] }],
     ["the rule is an exception", TABLE],
     ["the rule needs no token", { ...TABLE, "GET /public/:org": "public" }],
     ["no rule binds a parameter", { "GET /reports/:org": ["reports:read"] }],
@@ -92,6 +93,17 @@ describe("OpenAPI", () => {
     expect(JSON.stringify(written["paths"])).not.toContain("org_id");
     expect(toSecurity(toSecurity(document, server), server)).toEqual(written);
     expect(checkDocument(written, server).ok).toBe(true);
+  });
+
+  it("leaves the conditions of one path of a rule in the rule", () => {
+    const paths = { "/orgs/acme/users": { get: operation } };
+    const scopeMappings = { "GET /orgs/:org/users": TENANT };
+    const own = createServer({ scopeMappings });
+    const written = toSecurity({ ...document, paths }, own);
+    expect(written).toMatchObject({ "x-scopegate-restrictions": scopeMappings });
+    const again = createServer({ scopeMappings: fromDocument(written) });
+    const query = { method: "GET", path: "/orgs/acme/users", scopes: [], claims: { org_id: "globex" } };
+    expect(resultOf(again.explain(query).decision)).toBe("caller_not_allowed where");
   });
 
   it("becomes a table with the same decisions", () => {

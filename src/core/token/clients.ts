@@ -15,6 +15,10 @@ export function clientOf({ claims }: { readonly claims: Claims }): string | unde
   return undefined;
 }
 
+/** Returns whether a user is the client of the token, so that there is no user. */
+export const isClient = (userId: string, claims: Claims): boolean =>
+  CLIENT_CLAIMS.some((name) => claimAt(claims, name) === userId);
+
 /** Returns whether each claim of the client that a token has names an allowed client, and it has one. */
 export function isClientAllowed(claims: Claims, allowed: ReadonlySet<string>): boolean {
   const present = CLIENT_CLAIMS.filter((name) => Object.hasOwn(claims, name)).map((name) => claims[name]);

@@ -8,7 +8,7 @@ import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { identityOf, type Pattern, type PatternSegment } from "../../core/policy/pattern.ts";
 import { renderPattern } from "../../core/policy/render-pattern.ts";
 import { classOf, scopesOf, VALID_TOKEN } from "../../core/policy/requirement.ts";
-import { type CompiledRule, type Rule, ruleIdentity } from "../../core/policy/rule.ts";
+import { appliesTo, type CompiledRule, type Rule, ruleIdentity } from "../../core/policy/rule.ts";
 import { isWeaker } from "../../core/policy/overrides.ts";
 import type { ScopeRules } from "../../core/scopes/scope.ts";
 import type { Leaf } from "../../core/policy/rule-tree.ts";
@@ -197,7 +197,7 @@ function usedScopesOf({ rule, requirement, pattern }: CompiledRule): readonly Us
 /** Returns whether the conditions of a rule hold for the whole path of another one, and do not exempt it. */
 function restricts({ rule, pattern, conditions }: CompiledRule, leaf: Leaf): boolean {
   const { method } = leaf.compiled.rule;
-  if (!conditions || !(rule.method === method || rule.method === "*")) return false;
+  if (!conditions || !appliesTo(rule, method)) return false;
   if (conditions.except.has(ruleIdentity(method, leaf.identity))) return false;
   return pattern.alternatives.some(({ segments }) => covers(segments, leaf.segments));
 }
@@ -216,7 +216,7 @@ function nameAtSamePlace(name: string, { pattern }: CompiledRule, segments: Segm
 
 /** The forgotten tenant check: other rules bind a parameter of this name to a claim, and none does here. */
 function findUnboundParameters({ tree, rules, hiddenRules }: CompiledTable): readonly AuditFinding[] {
-  const conditioned = [...rules, ...hiddenRules].filter(({ conditions }) => conditions);
+  const conditioned = [...rules, ...hiddenRules].filter((rule) => boundIn(rule).length > 0);
   const bound = new Map(
     conditioned.flatMap((rule) => boundIn(rule).map((name) => [name, rule.rule] as const)),
   );

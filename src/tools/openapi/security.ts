@@ -76,8 +76,11 @@ export function readRestrictions(document: OpenApiDocument): ScopeMappings | "un
 
 /** Returns the rules with conditions that are not the rule of one of these operations. */
 export function restrictionsBeside({ rules }: Policy, used: ReadonlySet<unknown>): ScopeMappings {
-  const beside = [...rules.rules, ...rules.hiddenRules].filter(
-    ({ rule, conditions }) => conditions && rule.method !== OPERATION_METHOD && !used.has(rule),
+  // The entry of a report-only rule contains what is written beside it.
+  const hiddenRules = rules.hiddenRules.filter(({ rule }) => rule.source === "default");
+  const beside = [...rules.rules, ...hiddenRules].filter(
+    ({ conditions, beside: enforced, rule }) =>
+      (conditions ?? enforced?.conditions) && rule.method !== OPERATION_METHOD && !used.has(rule),
   );
   return Object.fromEntries(beside.map((compiled) => [compiled.rule.key, entryOf(compiled)]));
 }
@@ -171,7 +174,9 @@ export function matchOf({ rules }: Policy, { method, pattern }: Operation) {
   let bound = rule.requirement;
   if (requirement.kind === "allOf") bound = scopes;
   else if (requirement.kind === "anyOf") bound = { anyOf: scopes };
-  const conditions = rule.conditions && withNames(rule.conditions, valueOf);
+  // For one path of the rule, such as `/orgs/acme`, its parameters have no name.
+  const isNamed = (leaf.compiled.conditions?.parameters ?? []).every((name) => /^<.*>$/.test(valueOf(name)));
+  const conditions = rule.conditions && isNamed ? withNames(rule.conditions, valueOf) : undefined;
   return { rule, conditions, entry: rule.enforcement === "report" ? { report: bound } : bound };
 }
 

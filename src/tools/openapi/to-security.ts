@@ -55,7 +55,7 @@ export function toSecurity<T extends object>(
     const match = matchOf(policy, operation);
     const entry = match?.entry ?? [];
     const conditions = match?.conditions;
-    used.add(match?.rule);
+    if (conditions) used.add(match.rule);
     const secured = {
       ...writeSecurity(value, entry, conditions, schemes),
       responses: responsesOf(value, entry, policy.rules.conditioned.isEmpty),

@@ -295,6 +295,15 @@ describe("`except`", () => {
     ]);
   });
 
+  it("may spell the route in another way", () => {
+    const scopeMappings: ScopeMappings = {
+      "* /orgs/:org{/*path}": { ...TENANT, except: ["GET /Orgs/:name/Logo"] },
+      "GET /orgs/:org/logo": "public",
+    };
+    const server = createServer({ scopeMappings });
+    expect(server.explain({ method: "GET", path: "/orgs/a/logo" }).decision.allowed).toBe(true);
+  });
+
   it.each([
     ["GET /orgs/:org/lgo", "exception_unknown"],
     ["* /orgs/:org{/*path}", "exception_unknown"],
@@ -429,6 +438,16 @@ describe("conditions that are only reported", () => {
     const allowed = server.explain({ ...query, claims: { client_id: "c1" } }).decision;
     expect(resultOf(allowed)).toBe("allowed");
     expect(new Set(allowed.rules.map(({ key }) => key)).size).toBe(allowed.rules.length);
+  });
+
+  it("may name another `acr` than what is written beside `report`, and count with its parameters", () => {
+    const acr = (value: string) => ({ scopes: [], acr: { anyOf: [value] } });
+    const scopeMappings: ScopeMappings = { "GET /a": { ...acr("low"), report: acr("high") } };
+    expect(() => createServer({ scopeMappings })).not.toThrow();
+    const where = (name: string) => ({ scopes: [], where: { [name]: { claim: name } } });
+    const table: ScopeMappings = { "GET /:a/:b": { ...where("a"), report: where("b") } };
+    const claims = { a: ["x", "y"], b: ["x", "y"] };
+    expect(resultOf(decide(table, "GET /x/y", claims))).toBe("reported caller_not_allowed");
   });
 
   it("leave the conditions of the replaced rule enforced", () => {

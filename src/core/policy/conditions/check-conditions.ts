@@ -6,6 +6,7 @@ import { commonPatterns } from "../overlap.ts";
 import type { PatternSegment } from "../pattern.ts";
 import { renderPattern } from "../render-pattern.ts";
 import { type CompiledRule, optionPath, type Rule, ruleIdentity } from "../rule.ts";
+import { parseRouteKey } from "../route-key.ts";
 import { identitiesOf } from "./conditions.ts";
 import type { Where } from "./written.ts";
 
@@ -103,15 +104,12 @@ function findUnknownExceptions(
   });
 }
 
-/** The same route may be written with other names of parameters. */
+/** The same route may be written in another way. */
 function findByRoute(key: string, all: readonly CompiledRule[]): CompiledRule | undefined {
-  const [method = ""] = key.split(" ", 1);
-  return all.find(
-    (compiled) =>
-      compiled.rule.method === method &&
-      compiled.rule.pattern.replaceAll(/:\w+/g, ":") ===
-        key.slice(method.length + 1).replaceAll(/:\w+/g, ":"),
-  );
+  const route = parseRouteKey(key);
+  if ("code" in route) return undefined;
+  const identities = identitiesOf(route);
+  return all.find((compiled) => identitiesOfRule(compiled).some((identity) => identities.includes(identity)));
 }
 
 const identitiesOfRule = ({ rule, pattern }: CompiledRule): readonly string[] =>
@@ -176,6 +174,8 @@ function findDisjointAcr(
 ): readonly ConfigurationIssue[] | undefined {
   const values = restricting.rule.conditions?.acr?.anyOf;
   const otherValues = other.rule.conditions?.acr?.anyOf;
+  // A report-only rule and what is written beside it have one key.
+  if (restricting.rule.key === other.rule.key) return undefined;
   if (!values || !otherValues || values.some((value) => otherValues.includes(value))) return undefined;
   const [common] = meet(restricting, other);
   const [first] = [restricting.rule.key, other.rule.key].toSorted();

@@ -3,10 +3,10 @@ import { compact } from "../../runtime/compact.ts";
 import { bindScope } from "../../scopes/required-scope.ts";
 import { grantedScopesOf } from "../../scopes/scope-sets.ts";
 import type { GrantedScopes, ScopeRules } from "../../scopes/scope.ts";
-import { clientOf } from "../../token/clients.ts";
+import { isClient } from "../../token/clients.ts";
 import type { Principal } from "../../token/principal.ts";
 import { createFacts, type Decision, type DecisionFacts, type Refused, report } from "../decision.ts";
-import type { Enforcement, Restriction, Rule } from "../rule.ts";
+import type { Restriction, Rule } from "../rule.ts";
 import type { AmbiguousBinding, ConditionCaller, ConditionName, Moment } from "./condition.ts";
 
 /** A known caller, and when it calls. */
@@ -27,13 +27,11 @@ export function decideByConditions(
   const restricting = restrictions.map(({ compiled }) => compiled.rule);
   const rules = Object.freeze([...new Set([...byScopes.rules, ...restricting])]);
   if (!byScopes.allowed) return Object.freeze({ ...byScopes, rules });
-  const findUnmetOf = (enforcement: Enforcement): UnmetConditions | undefined => {
-    const enforced = restrictions.filter(({ compiled }) => compiled.rule.enforcement === enforcement);
-    return findUnmet(enforced, caller);
-  };
-  const unmet = findUnmetOf("enforce");
+  const enforced = restrictions.filter(({ compiled }) => compiled.rule.enforcement === "enforce");
+  const unmet = findUnmet(enforced, caller);
   if (unmet) return refuseByCondition(unmet, rules, byScopes, principal);
-  const reported = byScopes.reported ? undefined : findUnmetOf("report");
+  // What is still unmet is unmet only because of report-only rules.
+  const reported = byScopes.reported ? undefined : findUnmet(restrictions, caller);
   if (reported) return report(refuseByCondition(reported, rules, byScopes, principal), principal);
   return Object.freeze({ ...byScopes, rules });
 }
@@ -120,7 +118,7 @@ const findCombined = (bindings: readonly PlacedBinding[]): PlacedBinding | undef
 
 /** RFC 9068 section 2.2: without a user, `sub` is the client. */
 const hasUser = ({ userId, claims }: Principal): boolean =>
-  userId !== undefined && userId !== "" && userId !== clientOf({ claims });
+  userId !== undefined && userId !== "" && !isClient(userId, claims);
 
 /** The admin scope implies every scope, but it crosses conditions only if an author names it. */
 function mayCross({ conditions, parameter }: Restriction, granted: GrantedScopes): boolean {

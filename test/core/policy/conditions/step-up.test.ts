@@ -97,7 +97,7 @@ describe("the condition `maxAuthAgeSeconds`", () => {
 });
 
 describe("a refused login", () => {
-  it.each([{}, { sub: "worker", client_id: "worker" }, { sub: "" }])(
+  it.each([{}, { sub: "worker", client_id: "worker" }, { sub: "a", client_id: "b", azp: "a" }, { sub: "" }])(
     "is final for %j: nobody can log in again",
     (claims) => {
       expect(resultFor({ maxAuthAgeSeconds: 60 }, claims)).toBe("caller_not_allowed maxAuthAgeSeconds");
