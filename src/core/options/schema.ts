@@ -2,6 +2,7 @@ import { types } from "node:util";
 import { orUndefined, type ConfigurationIssue, findSimilar, suggest } from "../errors.ts";
 import { KEY_SOURCE_NAMES, KEY_SOURCES } from "./key-source-shape.ts";
 import {
+  ENTRY_NAMES,
   OPTION_NAMES,
   optionsSchema,
   RESOURCE_NAMES,
@@ -10,6 +11,7 @@ import {
   TOKEN_CACHE_NAMES,
   TRUSTED_ISSUER_NAMES,
 } from "./shape.ts";
+import { isPlainObject } from "./values.ts";
 
 type Path = ConfigurationIssue["path"];
 
@@ -57,7 +59,7 @@ function describeWrongValue(path: Path, shapeIssue: ShapeIssue, options: unknown
   if (!isRule)
     return { code: "option_invalid", path, message: `cannot be ${describeValue(value, path)}.`, hint };
   // The most common mistake: one scope without the array.
-  const fix = path.length === 2 && isScope(value) ? `Write ["${value}"]. ` : "";
+  const fix = path.length === 2 && isScope(value) ? `Write ["${value}"]. ` : explainProperty(value);
   return {
     code: "requirement_invalid",
     path,
@@ -83,6 +85,13 @@ function describeValue(value: unknown, path: Path): string {
 function quoteStart(value: unknown): string {
   const json = orUndefined(() => JSON.stringify(value) as string | undefined) ?? typeof value;
   return `\`${json.length > 80 ? `${json.slice(0, 80)}...` : json}\``;
+}
+
+/** Names a property that no entry of the table has: the whole entry is long. */
+function explainProperty(entry: unknown): string {
+  if (!isPlainObject(entry)) return "";
+  const unknown = Object.keys(entry as object).find((name) => !ENTRY_NAMES.includes(name));
+  return unknown === undefined ? "" : `${suggest(unknown, ENTRY_NAMES, `\`${unknown}\` is unknown.`)} `;
 }
 
 const isScope = (value: unknown): value is string =>

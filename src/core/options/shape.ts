@@ -220,6 +220,14 @@ const shape = {
 
 export const optionsSchema = z.partial(z.strictObject(shape, { error: "Write an object of options." }));
 
+export const ENTRY_NAMES: readonly string[] = [
+  "scopes",
+  "anyOf",
+  "filtered",
+  "report",
+  "override",
+  ...CONDITION_NAMES,
+];
 export const OPTION_NAMES = Object.keys(shape);
 export const JSON_OPTION_NAMES = Object.keys(jsonOptions);
 export const TOKEN_CACHE_NAMES = Object.keys(cacheRules);

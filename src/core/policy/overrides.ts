@@ -4,6 +4,7 @@ import type { ScopeRules } from "../scopes/scope.ts";
 import { type CompiledTable, entryOf, type Replacement } from "./compile-rules.ts";
 import { describeRule } from "./explain.ts";
 import { implies } from "./implication.ts";
+import type { Conditions } from "./conditions/written.ts";
 import { identityOf, partsOf } from "./pattern.ts";
 import { type CompiledRule, optionPath, renderRules } from "./rule.ts";
 
@@ -39,44 +40,33 @@ export function isWeaker({ custom, replaced, segments }: Replacement, scopeRules
 
 /** Returns whether a rule lacks a condition of another one, has a wider one, or makes another exception. */
 function losesConditions(replacing: CompiledRule, base: CompiledRule): boolean {
-  const written = conditionsByPlace(replacing);
-  const baseWritten = conditionsByPlace(base);
-  const { maxAuthAgeSeconds = Infinity } = replacing.rule.conditions ?? {};
-  const { maxAuthAgeSeconds: baseAge = Infinity } = base.rule.conditions ?? {};
-  const isChanged = (name: keyof typeof written): boolean => written[name] !== baseWritten[name];
-  const isLost = (["where", "actors", "clients", "acr"] as const).some(
-    (name) => baseWritten[name] !== undefined && isChanged(name),
-  );
-  const hasException = (["unless", "except"] as const).some(
-    (name) => base.conditions && written[name] !== undefined && isChanged(name),
-  );
-  return isLost || hasException || maxAuthAgeSeconds > baseAge;
+  const written = withPlaces(replacing);
+  const baseWritten = withPlaces(base);
+  const { maxAuthAgeSeconds = Infinity } = written;
+  const { maxAuthAgeSeconds: baseAge = Infinity } = baseWritten;
+  const isChanged = (name: keyof Conditions): boolean =>
+    JSON.stringify(written[name]) !== JSON.stringify(baseWritten[name]);
+  const isLost = LASTING.some((name) => baseWritten[name] !== undefined && isChanged(name));
+  const hasException = EXCEPTIONS.some((name) => written[name] !== undefined && isChanged(name));
+  return isLost || (base.conditions !== undefined && hasException) || maxAuthAgeSeconds > baseAge;
 }
 
-/** Returns each condition as text. In `where`, places stand for the names of parameters. */
-function conditionsByPlace({ rule: { conditions = {} }, pattern }: CompiledRule) {
-  const { where, actors, clients, acr, unless, except } = conditions;
-  const placeOf = (name: string): number =>
-    pattern.alternatives[0]?.segments.findIndex((segment) =>
-      partsOf(segment).some((part) => typeof part !== "string" && part.name === name),
-    ) ?? -1;
-  const placed = where && Object.entries(where).map(([name, source]) => [placeOf(name), source]);
-  const [whereText, actorsText, clientsText, acrText, unlessText, exceptText] = [
-    placed?.toSorted(),
-    actors,
-    clients,
-    acr,
-    unless,
-    except,
-  ].map((value) => JSON.stringify(value) as string | undefined);
-  return {
-    where: whereText,
-    actors: actorsText,
-    clients: clientsText,
-    acr: acrText,
-    unless: unlessText,
-    except: exceptText,
-  };
+const LASTING = ["where", "actors", "clients", "acr"] as const;
+const EXCEPTIONS = ["unless", "except"] as const;
+
+/** Returns the conditions of a rule. In `where`, places stand for the names of parameters. */
+function withPlaces({ rule: { conditions = {} }, pattern }: CompiledRule): Conditions {
+  const { where } = conditions;
+  if (!where) return conditions;
+  const segments = pattern.alternatives[0]?.segments ?? [];
+  const placeOf = (name: string): string =>
+    String(
+      segments.findIndex((segment) =>
+        partsOf(segment).some((part) => typeof part !== "string" && part.name === name),
+      ),
+    );
+  const placed = Object.entries(where).map(([name, source]) => [placeOf(name), source] as const);
+  return { ...conditions, where: Object.fromEntries(placed) };
 }
 
 /** The alternative of a rule that is the same route, with the names of its own parameters. */

@@ -12,7 +12,7 @@ import { commonPatterns, covers } from "./overlap.ts";
 import type { PatternSegment } from "./pattern.ts";
 import { renderPattern } from "./render-pattern.ts";
 import { describeRequirement } from "./explain.ts";
-import { type CompiledRule, optionPath } from "./rule.ts";
+import { commonMethod, type CompiledRule, optionPath } from "./rule.ts";
 import type { Leaf, RuleTree } from "./rule-tree.ts";
 import { leavesInOrder, overlappingLeaves } from "./walk-tree.ts";
 
@@ -132,15 +132,6 @@ const describePaths = (method: string, common: readonly Segments[]): string =>
  */
 const isWritable = (path: Segments, leaves: readonly Leaf[]): boolean =>
   path.every((segment) => leaves.some(({ segments }) => segments.includes(segment)));
-
-/** Returns the most specific method that both rules apply to; `undefined` if there is none. */
-function commonMethod(first: CompiledRule, second: CompiledRule): string | undefined {
-  const methods = [first.rule.method, second.rule.method];
-  const [method, otherMethod] = methods;
-  if (method === otherMethod || otherMethod === "*") return method;
-  if (method === "*") return otherMethod;
-  return methods.includes("HEAD") && methods.includes("GET") ? "HEAD" : undefined;
-}
 
 /** How specific the method of a rule is: 0 for the method of a request, 1 for GET of HEAD, 2 for `*`. */
 function methodRank({ rule }: CompiledRule, method: string): number {

@@ -85,3 +85,12 @@ const MAX_NAMED = 5;
 /** Returns whether a rule may decide requests of a method. Frameworks run the GET handler for HEAD. */
 export const appliesTo = (rule: Pick<Rule, "method">, method: string): boolean =>
   rule.method === method || rule.method === "*" || (rule.method === "GET" && method === "HEAD");
+
+/** Returns the most specific method that both rules apply to; `undefined` if there is none. */
+export function commonMethod(first: CompiledRule, second: CompiledRule): string | undefined {
+  const methods = [first.rule.method, second.rule.method];
+  const [method, otherMethod] = methods;
+  if (method === otherMethod || otherMethod === "*") return method;
+  if (method === "*") return otherMethod;
+  return methods.includes("HEAD") && methods.includes("GET") ? "HEAD" : undefined;
+}

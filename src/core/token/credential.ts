@@ -39,10 +39,12 @@ const BEARER_PREFIX = "bearer ";
 const AUTHORIZATION = "authorization";
 
 /** Returns a source with its own `scheme`, so that a polluted prototype cannot add one. */
-export const resolveTokenSource = (source: TokenSource): TokenSource =>
-  "cookie" in source
-    ? source
-    : { header: source.header, scheme: Object.hasOwn(source, "scheme") ? (source.scheme ?? null) : BEARER };
+export function resolveTokenSource(source: TokenSource): TokenSource {
+  if ("cookie" in source) return source;
+  const { header } = source;
+  if (!Object.hasOwn(source, "scheme")) return { header, scheme: BEARER };
+  return { header, scheme: source.scheme ?? null };
+}
 
 /** Returns the fields that may carry a token, without `authorization`. */
 export const tokenHeadersOf = (sources: readonly TokenSource[]): readonly string[] =>

@@ -337,6 +337,24 @@ describe("a public or optional rule below conditions", () => {
     ]);
   });
 
+  it("is an error for an operation of MCP, too", () => {
+    const scopeMappings: ScopeMappings = {
+      "MCP tools/call *": { scopes: [], actors: "none" },
+      "MCP tools/call ping": "public",
+    };
+    expect(mistakesOf(() => createServer({ scopeMappings }))).toEqual([
+      ["exception_missing", "scopeMappings", "MCP tools/call ping"],
+    ]);
+  });
+
+  it.each<ScopeMappings>([
+    { "GET /*path": "public", "GET /*path/edit": { scopes: [], actors: "none" } },
+    { "MCP tools/call *": "public", "MCP tools/call delete": { scopes: [], actors: "none" } },
+    { "* /a": "public", "GET /a": { scopes: [], actors: "none" } },
+  ])("is allowed if the rule with the conditions decides: %j", (scopeMappings) => {
+    expect(() => createServer({ scopeMappings })).not.toThrow();
+  });
+
   it("is allowed above them", () => {
     const scopeMappings: ScopeMappings = { "GET /{*path}": "public", "* /api/orgs/:org{/*path}": TENANT };
     const server = createServer({ scopeMappings });

@@ -2,22 +2,24 @@
 import type { ConfigurationIssue, Report } from "../../errors.ts";
 import { OPERATION_METHOD } from "../../request.ts";
 import type { CompiledTable } from "../compile-rules.ts";
+import { findRouteRule } from "../find-rules.ts";
+import { methodOf } from "../operation.ts";
 import { commonPatterns } from "../overlap.ts";
 import type { PatternSegment } from "../pattern.ts";
 import { renderPattern } from "../render-pattern.ts";
-import { type CompiledRule, optionPath, type Rule, ruleIdentity } from "../rule.ts";
+import { commonMethod, type CompiledRule, optionPath, type Rule, ruleIdentity } from "../rule.ts";
 import { parseRouteKey } from "../route-key.ts";
 import { identitiesOf } from "./conditions.ts";
 import type { Where } from "./written.ts";
 
 /** Reports conditions that cannot take effect as they are written: at most 20. */
 export function checkConditions(
-  { rules, hiddenRules }: Pick<CompiledTable, "rules" | "hiddenRules">,
+  table: CompiledTable,
   authorization: boolean,
   issuers: readonly string[],
   report: Report,
 ): void {
-  const all = [...rules, ...hiddenRules];
+  const all = [...table.rules, ...table.hiddenRules];
   const conditioned = all.filter(({ conditions }) => conditions);
   const open = all.filter(({ requirement: { kind } }) => kind === "public" || kind === "optional");
   const withAcr = conditioned.filter(({ rule }) => rule.conditions?.acr);
@@ -25,7 +27,7 @@ export function checkConditions(
     ...(authorization ? [] : [withoutAuthorization(restricting.rule)]),
     ...findUnknownIssuers(restricting, issuers),
     ...findUnknownExceptions(restricting, all),
-    ...open.flatMap((other) => findMissingException(restricting, other) ?? []),
+    ...open.flatMap((other) => findMissingException(restricting, other, table) ?? []),
     ...withAcr.flatMap((other) => findDisjointAcr(restricting, other) ?? []),
   ]);
   for (const issue of issues.slice(0, MAX_ISSUES)) report(issue);
@@ -79,11 +81,11 @@ function findUnknownExceptions(
   all: readonly CompiledRule[],
 ): readonly ConfigurationIssue[] {
   const { rule } = restricting;
-  const own = identitiesOfRule(restricting);
+  const restrictedIdentities = identitiesOfRule(restricting);
   return [...(rule.conditions?.except ?? [])].flatMap((key, index): readonly ConfigurationIssue[] => {
     const exempt = all.find((compiled) => compiled.rule.key === key) ?? findByRoute(key, all);
     const path = [...optionPath(rule), "except", index];
-    if (!exempt || identitiesOfRule(exempt).some((identity) => own.includes(identity)))
+    if (!exempt || identitiesOfRule(exempt).some((identity) => restrictedIdentities.includes(identity)))
       return [
         {
           code: "exception_unknown",
@@ -119,53 +121,34 @@ const identitiesOfRule = ({ rule, pattern }: CompiledRule): readonly string[] =>
 function findMissingException(
   restricting: CompiledRule,
   other: CompiledRule,
+  table: CompiledTable,
 ): readonly ConfigurationIssue[] | undefined {
   const { kind } = other.requirement;
   const { conditions } = restricting;
   if (!conditions) return undefined;
   const identities = identitiesOfRule(other);
   if (identities.every((identity) => conditions.except.has(identity))) return undefined;
-  const [common] = meet(restricting, other);
-  if (!common || !isNarrower(other, restricting)) return undefined;
+  const common = meet(restricting, other).find((overlap) => decides(other, overlap, table));
+  if (!common) return undefined;
   return [
     {
       code: "exception_missing",
       path: optionPath(other.rule),
-      message: `is "${kind}", but the conditions of \`${restricting.rule.key}\` hold at ${common}, too.`,
+      message: `is "${kind}", but the conditions of \`${restricting.rule.key}\` hold at \`${common.text}\`, too.`,
       hint: `Add except: ["${other.rule.key}"] to \`${restricting.rule.key}\`, or require a token here.`,
     },
   ];
 }
 
-/** Returns whether a rule may decide what both rules match: in any place, it is not the wider one. */
-function isNarrower({ rule, pattern }: CompiledRule, than: CompiledRule): boolean {
-  const alternatives = pattern.alternatives.map(({ segments }) => segments);
-  return alternatives.some((segments) =>
-    than.pattern.alternatives.some(
-      (wide) =>
-        commonPatterns(segments, wide.segments).length > 0 &&
-        !isWider(segments, wide.segments, rule, than.rule),
-    ),
-  );
-}
-
-const KINDS = ["static", "mixed", "parameter", "wildcard"];
-
-/** Compares two paths as the table does: from the left, the first segment that differs in kind decides. */
-function isWider(
-  segments: readonly PatternSegment[],
-  other: readonly PatternSegment[],
-  { method }: Rule,
-  { method: otherMethod }: Rule,
-): boolean {
-  for (const [index, segment] of segments.entries()) {
-    const otherSegment = other[index];
-    if (!otherSegment) return false;
-    const difference = KINDS.indexOf(segment.kind) - KINDS.indexOf(otherSegment.kind);
-    if (difference !== 0) return difference > 0;
-  }
-  return method === "*" && otherMethod !== "*";
-}
+/** Returns whether a rule decides what another one matches, too. */
+const decides = (
+  compiled: CompiledRule,
+  { method, segments, text }: Overlap,
+  table: CompiledTable,
+): boolean =>
+  segments === undefined
+    ? table.operations.find(text.slice(OPERATION_METHOD.length + 1)) === compiled
+    : findRouteRule(table.tree, method, segments)?.compiled === compiled;
 
 /** Two rules that hold for one request and share no `acr` would refuse every login. */
 function findDisjointAcr(
@@ -179,39 +162,56 @@ function findDisjointAcr(
   if (!values || !otherValues || values.some((value) => otherValues.includes(value))) return undefined;
   const [common] = meet(restricting, other);
   const [first] = [restricting.rule.key, other.rule.key].toSorted();
-  const isExempt = identitiesOfRule(other).every((identity) => restricting.conditions?.except.has(identity));
-  const exempts = identitiesOfRule(restricting).every((identity) => other.conditions?.except.has(identity));
+  const isException = [
+    [restricting, other],
+    [other, restricting],
+  ].some(
+    ([rule, exempt]) =>
+      exempt && identitiesOfRule(exempt).every((identity) => rule?.conditions?.except.has(identity)),
+  );
   // Each pair once.
-  if (!common || isExempt || exempts || restricting.rule.key !== first) return undefined;
+  if (!common || isException || restricting.rule.key !== first) return undefined;
   return [
     {
       code: "condition_conflict",
       path: [...optionPath(restricting.rule), "acr"],
-      message: `has no value that \`${other.rule.key}\` has, too, but both hold at ${common}.`,
+      message: `has no value that \`${other.rule.key}\` has, too, but both hold at \`${common.text}\`.`,
       hint: "Add a value that satisfies both, or an exception.",
     },
   ];
 }
 
-/** Returns what two rules match together, as text; none if no request matches both. */
-function meet(first: CompiledRule, second: CompiledRule): readonly string[] {
+/** What two rules match together. */
+interface Overlap {
+  readonly method: string;
+  /** Absent for an operation. */
+  readonly segments?: readonly PatternSegment[];
+  /** As a key of the table. */
+  readonly text: string;
+}
+
+/** Returns what two rules match together; nothing if no request matches both. */
+function meet(first: CompiledRule, second: CompiledRule): readonly Overlap[] {
   const methods = [first.rule.method, second.rule.method];
   if (methods.includes(OPERATION_METHOD)) return meetAsOperations(first.rule, second.rule);
-  const [method, otherMethod] = methods as [string, string];
-  const isHead = methods.includes("HEAD") && methods.includes("GET");
-  if (method !== otherMethod && !methods.includes("*") && !isHead) return [];
+  const method = commonMethod(first, second);
+  if (method === undefined) return [];
   const common = first.pattern.alternatives.flatMap((alternative) =>
     second.pattern.alternatives.flatMap((other) => commonPatterns(alternative.segments, other.segments)),
   );
-  const shown = method === "*" ? otherMethod : method;
-  return common.map((segments) => `\`${shown} ${renderPattern({ segments, hasSlash: false })}\``);
+  return common.map((segments) => ({
+    method,
+    segments,
+    text: `${method} ${renderPattern({ segments, hasSlash: false })}`,
+  }));
 }
 
-function meetAsOperations(first: Rule, second: Rule): readonly string[] {
-  if (first.method !== second.method) return [];
-  const [method] = first.pattern.split(" ", 1);
-  const isSame = first.pattern === second.pattern;
-  const every = `${method} *`;
-  const isWithin = [first.pattern, second.pattern].includes(every) && second.pattern.startsWith(`${method} `);
-  return isSame || isWithin ? [`\`${ruleIdentity(second.method, second.pattern)}\``] : [];
+/** Two operations are the same, or one of them is the rule of every name. */
+function meetAsOperations(first: Rule, second: Rule): readonly Overlap[] {
+  if (first.method !== second.method || methodOf(first.pattern) !== methodOf(second.pattern)) return [];
+  const everyName = `${methodOf(first.pattern)} *`;
+  const [narrower] = [first.pattern, second.pattern].filter((pattern) => pattern !== everyName);
+  const isDisjoint = first.pattern !== second.pattern && ![first.pattern, second.pattern].includes(everyName);
+  if (isDisjoint) return [];
+  return [{ method: OPERATION_METHOD, text: ruleIdentity(OPERATION_METHOD, narrower ?? everyName) }];
 }

@@ -74,7 +74,7 @@ export function findUnmet(
 ): UnmetConditions | undefined {
   if (restrictions.length === 0) return undefined;
   const granted = grantedScopesOf(principal, scopeRules);
-  const held = restrictions.filter((restriction) => !mayCross(restriction, granted));
+  const held = restrictions.filter((restriction) => !mayIgnore(restriction, granted));
   const unmet: UnmetCondition[] = [];
   const ambiguous: PlacedBinding[] = [];
   for (const { compiled, conditions, parameter, place } of held) {
@@ -120,8 +120,8 @@ const findCombined = (bindings: readonly PlacedBinding[]): PlacedBinding | undef
 const hasUser = ({ userId, claims }: Principal): boolean =>
   userId !== undefined && userId !== "" && !isClient(userId, claims);
 
-/** The admin scope implies every scope, but it crosses conditions only if an author names it. */
-function mayCross({ conditions, parameter }: Restriction, granted: GrantedScopes): boolean {
+/** The admin scope implies every scope, but it lets a caller ignore conditions only if an author names it. */
+function mayIgnore({ conditions, parameter }: Restriction, granted: GrantedScopes): boolean {
   if (conditions.unless.length === 0) return false;
   return conditions.unless.every((scope) => {
     const { covering, text } = bindScope(scope, parameter);
