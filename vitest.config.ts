@@ -23,7 +23,11 @@ const SUITES = {
     fileParallelism: false,
     hookTimeout: 300_000,
   },
-  mcp: { include: ["test/adapters/mcp/*.test.ts"] },
+  mcp: {
+    include: ["test/adapters/mcp/*.test.ts", "test/mcp/**/*.test.ts"],
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+  },
   page: { include: ["test/tools/page/browser/*.test.ts"] },
   site: { include: ["test/site/**/*.test.ts"] },
   cli: {
@@ -79,6 +83,7 @@ export default defineConfig({
             "test/cluster/**",
             "test/examples/{programs,starters}.test.ts",
             "test/adapters/mcp/{clients,hostile}.test.ts",
+            "test/mcp/**",
             "test/tools/page/browser/**",
             "test/tools/cli/packed/**",
           ],
