@@ -64,8 +64,10 @@ export const mcp: Benchmark = {
               raw,
               method: "POST",
               header: (field) => HEADERS[field],
-              body: () => Promise.resolve(bytes),
+              fields: () => Object.keys(HEADERS),
+              body: () => bytes,
               isEmpty: () => false,
+              isReadAgain: false,
             });
             if (!("verdict" in outcome)) throw new Error("The call is refused.");
           }),

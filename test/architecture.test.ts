@@ -40,7 +40,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "core/options/values.ts",
   ],
   leven: ["core/errors.ts"],
-  "on-headers": ["adapters/mcp/hosts/edit-body.ts", "adapters/mcp/hosts/node-exchange.ts"],
+  "on-headers": ["adapters/mcp/hosts/edit-response.ts"],
   "fastify-plugin": ["adapters/fastify/index.ts"],
   // The metadata of decorators belongs to NestJS.
   "@nestjs/common": ["adapters/nest/call.ts", "adapters/nest/index.ts", "adapters/nest/routes.ts"],
@@ -61,7 +61,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "tools/testing/sign-token.ts",
     "tools/testing/test-key.ts",
     "core/token/token-cache.ts",
-    "adapters/mcp/sessions.ts",
+    "adapters/mcp/owners.ts",
     "stores/replay/index.ts",
     "stores/revocation/entries.ts",
     "stores/revocation/target.ts",

@@ -306,7 +306,7 @@ describe("the lists of MCP", () => {
     const server = createServer({ scopeMappings: { "MCP tools/call search": TENANT } });
     const callerWith = (claims: Readonly<Record<string, unknown>>) =>
       pipelineOf(server).policy.callerWith([], claims);
-    const target = "tools/call search";
+    const target = { method: "tools/call", name: "search" };
     expect(isCallable(server, callerWith({ org_id: "acme" }), target)).toBe(true);
     expect(isCallable(server, callerWith({ org_id: ["a", "b"] }), target)).toBe(true);
     expect(isCallable(server, callerWith({}), target)).toBe(false);

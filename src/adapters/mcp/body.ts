@@ -1,6 +1,7 @@
 /** Reads the body of a request of Node.js or the Fetch standard, with limits on size and time. */
 import type { IncomingMessage } from "node:http";
 import { orUndefined } from "../../core/errors.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
 
 /** A header field of the request; several with one name are joined by `", "`. */
 export type ReadHeader = (name: string) => string | undefined;
@@ -35,7 +36,12 @@ export interface Sink {
 /** A body, or why it was not read completely. Closed connections count as too slow: they get no answer. */
 export type ReadBody = Buffer | "too large" | "too slow";
 
-export const readBody = (start: (sink: Sink) => unknown, limits: BodyLimits): Promise<ReadBody> =>
+/** `announced` is the `Content-Length`, or 0. */
+export const readBody = (
+  start: (sink: Sink) => unknown,
+  limits: BodyLimits,
+  announced: number,
+): Promise<ReadBody> =>
   new Promise((resolve) => {
     // One buffer for all chunks: an object for each chunk of one byte would take a hundred times the memory.
     let body: Buffer = Buffer.alloc(0);
@@ -58,7 +64,8 @@ export const readBody = (start: (sink: Sink) => unknown, limits: BodyLimits): Pr
       if (needed > limits.maxBodyBytes) return finish("too large");
       if (bytes === 0) body = Buffer.from(chunk.buffer, chunk.byteOffset, needed);
       else {
-        if (needed > body.length) body = Buffer.concat([body], Math.max(needed, 2 * body.length));
+        if (needed > body.length)
+          body = Buffer.concat([body], Math.max(needed, announced > needed ? announced : 2 * body.length));
         body.set(chunk, bytes);
       }
       bytes = needed;
@@ -74,14 +81,22 @@ export function readNodeHeader({ headers }: IncomingMessage, name: string): stri
 }
 
 /** Reads the body of Node's request. If it is refused, Node.js closes the connection. */
-export const readNodeBody = (raw: IncomingMessage, limits: BodyLimits): Promise<ReadBody> =>
-  readBody(({ add, end, fail }) => {
+export function readNodeBody(raw: IncomingMessage, limits: BodyLimits): Pending<ReadBody> {
+  const announced = Number(readNodeHeader(raw, "content-length") ?? 0);
+  // All of it has arrived, for example while the token was verified.
+  if (raw.complete && raw.readableLength === announced && announced > 0) {
+    const body: unknown = raw.read();
+    if (Buffer.isBuffer(body)) return body;
+  }
+  const start = ({ add, end, fail }: Sink): void => {
     const read = (chunk: Buffer | string): void => {
       if (!add(typeof chunk === "string" ? Buffer.from(chunk) : chunk)) raw.off("data", read).pause();
     };
     raw.on("data", read).once("end", end).once("error", fail).once("close", fail);
     if (raw.destroyed) fail();
-  }, limits);
+  };
+  return readBody(start, limits, announced);
+}
 
 /** Returns a request with an unread body. The constructor rejects the requests of some servers. */
 export const withBody = (raw: Request, body: Buffer): Request =>
@@ -89,8 +104,8 @@ export const withBody = (raw: Request, body: Buffer): Request =>
   new Request(raw.url, { method: raw.method, headers: raw.headers, signal: raw.signal, body });
 
 /** Reads the body of a request of the Fetch standard. */
-export const readWebBody = ({ body }: Pick<Request, "body">, limits: BodyLimits): Promise<ReadBody> =>
-  readBody(async ({ add, end, fail }) => {
+export function readWebBody({ body, headers }: Request, limits: BodyLimits): Promise<ReadBody> {
+  const start = async ({ add, end, fail }: Sink): Promise<void> => {
     try {
       const reader = body?.getReader();
       for (let next = await reader?.read(); next && !next.done; next = await reader?.read())
@@ -99,4 +114,6 @@ export const readWebBody = ({ body }: Pick<Request, "body">, limits: BodyLimits)
     } catch {
       fail();
     }
-  }, limits);
+  };
+  return readBody(start, limits, Number(headers.get("content-length") ?? 0));
+}

@@ -1,6 +1,7 @@
 /** The caller of an operation, in the form that the official SDK passes to handlers. */
 import { pipelineOf } from "../../core/port.ts";
-import { type AccessRequest, OPERATION_METHOD } from "../../core/request.ts";
+import type { Operation } from "../../core/policy/operation-key.ts";
+import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { clientOf } from "../../core/token/clients.ts";
 import type { Principal } from "../../core/token/principal.ts";
@@ -95,7 +96,7 @@ export function mayCall(
   args?: Readonly<Record<string, unknown>>,
 ): boolean {
   const server = servers.get(principal);
-  if (server) return isCallable(server, principal, name === undefined ? method : `${method} ${name}`, args);
+  if (server) return isCallable(server, principal, { method, name }, args);
   throw new TypeError("mayCall takes a principal that protectMcp passed on: write principalOf(extra).");
 }
 
@@ -103,20 +104,18 @@ export function mayCall(
 export function isCallable(
   server: ResourceServer,
   principal: Principal | undefined,
-  target: string,
+  called: Pick<Operation, "method" | "name">,
   args?: Readonly<Record<string, unknown>>,
 ): boolean {
-  const isAllowed = (values: object): boolean => {
-    // Whatever the arguments are, only strings fill a template.
-    const request = { method: OPERATION_METHOD, target, params: values as AccessRequest["params"] };
-    return pipelineOf(server).policy.decideFor(principal, request).allowed;
-  };
-  if (args) return isAllowed(args);
+  const { policy } = pipelineOf(server);
+  const isAllowed = (parameters: Readonly<Record<string, unknown>>, isPartial: boolean): boolean =>
+    policy.decideOperation(principal, { ...called, parameters, isPartial }).allowed;
+  if (args) return isAllowed(args, false);
   // The parts of the granted scopes are the only values that can make a difference, and those of claims.
   const parts = new Set(["any", ...(principal?.scopes ?? []).flatMap((scope) => scope.split(":"))]);
-  const claimed = principal ? claimedArguments(server, principal, target) : [{}];
+  const claimed = principal ? claimedArguments(server, principal, called) : [{}];
   return [...parts].some((part) =>
-    claimed.some((values) => isAllowed(new Proxy({}, everyArgument(part, values)))),
+    claimed.some((values) => isAllowed(new Proxy({}, everyArgument(part, values)), true)),
   );
 }
 
@@ -127,10 +126,10 @@ const MAX_VALUES = 100;
 function claimedArguments(
   server: ResourceServer,
   principal: Principal,
-  target: string,
+  called: Pick<Operation, "method" | "name">,
 ): readonly Readonly<Record<string, string>>[] {
   const bindings = pipelineOf(server)
-    .policy.rules.operations.conditionedRules(target)
+    .policy.rules.operations.conditionedRules({ ...called, parameters: {}, isPartial: true })
     .flatMap(({ rule }) => Object.entries(rule.conditions?.where ?? {}))
     .map(([argument, sources]) => {
       const values = [sources].flat().flatMap((source) => [...principal.values(source)]);

@@ -1,18 +1,23 @@
-/** Checks a request after `protect`: its session, its body and its operations. */
+/** Checks a request after `protect`: its session, its body, its operations and its tasks. */
 import { type BodyLimits, hasBody, isJson, type ReadBody, type ReadHeader } from "./body.ts";
-import { guardOperations, type PendingRefusal, verdictOf } from "../shared/guard.ts";
+import { guardOperations, verdictOf } from "../shared/guard.ts";
 import { checkOptions, flag, type OptionChecks, wholeNumber } from "../../core/options/check-options.ts";
 import type { Verdict } from "../../core/pipeline.ts";
+import { type Operation, renderOperation } from "../../core/policy/operation-key.ts";
+import { isHousekeeping } from "../../core/policy/operation-methods.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Answer } from "../../core/response/refusal.ts";
-import type { Pending } from "../../core/runtime/pending.ts";
+import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import type { Store } from "../../core/runtime/store.ts";
-import { type AuthInfo, CallerInfo, isCallable } from "./caller.ts";
-import { INVALID, type Invalid } from "./invalid.ts";
-import { filterLists, LISTS } from "./lists.ts";
-import { agree, type Messages, parseMessages, readMessages } from "./messages.ts";
-import { SESSION_FIELD, Sessions } from "./sessions.ts";
+import { type AuthInfo, CallerInfo } from "./caller.ts";
+import { agree, isStateless } from "./headers.ts";
+import { INVALID, type Invalid, withId } from "./invalid.ts";
+import { idOf, type Messages, parseMessages, readMessages } from "./messages.ts";
+import { type Ownership, Owners } from "./owners.ts";
+import { explainRefusal } from "./refusals.ts";
+import { createWatch, type ResponseWatch } from "./responses.ts";
+import { readOperation } from "./tasks.ts";
 
 /** The options of `protectMcp`. */
 export interface McpOptions extends Partial<BodyLimits> {
@@ -22,10 +27,20 @@ export interface McpOptions extends Partial<BodyLimits> {
    */
   readonly listFilter?: boolean;
   /**
-   * Where the owners of sessions are kept for a week, so that each of several processes knows them:
+   * Where the owners of sessions and tasks are kept for a week, so that each of several processes knows them:
    * `redisStore(client)` of `scopegate/store`. Default: this process, which forgets those used least.
    */
   readonly store?: Store;
+  /**
+   * How many owners of sessions this process keeps, and how many owners of tasks. One caller can have a tenth
+   * of them. Default: `10_000`.
+   */
+  readonly maxSessions?: number;
+  /**
+   * How often an open stream of events is checked, in seconds: it ends when its token has expired or is
+   * revoked. `false` lets streams go on. Default: `10`.
+   */
+  readonly streamCheckSeconds?: number | false;
 }
 
 /** One request, as its host represents it. */
@@ -34,10 +49,14 @@ export interface Exchange {
   readonly raw: object;
   readonly method: string;
   readonly header: ReadHeader;
+  /** The names of the header fields, in lower case. */
+  readonly fields: () => Iterable<string>;
   /** The body, or the value that an earlier body parser has stored. */
   readonly body: (limits: BodyLimits) => Pending<ReadBody | { readonly parsed: unknown }>;
   /** Whether a request whose headers announce no body has none: HTTP/2 needs no header for one. */
   readonly isEmpty: (limits: BodyLimits) => Pending<boolean>;
+  /** Whether the handler may parse the bytes of the body again. */
+  readonly isReadAgain: boolean;
 }
 
 /** An allowed request, with what the handlers of the official SDK expect. */
@@ -45,16 +64,20 @@ export interface Passed extends Pick<Messages, "body" | "bytes"> {
   readonly verdict: Verdict;
   /** `undefined` if no token was read. */
   readonly authInfo: AuthInfo | undefined;
-  /** Sees the session that a response starts or ends; `undefined` if it can do neither. */
-  readonly respond: ((status: number, sessionId: string | undefined) => unknown) | undefined;
-  /** Filters the lists in the whole body of the response; `undefined` if it stays as it is. */
-  readonly filter: ((body: string) => string) | undefined;
+  /** What must be seen or changed in the response. */
+  readonly watch: ResponseWatch;
 }
 
 /** Only an own property: a polluted prototype must not turn a refusal into an allowed request. */
 export const isPassed = (outcome: Passed | Answer): outcome is Passed => Object.hasOwn(outcome, "verdict");
 
-export type Gate = (exchange: Exchange) => Promise<Passed | Answer>;
+export type Gate = (exchange: Exchange) => Pending<Passed | Answer>;
+
+/** The header of a session, in requests and responses. */
+export const SESSION_FIELD = "mcp-session-id";
+
+/** The parameter of the transport with two endpoints, which revision 2025-03-26 replaced. */
+const SESSION_PARAMETER = /[?&]session_?id=([^&#]*)/i;
 
 /** The methods that have no body. Any other request must be a message. */
 const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
@@ -65,6 +88,11 @@ const OPTIONS: OptionChecks<McpOptions> = {
   maxBodyBytes: wholeNumber,
   bodyTimeoutMs: wholeNumber,
   listFilter: flag,
+  maxSessions: wholeNumber,
+  streamCheckSeconds: {
+    accepts: (seconds) => seconds === false || (typeof seconds === "number" && seconds > 0),
+    hint: "Write a number of seconds greater than 0, or false.",
+  },
   store: {
     accepts: (store) =>
       ["get", "set", "delete"].every((name) => typeof Reflect.get(Object(store), name) === "function"),
@@ -82,82 +110,162 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
   checkOptions(caller, options, OPTIONS, OTHER_OPTIONS);
   // Without a prototype: a polluted one must not set an option.
   const written = { __proto__: null, ...options };
-  const { maxBodyBytes = 4_194_304, bodyTimeoutMs = 30_000, listFilter = false } = written;
+  const { maxBodyBytes = 4_194_304, bodyTimeoutMs = 30_000 } = written;
+  const { maxSessions: maxEntries = 10_000, streamCheckSeconds = 10, listFilter = false, store } = written;
   const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs };
-  const sessions = new Sessions(written.store);
+  const sessions = new Owners("session", { store, maxEntries });
+  const tasks = new Owners("task", { store, maxEntries });
+  const settings = { server, sessions, tasks, listFilter, streamCheckSeconds };
+  const { observer, policy } = pipelineOf(server);
+  const { methods } = policy.rules.operations;
 
-  const refuse = (invalid: Invalid, raw: object): Answer => {
+  const refuse = (invalid: Invalid, { raw }: Exchange): Answer => {
     const words = `${invalid.status}: ${invalid.body.error.message}`;
-    pipelineOf(server).observer.logResponse(words, verdictOf(raw, server)?.request);
+    observer.logResponse(words, verdictOf(raw, server)?.request);
     return invalid;
   };
-  const isOwnSession = (raw: object, id: string) => sessions.isOf(id, verdictOf(raw, server)?.principal);
-  const pass = ({ body, bytes, messages }: Messages, { raw, method, header }: Exchange): Passed => {
-    const verdict = verdictOf(raw, server);
-    if (!verdict) throw new Error("The guard did not decide this request.");
+
+  const checkSession = (exchange: Exchange): Pending<Passed | Answer> => {
+    const { principal, request } = requireVerdict(exchange.raw, server);
+    const ids = sessionsOf(exchange.header, request.target);
+    // A server replays the events of a session. Without a session, their owner is unknown.
+    if (ids.length === 0 && exchange.header("last-event-id") !== undefined)
+      return refuse(INVALID.session, exchange);
+    return awaitAll(
+      ids.map((id) => sessions.find(id, principal)),
+      (found) => {
+        const invalid = invalidOwner(found, INVALID.session);
+        return invalid ? refuse(invalid, exchange) : readBody(exchange);
+      },
+    );
+  };
+
+  const readBody = (exchange: Exchange): Pending<Passed | Answer> => {
+    const { method, header, body, isEmpty } = exchange;
+    if (WITHOUT_BODY.has(method)) {
+      // Later code may change the method, and read a body that was not checked.
+      if (hasBody(header)) return refuse(INVALID.message, exchange);
+      return then(isEmpty(limits), (empty) =>
+        empty ? pass(NO_MESSAGE, exchange) : refuse(INVALID.message, exchange),
+      );
+    }
+    if (!isJson(header)) return refuse(INVALID.type, exchange);
+    if (Number(header("content-length") ?? 0) > limits.maxBodyBytes)
+      return refuse(INVALID.tooLarge, exchange);
+    return then(body(limits), (read) => {
+      const messages = readMessagesOf(read, exchange);
+      return messages.kind === "invalid" ? refuse(messages, exchange) : checkTasks(messages, exchange);
+    });
+  };
+
+  const readMessagesOf = (read: ReadBody | { readonly parsed: unknown }, exchange: Exchange) => {
+    if (typeof read === "string") return read === "too slow" ? INVALID.tooSlow : INVALID.tooLarge;
+    const received = Buffer.isBuffer(read) ? read : read.parsed;
+    if (received === undefined) throw new Error(BODY_LOST);
+    // A text parser stores the whole body.
+    const body = typeof received === "string" ? Buffer.from(received) : received;
+    if (typeof body !== "object" || body === null) return INVALID.message;
+    const messages = Buffer.isBuffer(body)
+      ? parseMessages(body, methods, exchange.isReadAgain)
+      : readMessages(body, methods);
+    if (messages.kind === "invalid") return messages;
+    const { header, fields } = exchange;
+    const id = messages.messages.length === 1 ? idOf(messages.body) : undefined;
+    if (!agree(header, fields, messages.messages)) return withId(INVALID.header, id);
+    const isUnknown = messages.messages.some(
+      (message) =>
+        message.method !== undefined &&
+        !isHousekeepingNotification(message.method) &&
+        !methods.isStateless(message.method) &&
+        isStateless(header, message),
+    );
+    return isUnknown ? withId(INVALID.method, id) : messages;
+  };
+
+  /** A task of another caller is answered like one that does not exist. */
+  const checkTasks = (messages: Messages, exchange: Exchange): Pending<Passed | Answer> => {
+    const { principal } = requireVerdict(exchange.raw, server);
+    const ids = messages.messages.flatMap(({ taskId }) => taskId ?? []);
+    const calls = messages.messages.flatMap((message) => message.calls);
+    if (ids.length === 0) return decide(messages, calls, exchange);
+    return awaitAll(
+      ids.map((id) => tasks.find(id, principal)),
+      (found) => {
+        const invalid = invalidOwner(found, INVALID.task);
+        if (invalid) return refuse(withId(invalid, idOf(messages.body)), exchange);
+        const started = found.flatMap((task) =>
+          task.kind === "own" ? (readOperation(task.note) ?? []) : [],
+        );
+        return decide(messages, [...calls, ...started], exchange);
+      },
+    );
+  };
+
+  const decide = (
+    messages: Messages,
+    calls: readonly Operation[],
+    exchange: Exchange,
+  ): Pending<Passed | Answer> => {
+    const { raw } = exchange;
+    const refusal = guardOperations(server, raw, (pipeline, verdict) => {
+      const governing = pipeline.table.forCalls(verdict.governing, calls);
+      const { request } = verdict;
+      // A copy takes as long as the decision.
+      const shown = () => ({ ...request, operations: calls.map(renderOperation) });
+      return pipeline.decideAgain(verdict, governing, pipeline.observer.isWatching ? shown() : request);
+    });
+    return then(refusal, (refused) =>
+      refused
+        ? explainRefusal(refused, requireVerdict(raw, server).decision(), { server, messages, exchange })
+        : pass(messages, exchange),
+    );
+  };
+
+  const pass = (messages: Messages, exchange: Exchange): Passed => {
+    const verdict = requireVerdict(exchange.raw, server);
     const { principal, request } = verdict;
-    const has = (name: string) => messages.some((message) => message.method === name);
-    const start = (_: number, id?: string) => id !== undefined && sessions.start(id, principal);
-    const end = (status: number) => status < 300 && sessions.end(header(SESSION_FIELD) ?? "");
-    const filter = (text: string) => filterLists(text, (called) => isCallable(server, principal, called));
-    let respond: Passed["respond"];
-    if (has("initialize")) respond = start;
-    else if (method === "DELETE") respond = end;
+    const { body, bytes } = messages;
     return {
       verdict,
       body,
       bytes,
       authInfo: principal && (new CallerInfo(server, principal, request) as AuthInfo),
-      respond,
-      filter: listFilter && LISTS.some((list) => has(list.method)) ? filter : undefined,
+      watch: createWatch(settings, verdict, messages, exchange),
     };
   };
-  const decideMessages = ({ messages }: Messages, raw: object): PendingRefusal =>
-    guardOperations(server, raw, (pipeline, verdict) => {
-      const [first, ...others] = messages;
-      const calls = others.length === 0 ? (first?.calls ?? []) : messages.flatMap((message) => message.calls);
-      const governing = pipeline.table.forCalls(verdict.governing, calls);
-      const { request } = verdict;
-      // A copy takes as long as the decision.
-      const shown = () => ({ ...request, operations: calls.map(({ text }) => text) });
-      return pipeline.decideAgain(verdict, governing, pipeline.observer.isWatching ? shown() : request);
-    });
-  return async (exchange) => {
-    const { raw, header } = exchange;
-    const session = header(SESSION_FIELD);
-    // A server replays the events of a session. Without a session, their owner is unknown.
-    const maySee =
-      session === undefined ? header("last-event-id") === undefined : await isOwnSession(raw, session);
-    if (maySee === "unknown") return refuse(INVALID.unknownOwner, raw);
-    if (!maySee) return refuse(INVALID.session, raw);
-    const messages = await readExchange(exchange, limits);
-    if (messages.kind === "invalid") return refuse(messages, raw);
-    return (await decideMessages(messages, raw)) ?? pass(messages, exchange);
-  };
+  return checkSession;
 }
 
-async function readExchange(exchange: Exchange, limits: BodyLimits): Promise<Messages | Invalid> {
-  const { method, header, body, isEmpty } = exchange;
-  if (WITHOUT_BODY.has(method)) {
-    // Later code may change the method, and read a body that was not checked.
-    if (hasBody(header)) return INVALID.message;
-    return (await isEmpty(limits)) ? NO_MESSAGE : INVALID.message;
-  }
-  if (!isJson(header)) return INVALID.type;
-  if (Number(header("content-length") ?? 0) > limits.maxBodyBytes) return INVALID.tooLarge;
-  return readBodyOf(await body(limits), header);
+/** The session of the header, and that of the transport with two endpoints. */
+function sessionsOf(header: ReadHeader, target: string): readonly string[] {
+  const [, inTarget] = SESSION_PARAMETER.exec(target) ?? [];
+  return [header(SESSION_FIELD), inTarget].filter((id) => id !== undefined);
 }
 
-function readBodyOf(read: ReadBody | { readonly parsed: unknown }, header: ReadHeader): Messages | Invalid {
-  if (typeof read === "string") return read === "too slow" ? INVALID.tooSlow : INVALID.tooLarge;
-  const received = Buffer.isBuffer(read) ? read : read.parsed;
-  if (received === undefined) throw new Error(BODY_LOST);
-  // A text parser stores the whole body.
-  const body = typeof received === "string" ? Buffer.from(received) : received;
-  if (typeof body !== "object" || body === null) return INVALID.message;
-  const messages = Buffer.isBuffer(body) ? parseMessages(body) : readMessages(body);
-  return messages.kind === "invalid" || agree(header, messages.messages) ? messages : INVALID.header;
+/** Returns how a request is answered that names an id of another caller. */
+function invalidOwner(found: readonly Ownership[], ofOther: Invalid): Invalid | undefined {
+  if (found.some(({ kind }) => kind === "unknown")) return INVALID.unknownOwner;
+  return found.some(({ kind }) => kind === "other") ? ofOther : undefined;
 }
+
+function requireVerdict(raw: object, server: ResourceServer): Verdict {
+  const verdict = verdictOf(raw, server);
+  if (!verdict) throw new Error("The guard did not decide this request.");
+  return verdict;
+}
+
+const isHousekeepingNotification = (method: string): boolean =>
+  method.startsWith("notifications/") && isHousekeeping(method);
+
+/** Continues at once, unless the value is a promise: each promise costs microseconds. */
+const then = <T, Result>(value: Pending<T>, next: (value: T) => Pending<Result>): Pending<Result> =>
+  isPending(value) ? value.then(next) : next(value);
+
+const awaitAll = <T, Result>(
+  values: readonly Pending<T>[],
+  next: (values: readonly T[]) => Pending<Result>,
+): Pending<Result> =>
+  values.some(isPending) ? Promise.all(values).then(next) : next(values as readonly T[]);
 
 const BODY_LOST =
   "The body was read before protectMcp, and was not stored as a JSON value. Put protectMcp in front of the code that reads it.";

@@ -99,8 +99,8 @@ const MISPLACED =
 
 /**
  * Puts `protectMcp` in front of a handler of the Fetch standard, and remembers who starts a session. The
- * handler gets `{ authInfo, parsedBody }` as its second argument, as the official SDK expects it, in front of
- * the arguments that the host passes.
+ * handler gets a request with a readable body and `auth`, and `{ authInfo, parsedBody }` as its second
+ * argument, as the official SDK expects it, in front of the arguments that the host passes.
  * @throws TypeError for anything but a resource server and a function
  * @throws ConfigurationError that lists every mistake in the options
  * @example
@@ -125,6 +125,6 @@ export function withMcp<Rest extends readonly unknown[] = readonly unknown[]>(
   const guard = createFetchGate(server, createGate(server, options, "withMcp"));
   return async (request, ...rest) => {
     const access = await guard(request);
-    return isAccess(access) ? access.respond(await handler(request, access, ...rest)) : access;
+    return isAccess(access) ? access.respond(await handler(access.request, access, ...rest)) : access;
   };
 }

@@ -24,11 +24,23 @@ const invalid = (status: number, code: number, message: string, isUnread = false
 export const INVALID = {
   syntax: invalid(400, -32700, "The body must be JSON in UTF-8, without a property that occurs twice."),
   message: invalid(400, -32600, "The body must be a JSON-RPC 2.0 message, or an array of up to 100."),
-  name: invalid(400, -32602, "The name of a tool, prompt or resource must be a string that is not empty."),
-  header: invalid(400, -32020, "The headers Mcp-Method and Mcp-Name must agree with the body."),
+  name: invalid(
+    400,
+    -32602,
+    "The name of a tool, prompt or resource must be a string that is not empty, and a URI at most 8192 characters long.",
+  ),
+  spelling: invalid(400, -32600, "The properties of a message must be spelled as the protocol spells them."),
+  header: invalid(400, -32020, "The headers Mcp-Method, Mcp-Name and Mcp-Param-* must agree with the body."),
+  method: invalid(404, -32601, "Method not found."),
+  // Not 404, which ends a session: clients treat an unknown task as an error of the protocol.
+  task: invalid(200, -32602, "Task not found."),
   session: invalid(404, -32001, "Session not found."),
   tooSlow: invalid(408, -32600, "The body was not received in time.", true),
   tooLarge: invalid(413, -32600, "The body is too large.", true),
-  unknownOwner: invalid(503, -32603, "It is not known who started the session. Try again later."),
+  unknownOwner: invalid(503, -32603, "It is not known who started the session or task. Try again later."),
   type: invalid(415, -32600, "The Content-Type must be application/json, without a Content-Encoding.", true),
 } as const;
+
+/** Adds the id of the request that an error answers. */
+export const withId = (answer: Invalid, id: string | number | undefined): Invalid =>
+  id === undefined ? answer : { ...answer, body: { ...answer.body, id } };

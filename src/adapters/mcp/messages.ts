@@ -1,16 +1,21 @@
-/** The JSON-RPC messages in a body, the operations that they call, and the headers that repeat them. */
+/** The JSON-RPC messages in a body, and the operations that they call. */
 import { isUtf8 } from "node:buffer";
-import type { ReadHeader } from "./body.ts";
 import { orUndefined } from "../../core/errors.ts";
-import { isHousekeeping, isNamed, type Operation } from "../../core/policy/operation.ts";
-import { isOnlyReading } from "../../core/runtime/json.ts";
-import { INVALID, type Invalid } from "./invalid.ts";
+import type { Operation } from "../../core/policy/operation-key.ts";
+import { COMPLETION, isHousekeeping, type OperationMethods } from "../../core/policy/operation-methods.ts";
+import { hasOtherSpelling, isOnlyReading } from "../../core/runtime/json.ts";
+import { INVALID, type Invalid, withId } from "./invalid.ts";
 import type { Json } from "./lists.ts";
 
-/** One message: a response of the client has no method. `name` is what the header `Mcp-Name` must say. */
+/** One message: a response of the client has no method. */
 export interface Message {
   readonly method?: string;
+  /** What the header `Mcp-Name` must say. */
   readonly name?: string;
+  /** Of a method of tasks. */
+  readonly taskId?: string;
+  /** The parameters of a request or notification. */
+  readonly params: Json;
   /** None for the protocol's housekeeping and for responses. */
   readonly calls: readonly Operation[];
 }
@@ -27,109 +32,143 @@ export interface Messages {
 
 const MAX_BATCH = 100;
 
-/** Parses a body once. Refuses what another parser might read in another way. */
-export function parseMessages(bytes: Buffer): Messages | Invalid {
+/** Longer URIs are refused, as longer paths are. */
+const MAX_URI = 8_192;
+
+/** A message, its parameters, and each object in these, such as the arguments of a tool. */
+const DECIDING_LEVELS = 3;
+
+/**
+ * Parses a body once. Refuses what another parser might read in another way where a decision reads it: a
+ * handler gets the value that was checked. `isReadAgain` is for hosts whose handlers parse the bytes again.
+ */
+export function parseMessages(
+  bytes: Buffer,
+  methods: OperationMethods,
+  isReadAgain: boolean,
+): Messages | Invalid {
   // Faster than a TextDecoder, which makes strings of two bytes for each character.
   const value = isUtf8(bytes) ? orUndefined((): unknown => JSON.parse(bytes.toString())) : undefined;
   if (typeof value !== "object" || value === null)
     return value === undefined ? INVALID.syntax : INVALID.message;
-  return isOnlyReading(value, bytes) ? readMessages(value, bytes) : INVALID.syntax;
+  const levels = DECIDING_LEVELS + (Array.isArray(value) ? 1 : 0);
+  return isOnlyReading(value, bytes, isReadAgain ? Infinity : levels)
+    ? readMessages(value, methods, bytes)
+    : INVALID.syntax;
 }
 
-export function readMessages(body: object, bytes?: Buffer): Messages | Invalid {
+export function readMessages(body: object, methods: OperationMethods, bytes?: Buffer): Messages | Invalid {
   const entries: readonly unknown[] = Array.isArray(body) ? body : [body];
   if (entries.length === 0 || entries.length > MAX_BATCH) return INVALID.message;
   const messages: Message[] = [];
   for (const entry of entries) {
-    const message = readMessage(entry);
+    const message = readMessage(entry, methods);
     // With several messages, the error refuses all of them, so it has no id.
-    if ("kind" in message) return entries.length === 1 ? withId(message, entry) : message;
+    if ("kind" in message) return entries.length === 1 ? withId(message, idOf(entry)) : message;
     messages.push(message);
   }
   return { kind: "messages", body, bytes, messages };
 }
 
-function readMessage(entry: unknown): Message | Invalid {
+/** Returns the id of a request; `undefined` for anything else. */
+export function idOf(entry: unknown): string | number | undefined {
+  const id = isObject(entry) ? ownProperty(entry, "id") : undefined;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}
+
+const NONE: Json = {};
+
+/** The properties that decide. Some servers also read `Method` as `method` (CVE-2026-27896). */
+const MESSAGE_NAMES = ["jsonrpc", "id", "method", "params", "result", "error"];
+const PARAMETER_NAMES = [
+  "name",
+  "uri",
+  "arguments",
+  "ref",
+  "argument",
+  "context",
+  "task",
+  "taskId",
+  "notifications",
+  "_meta",
+];
+const REFERENCE_NAMES = ["type", "name", "uri"];
+
+function readMessage(entry: unknown, methods: OperationMethods): Message | Invalid {
   if (!isObject(entry) || ownProperty(entry, "jsonrpc") !== "2.0") return INVALID.message;
+  if (hasOtherSpelling(entry, MESSAGE_NAMES)) return INVALID.spelling;
   const { method } = entry;
   const isAnswer = Object.hasOwn(entry, "result") || Object.hasOwn(entry, "error");
-  if (!Object.hasOwn(entry, "method")) return isAnswer ? { calls: [] } : INVALID.message;
+  if (!Object.hasOwn(entry, "method")) return isAnswer ? { params: NONE, calls: [] } : INVALID.message;
   if (isAnswer || typeof method !== "string" || !/^\S+$/.test(method)) return INVALID.message;
-  const params = ownProperty(entry, "params") ?? {};
+  const params = ownProperty(entry, "params") ?? NONE;
   if (!isObject(params)) return INVALID.message;
-  if (isNamed(method)) {
-    const name = readName(method, params);
-    if (!isName(name)) return INVALID.name;
-    const parameters = ownProperty(params, "arguments");
-    return {
-      method,
-      name,
-      calls: [{ text: `${method} ${name}`, parameters: isObject(parameters) ? parameters : {} }],
-    };
+  const nameParameter = methods.get(method)?.nameParameter;
+  if (
+    hasOtherSpelling(params, PARAMETER_NAMES) ||
+    (nameParameter && hasOtherSpelling(params, [nameParameter]))
+  )
+    return INVALID.spelling;
+  if (isHousekeeping(method)) return { method, params, calls: [] };
+  if (method === COMPLETION) return readCompletion(params);
+  if (nameParameter !== undefined) {
+    const name = ownProperty(params, nameParameter);
+    if (!isName(name) || (nameParameter === "uri" && !isUri(name))) return INVALID.name;
+    const given = ownProperty(params, "arguments");
+    const parameters = isObject(given) ? given : NONE;
+    return { method, name, params, calls: [{ method, name, parameters }] };
   }
-  const name = ownProperty(params, "taskId");
-  const named = isName(name) ? { method, name } : { method };
-  if (isHousekeeping(method)) return { ...named, calls: [] };
+  const call: Operation = { method, parameters: NONE };
+  if (method.startsWith("tasks/")) {
+    const taskId = ownProperty(params, "taskId");
+    return isName(taskId)
+      ? { method, name: taskId, taskId, params, calls: [call] }
+      : { method, params, calls: [call] };
+  }
   const subscriptions = method === "subscriptions/listen" ? readSubscriptions(params) : [];
-  if (!subscriptions) return INVALID.name;
-  return { ...named, calls: [{ text: method, parameters: {} }, ...subscriptions] };
+  return subscriptions ? { method, params, calls: [call, ...subscriptions] } : INVALID.name;
 }
 
-/** A subscription to a resource needs the rule that `resources/subscribe` needs for it. */
+/** A subscription to a resource needs the rule that reads the resource. */
 function readSubscriptions(params: Json): readonly Operation[] | undefined {
-  const notifications = ownProperty(params, "notifications") ?? {};
-  const uris = isObject(notifications)
-    ? (ownProperty(notifications, "resourceSubscriptions") ?? [])
-    : undefined;
-  if (!Array.isArray(uris) || uris.length > MAX_BATCH || !uris.every(isName)) return undefined;
-  return uris.map((uri) => ({ text: `resources/subscribe ${uri}`, parameters: {} }));
+  const notifications = ownProperty(params, "notifications") ?? NONE;
+  if (!isObject(notifications) || hasOtherSpelling(notifications, ["resourceSubscriptions"]))
+    return undefined;
+  const uris = ownProperty(notifications, "resourceSubscriptions") ?? [];
+  if (!Array.isArray(uris) || uris.length > MAX_BATCH || !uris.every(isUri)) return undefined;
+  return uris.map((uri) => ({ method: "resources/read", name: uri, parameters: NONE }));
 }
 
-function readName(method: string, params: Json): unknown {
-  if (method !== "completion/complete")
-    return ownProperty(params, method.startsWith("resources/") ? "uri" : "name");
+/**
+ * A completion needs the rule of its prompt or resource template. The argument that is completed has no value
+ * yet: a server may offer every value, so a scope with this argument must be granted for all of them.
+ */
+function readCompletion(params: Json): Message | Invalid {
   const ref = ownProperty(params, "ref");
-  if (!isObject(ref)) return undefined;
+  if (!isObject(ref) || hasOtherSpelling(ref, REFERENCE_NAMES)) return INVALID.name;
   // Servers choose the property by the type.
-  const type = ownProperty(ref, "type");
-  if (type === "ref/prompt") return ownProperty(ref, "name");
-  return type === "ref/resource" ? ownProperty(ref, "uri") : undefined;
-}
-
-function withId(invalid: Invalid, entry: unknown): Invalid {
-  const id = isObject(entry) ? ownProperty(entry, "id") : undefined;
-  const isId = typeof id === "string" || typeof id === "number";
-  return isId ? { ...invalid, body: { ...invalid.body, id } } : invalid;
+  const isPrompt = ownProperty(ref, "type") === "ref/prompt";
+  if (!isPrompt && ownProperty(ref, "type") !== "ref/resource") return INVALID.name;
+  const name = ownProperty(ref, isPrompt ? "name" : "uri");
+  if (!isName(name) || (!isPrompt && !isUri(name))) return INVALID.name;
+  const argument = ownProperty(params, "argument");
+  const completed = isObject(argument) ? ownProperty(argument, "name") : undefined;
+  const context = ownProperty(params, "context");
+  const given = isObject(context) ? ownProperty(context, "arguments") : undefined;
+  const parameters = Object.fromEntries(
+    Object.entries(isObject(given) ? given : NONE).filter(([key]) => key !== completed),
+  );
+  const method = isPrompt ? "prompts/get" : "resources/read";
+  return { method: COMPLETION, name, params, calls: [{ method, name, parameters, isPartial: true }] };
 }
 
 const isName = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+const isUri = (value: unknown): value is string => isName(value) && value.length <= MAX_URI;
 
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Reads own properties only: a polluted prototype must not name an operation. */
-const ownProperty = (object: Json, name: string): unknown =>
+export const ownProperty = (object: Json, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined;
-
-/**
- * Returns whether the headers agree with the body: a proxy in front may have used them for its decision.
- * Clients before revision 2026-07-28 do not send them. A batch with these headers is refused.
- */
-export function agree(header: ReadHeader, messages: readonly Message[]): boolean {
-  const [method, name] = [header("mcp-method"), header("mcp-name")];
-  if (method === undefined && name === undefined) return true;
-  const [only, ...others] = messages;
-  if (!only || others.length > 0 || (method ?? only.method) !== only.method) return false;
-  return name === undefined || (only.name !== undefined && decode(name) === only.name);
-}
-
-const ENCODED = /^=\?base64\?([\d+/A-Za-z]*={0,2})\?=$/;
-const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** Decodes a name, which clients may send in Base64; `undefined` for Base64 that is not canonical. */
-function decode(value: string): string | undefined {
-  const encoded = ENCODED.exec(value)?.[1];
-  if (encoded === undefined) return value;
-  const bytes = Buffer.from(encoded, "base64");
-  return bytes.toString("base64") === encoded ? orUndefined(() => DECODER.decode(bytes)) : undefined;
-}

@@ -1,4 +1,5 @@
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
+import { renderOperation } from "../../core/policy/operation-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { entriesOf, type Json, type List, LISTS, operationOf } from "./lists.ts";
@@ -35,13 +36,9 @@ export async function operationsOf(mcpServer: McpServer): Promise<readonly Liste
       if (!capabilities[list.method.replace(/\/.*/, "")]) continue;
       add(list.method);
       for (const entry of await readList(ask, list))
-        operations.set(operationOf(entry, list), argumentsOf(entry));
+        operations.set(renderOperation(operationOf(entry, list)), argumentsOf(entry));
     }
-    const { resources, logging, completions } = capabilities;
-    if ((resources as Json | undefined)?.["subscribe"])
-      add("resources/subscribe *", "resources/unsubscribe *");
-    if (logging) add("logging/setLevel");
-    if (completions) add("completion/complete *");
+    if (capabilities["logging"]) add("logging/setLevel");
   });
   return [...operations].map(([pattern, parameters]) =>
     compact({ method: OPERATION_METHOD, pattern, parameters }),

@@ -3,13 +3,20 @@ import { agentScopeMappings } from "../policy/agent-scope-mappings.ts";
 import { identityOf } from "../policy/pattern.ts";
 import { CONDITION_NAMES } from "../policy/conditions/conditions.ts";
 import { readEntry, type ScopeMappings, type TableEntry } from "../policy/table-entry.ts";
+import { ANY_METHODS } from "../policy/operation-methods.ts";
 import { parseRouteKey } from "../policy/route-key.ts";
 import { isOnlyReading } from "../runtime/json.ts";
 import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
 import type { Path } from "./mistakes.ts";
 import type { ResourceServerOptions } from "./options.ts";
 import { findShapeMistakes, UNKNOWN_HINT } from "./schema.ts";
-import { JSON_OPTION_NAMES, RESOURCE_NAMES, TOKEN_CACHE_NAMES, TRUSTED_ISSUER_NAMES } from "./shape.ts";
+import {
+  JSON_OPTION_NAMES,
+  MCP_NAMES,
+  RESOURCE_NAMES,
+  TOKEN_CACHE_NAMES,
+  TRUSTED_ISSUER_NAMES,
+} from "./shape.ts";
 
 /** The names of options, by their JSON names. */
 type JsonNames = ReadonlyMap<string, string>;
@@ -27,6 +34,7 @@ const NESTED: ReadonlyMap<string, JsonNames> = new Map([
   ["keys", byJsonName(KEY_SOURCE_NAMES.filter((name) => name !== "fetch"))],
   ["tokenCache", byJsonName(TOKEN_CACHE_NAMES)],
   ["resource", byJsonName(RESOURCE_NAMES)],
+  ["mcp", byJsonName(MCP_NAMES)],
 ]);
 const QUOTED_NAMES: ReadonlySet<string> = new Set([...JSON_OPTION_NAMES, ...KEY_SOURCE_NAMES]);
 const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options contain no spaces.";
@@ -96,9 +104,9 @@ function spellOverrides(custom: ScopeMappings, base: ScopeMappings): ScopeMappin
 }
 
 function routesOfKey(key: string): readonly string[] {
-  const route = parseRouteKey(key);
+  const route = parseRouteKey(key, ANY_METHODS);
   if ("code" in route) return [];
-  if (route.pattern.alternatives.length === 0) return [key];
+  if (route.pattern.operation) return [route.pattern.operation.identity];
   return route.pattern.alternatives.map(({ segments }) => `${route.method} ${identityOf(segments)}`);
 }
 

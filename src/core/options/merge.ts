@@ -1,6 +1,7 @@
 import { ConfigurationError, type ConfigurationIssue } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
 import { compileRules, entryOf } from "../policy/compile-rules.ts";
+import { ANY_METHODS } from "../policy/operation-methods.ts";
 import { checkOverrides } from "../policy/overrides.ts";
 import { renderPattern } from "../policy/render-pattern.ts";
 import { type CompiledRule, optionPath } from "../policy/rule.ts";
@@ -34,7 +35,7 @@ function mergeLayer(base: ScopeMappings, layer: ScopeMappings): ScopeMappings {
   );
   if (issues.length > 0) throw new ConfigurationError(issues);
   const report = (issue: ConfigurationIssue) => void issues.push(issue);
-  const table = compileRules(base, layer, report);
+  const table = compileRules(base, layer, report, { methods: ANY_METHODS });
   checkOverrides(table, resolveScopeRules(DEFAULTS.adminScope, {}, report), report);
   for (const { custom } of table.replacements)
     if (custom.isReport && !custom.beside)

@@ -43,6 +43,17 @@ export interface ResourceOptions {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
+/** The option `mcp`. */
+export interface McpTableOptions {
+  /**
+   * The methods that your MCP server adds to those of the protocol, so that the table can have rules for
+   * them. The value is the parameter of the message that names what is called, or `null` if there is none:
+   * `{ "skills/list": null, "x-vendor/run": "name" }` is for the keys `MCP skills/list` and
+   * `MCP x-vendor/run deploy`. Methods that are not declared are refused.
+   */
+  readonly methods: Readonly<Record<string, string | null>>;
+}
+
 /** The options of a resource server. All are validated at construction; unknown options are errors. */
 export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   /**
@@ -164,6 +175,8 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    * `metadata` of the adapters serves it, and challenges name its URL. Default: none.
    */
   readonly resource?: ResourceOptions;
+  /** What the table should know about the MCP server behind `protectMcp`. Default: no methods of its own. */
+  readonly mcp?: McpTableOptions;
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;
 }

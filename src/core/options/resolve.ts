@@ -4,6 +4,7 @@ import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
 import { checkConditions } from "../policy/conditions/check-conditions.ts";
 import type { Moment } from "../policy/conditions/condition.ts";
 import { checkOverrides } from "../policy/overrides.ts";
+import { ANY_METHODS, OperationMethods } from "../policy/operation-methods.ts";
 import { parseRouteKey } from "../policy/route-key.ts";
 import { checkOrder } from "../policy/rule-order.ts";
 import type { ScopeMappings } from "../policy/table-entry.ts";
@@ -90,11 +91,12 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   // An unset variable must not turn JWTs off, so a property with the value `undefined` counts.
   const hasJwts = !options.opaqueTokens || KEY_OPTIONS.some((name) => Object.hasOwn(written, name));
   const issuers = resolveIssuers(options, mistakes, hasJwts);
+  const methods = mistakes.areReadable(["mcp"]) ? new OperationMethods(options.mcp?.methods) : ANY_METHODS;
   const table = compileRules(
-    readableRules("defaultScopeMappings", options.defaultScopeMappings ?? {}, mistakes),
-    readableRules("scopeMappings", options.scopeMappings ?? {}, mistakes),
+    readableRules("defaultScopeMappings", options.defaultScopeMappings ?? {}, mistakes, methods),
+    readableRules("scopeMappings", options.scopeMappings ?? {}, mistakes, methods),
     report,
-    settings.enforcement,
+    { enforcement: settings.enforcement, methods },
   );
   const areIssuersReadable = mistakes.pathsIn("issuers").length === 0;
   if (areIssuersReadable && mistakes.areReadable(["issuer", "issuers", "opaqueTokens", "authorization"]))
@@ -211,13 +213,14 @@ function readableRules(
   option: "defaultScopeMappings" | "scopeMappings",
   table: ScopeMappings,
   mistakes: Mistakes,
+  methods: OperationMethods,
 ): ScopeMappings {
   const paths = mistakes.pathsIn(option);
   if (paths.some(({ length }) => length === 1)) return {};
   const wrongKeys = new Set(paths.map(([, key]) => String(key)));
   // A key with a wrong value may be wrong itself.
   for (const key of [...wrongKeys].filter((wrongKey) => Object.hasOwn(table, wrongKey))) {
-    const route = parseRouteKey(key);
+    const route = parseRouteKey(key, methods);
     if ("code" in route) mistakes.report({ ...route, path: [option, key] });
   }
   return Object.fromEntries(Object.entries(table).filter(([key]) => !wrongKeys.has(key)));

@@ -5,6 +5,7 @@ import {
   ENTRY_NAMES,
   OPTION_NAMES,
   optionsSchema,
+  MCP_NAMES,
   RESOURCE_NAMES,
   SCOPE_SOURCE_NAMES,
   type ShapeIssue,
@@ -107,6 +108,7 @@ function optionNamesAt(path: Path): readonly string[] {
   if (path.includes("scopeSources")) return SCOPE_SOURCE_NAMES;
   if (path[0] === "tokenCache") return TOKEN_CACHE_NAMES;
   if (path[0] === "resource") return RESOURCE_NAMES;
+  if (path[0] === "mcp") return MCP_NAMES;
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
 

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { isSecureUrl } from "../keys/secure-url.ts";
 import { keys, verificationKeys } from "./key-source-shape.ts";
 import { CONDITION_NAMES } from "../policy/conditions/conditions.ts";
+import { isExtensionMethod } from "../policy/operation-methods.ts";
 import type { ResourceServerOptions } from "./options.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
 import * as values from "./values.ts";
@@ -156,6 +157,16 @@ const resource = {
   ),
 };
 
+const METHODS =
+  'Write methods that the protocol lacks, each with the parameter that names what it calls, or null: { "skills/list": null }.';
+const mcp = {
+  methods: z.record(
+    z.string().check(z.refine(isExtensionMethod, { error: METHODS })),
+    z.nullable(values.text(METHODS)),
+    { error: METHODS },
+  ),
+};
+
 const METADATA_URL = "Write an absolute https URL as printable ASCII without spaces.";
 
 /** The options that JSON can represent. */
@@ -187,6 +198,7 @@ const jsonOptions = {
   grantsMaxAgeSeconds: values.numberFrom(0, 3600, "Write a number of seconds from 0 to 3600."),
   multipleCredentials: z.enum(["refuse", "first"], { error: 'Write "refuse" or "first".' }),
   resource: z.strictObject(resource, { error: "Write { id, authorizationServers }." }),
+  mcp: z.strictObject(mcp, { error: 'Write { methods: { "skills/list": null } }.' }),
   realm: values.printable("Write printable ASCII."),
   resourceMetadataUrl: values.secureUrl.check(
     // Any other character cannot be in a header, or is removed when the URL is read.
@@ -233,6 +245,7 @@ export const JSON_OPTION_NAMES = Object.keys(jsonOptions);
 export const TOKEN_CACHE_NAMES = Object.keys(cacheRules);
 export const SCOPE_SOURCE_NAMES = Object.keys(scopeSource);
 export const RESOURCE_NAMES = Object.keys(resource);
+export const MCP_NAMES = Object.keys(mcp);
 export const TRUSTED_ISSUER_NAMES = Object.keys(trustedIssuer);
 
 /** A shape error of zod. */

@@ -1,7 +1,8 @@
 import type { ConfigurationIssue, Report } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
 import { findRouteRule } from "./find-rules.ts";
-import { OperationRules } from "./operation.ts";
+import { OperationRules } from "./operation-rules.ts";
+import { MCP_METHODS, type OperationMethods } from "./operation-methods.ts";
 import { type Alternative, identityOf, type PatternSegment } from "./pattern.ts";
 import { compileConditions, freezeConditions } from "./conditions/conditions.ts";
 import { compileRequirement, type Requirement, scopesOf } from "./requirement.ts";
@@ -43,6 +44,14 @@ interface SourceTable {
   readonly routes: Routes;
 }
 
+/** What a table does not say about itself. */
+interface TableSettings {
+  /** Default: `"enforce"`. */
+  readonly enforcement?: Enforcement;
+  /** The methods of operations. Default: those of the protocol. */
+  readonly methods?: OperationMethods;
+}
+
 /**
  * Compiles the base table and the custom table into one. A custom rule replaces a default rule for each route
  * that they have in common. Parameter names, letter case and a trailing slash do not make another route.
@@ -51,10 +60,11 @@ export function compileRules(
   defaults: ScopeMappings,
   customs: ScopeMappings,
   report: Report,
-  enforcement: Enforcement = "enforce",
+  { enforcement = "enforce", methods = MCP_METHODS }: TableSettings = {},
 ): CompiledTable {
-  const defaultTable = compileTable("default", defaults, report, enforcement);
-  const customTable = compileTable("custom", customs, report, enforcement);
+  const settings = { enforcement, methods };
+  const defaultTable = compileTable("default", defaults, report, settings);
+  const customTable = compileTable("custom", customs, report, settings);
   const rules = joinTables(defaultTable, customTable);
   const tree = growTree(rules, report);
   const enforcedRules = rules.some(({ isReport }) => isReport)
@@ -70,7 +80,7 @@ export function compileRules(
     replacements: findReplacements(defaultTable.routes, customTable),
     enforcedTree,
     tree,
-    operations: new OperationRules(rules, enforcedRules),
+    operations: new OperationRules(rules, enforcedRules, methods),
     enforcement,
   };
 }
@@ -131,14 +141,14 @@ function compileTable(
   source: RuleSource,
   table: ScopeMappings,
   report: Report,
-  enforcement: Enforcement,
+  settings: Required<TableSettings>,
 ): SourceTable {
   const rules: CompiledRule[] = [];
   const routes = new Map<string, CompiledRule>();
   /** Rules whose routes are those of later rules, which is no mistake if both require the same. */
   const repeated = new Set<CompiledRule>();
   for (const [key, entry] of Object.entries(table)) {
-    const rule = compileRule(source, key, entry, report, enforcement);
+    const rule = compileRule(source, key, entry, report, settings);
     if (!rule) continue;
     const identities = identitiesOf(rule);
     const sameRoutes = identities.flatMap((identity) => routes.get(identity) ?? []);
@@ -158,10 +168,10 @@ function compileRule(
   key: string,
   entry: TableEntry,
   report: Report,
-  serverEnforcement: Enforcement,
+  { enforcement: serverEnforcement, methods }: Required<TableSettings>,
 ): CompiledRule | undefined {
   const path = optionPath({ source, key });
-  const route = parseRouteKey(key);
+  const route = parseRouteKey(key, methods);
   if ("code" in route) {
     report({ ...route, path });
     return undefined;
@@ -250,8 +260,8 @@ function growTree(rules: readonly CompiledRule[], report: Report): RuleTree {
 
 /** Returns the keys of `Routes` for a rule. An operation has no path, only its name. */
 const identitiesOf = (compiled: CompiledRule): readonly string[] =>
-  compiled.rule.method === OPERATION_METHOD
-    ? [compiled.rule.pattern]
+  compiled.pattern.operation
+    ? [compiled.pattern.operation.identity]
     : compiled.pattern.alternatives.map((alternative) => routeIdentity(compiled, alternative));
 
 const routeIdentity = ({ rule }: CompiledRule, { segments }: Alternative): string =>

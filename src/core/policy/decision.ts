@@ -69,6 +69,11 @@ export interface Refused extends DecisionFacts {
   readonly acrValues?: readonly string[];
   /** With `authentication_insufficient`: how old the login may be, in seconds (RFC 9470). */
   readonly maxAgeSeconds?: number;
+  /**
+   * With `scope_insufficient`: granted scopes that the challenge names as well, for MCP clients that request
+   * only the scopes of the challenge, and would lose all others.
+   */
+  readonly retained?: readonly string[];
   /** What was wrong with the token, when the reason is `token_rejected`. */
   readonly rejection?: Rejection;
   /** The missing or wrong claim, when the rejection is `claims`. For logs; never part of the response. */

@@ -1,4 +1,5 @@
 /** The types of a parsed pattern. */
+import type { OperationKey } from "./operation-key.ts";
 import { loosen, type SegmentPart } from "./segment.ts";
 
 /** One segment of a pattern, the kinds from the narrowest to the widest. */
@@ -21,6 +22,8 @@ export interface Pattern {
   readonly alternatives: readonly Alternative[];
   /** The parameters that a scope template may name; `"any"` for the arguments of an operation. */
   readonly parameters: ReadonlySet<string> | "any";
+  /** Of an operation, which has a method and a name instead of a path. */
+  readonly operation?: OperationKey;
 }
 
 /** Equal for alternatives that are the same route: parameter names, letter case and encoding do not count. */

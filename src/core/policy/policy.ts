@@ -7,7 +7,9 @@ import type { Moment } from "./conditions/condition.ts";
 import { decideByConditions, findUnmet, type KnownCaller } from "./conditions/evaluate.ts";
 import { allow, decideByRules, type Decision, refuse, type Refused, report, rulesOf } from "./decision.ts";
 import { explainDecision, type Explanation, type ExplainQuery, requireQuery } from "./explain.ts";
-import { isOperation } from "./operation.ts";
+import { splitScope } from "../scopes/scope.ts";
+import { scopesOf } from "./requirement.ts";
+import { isOperation, type Operation, splitOperation } from "./operation-key.ts";
 import type { RuleMatch } from "./rule.ts";
 import { areSatisfied } from "./satisfaction.ts";
 import { type Governing, Table } from "./table.ts";
@@ -31,6 +33,7 @@ export class Policy {
   readonly rules: PolicyRules;
   readonly table: Table;
   readonly unmapped: UnmappedRoutes;
+  #used: ReadonlySet<string> | undefined;
 
   constructor(rules: PolicyRules) {
     this.rules = rules;
@@ -43,7 +46,10 @@ export class Policy {
     const { method, target } = request;
     requireString(target, "server.check takes { method, target, authorization }", "target");
     if (isOperation(method, target))
-      return this.table.forOperation({ text: target, parameters: ownProperty(request, "params") ?? {} });
+      return this.table.forOperation({
+        ...splitOperation(target),
+        parameters: ownProperty(request, "params") ?? {},
+      });
     const pattern = ownProperty(request, "matchedPattern");
     const pathRules = this.table.forTarget(method, target, isRouteChecked || pattern !== undefined);
     if (
@@ -98,10 +104,25 @@ export class Policy {
 
   /** Decides for a caller, or for one without a token, without checking a route. Calls no hook. */
   decideFor(principal: Principal | undefined, request: AccessRequest): Decision {
-    const governing = this.find(request, false);
+    return this.#decideGoverned(principal, this.find(request, false));
+  }
+
+  /** Decides one operation for a caller, or for one without a token. Calls no hook. */
+  decideOperation(principal: Principal | undefined, operation: Operation): Decision {
+    return this.#decideGoverned(principal, this.table.forOperation(operation));
+  }
+
+  #decideGoverned(principal: Principal | undefined, governing: Governing): Decision {
     const refused = this.refuseByTable(governing);
     if (refused) return refused;
     return principal ? this.decideKnown(governing, principal) : decideAnonymous(governing);
+  }
+
+  /** Returns whether a granted scope, or one that it implies, can satisfy some rule of the table. */
+  usesScope(scope: string): boolean {
+    this.#used ??= new Set(this.rules.rules.flatMap(({ requirement }) => scopesOf(requirement).map(kindOf)));
+    const implied = this.rules.scopeRules.implied.get(scope) ?? [];
+    return [scope, ...implied].some((text) => this.#used?.has(kindOf({ text })));
   }
 
   /** Shows how a request with these scopes, or without a token, is decided, and why. */
@@ -117,6 +138,12 @@ export class Policy {
     // A copy, because claims are frozen.
     return createPrincipal({ scopes, audience: [], claims: structuredClone(claims) }, this.rules.scopeRules);
   }
+}
+
+/** The resource and the action of a scope, without its id; the whole text of any other scope. */
+function kindOf({ text }: { readonly text: string }): string {
+  const [resource = "", , action] = splitScope(text);
+  return action === undefined ? text : `${resource}:${action}`;
 }
 
 /** A single-page application is public at every path, and its author does not mean WebSockets. */

@@ -31,8 +31,8 @@ export function divideRestrictions(
 function isException({ conditions }: Restriction, { compiled, leaf }: LeafMatch): boolean {
   // Without this report-only rule another one decides, which may be no exception.
   if (compiled.isReport && !compiled.beside) return false;
-  const { method, pattern } = compiled.rule;
-  return conditions.except.has(ruleIdentity(method, leaf?.identity ?? pattern));
+  const identity = leaf?.identity ?? compiled.pattern.operation?.identity ?? "";
+  return conditions.except.has(ruleIdentity(compiled.rule.method, identity));
 }
 
 /** Joins the restrictions of the parts of one request. */

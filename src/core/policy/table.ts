@@ -4,7 +4,8 @@ import { BoundedMap } from "../runtime/bounded-map.ts";
 import { type Batch, readBatch } from "./batch.ts";
 import type { CompiledTable } from "./compile-rules.ts";
 import { collectReadings, findPathRule, findRouteRules, MAX_RULES } from "./find-rules.ts";
-import { findOperationMistake, isNamed, methodOf, type Operation, type OperationRules } from "./operation.ts";
+import type { Operation } from "./operation-key.ts";
+import type { OperationRules } from "./operation-rules.ts";
 import { identityOf } from "./pattern.ts";
 import {
   ComparablePath,
@@ -151,10 +152,11 @@ export class Table {
 
   /** Returns the rules of one operation, for a program that has no HTTP request. */
   forOperation(call: Operation): Governing {
-    const method = methodOf(call.text);
+    const { method, name } = call;
+    const { methods } = this.#operations;
     // Without a name, the rule of every name must not decide. The rule of the transport decides housekeeping.
-    const hasName = call.text.length > method.length + 1;
-    const mistake = isNamed(method) === hasName ? undefined : findOperationMistake(call.text);
+    const isComplete = methods.isNamed(method) === (name !== undefined && name !== "");
+    const mistake = isComplete ? undefined : methods.findMistake(method, name);
     if (mistake) return ambiguous(`${mistake.message} ${mistake.hint}`);
     const noPath = { kind: "rules", matches: NONE, restrictions: UNRESTRICTED, isExact: true } as const;
     return this.forCalls({ ...noPath, path: NO_PATH }, [call]);

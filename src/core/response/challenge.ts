@@ -11,6 +11,8 @@ export interface Challenge {
     | undefined;
   readonly errorDescription?: string | undefined;
   readonly scopes?: readonly string[] | undefined;
+  /** Added to `scopes` if the list is not too long then. */
+  readonly retainedScopes?: readonly string[] | undefined;
   readonly acrValues?: readonly string[] | undefined;
   readonly maxAgeSeconds?: number | undefined;
   readonly resourceMetadataUrl?: string | undefined;
@@ -24,12 +26,13 @@ export const CHALLENGE_FIELD = "WWW-Authenticate";
 
 /** Renders the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). No other code writes this header. */
 export function renderChallenge(challenge: Challenge): string {
-  const { acrValues = [], maxAgeSeconds } = challenge;
+  const { acrValues = [], maxAgeSeconds, scopes = [], retainedScopes = [] } = challenge;
+  const allScopes = scopes.length === 0 ? scopes : [...new Set([...scopes, ...retainedScopes])];
   const params = Object.entries({
     realm: challenge.realm,
     error: challenge.error,
     error_description: challenge.errorDescription,
-    scope: renderList((challenge.scopes ?? []).filter(isScopeToken)),
+    scope: renderList(allScopes.filter(isScopeToken)) ?? renderList(scopes.filter(isScopeToken)),
     acr_values: renderList(acrValues),
     max_age: maxAgeSeconds === undefined ? undefined : String(maxAgeSeconds),
     resource_metadata: challenge.resourceMetadataUrl,

@@ -118,6 +118,7 @@ function createChallenge(
         error: "insufficient_scope",
         errorDescription,
         scopes: refused.required.filter(isRequestable),
+        retainedScopes: refused.retained,
         ...shared,
       };
     case "authentication_insufficient":

@@ -2,6 +2,10 @@
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
 const BACKSLASH = 0x5c;
 /** The first byte of a byte order mark in UTF-8. JSON never starts with it. */
 const BYTE_ORDER_MARK = 0xef;
@@ -10,21 +14,24 @@ const LONG = 64;
 
 /**
  * Reports whether every parser reads this value from its JSON. Parsers disagree about a byte order mark, and
- * about which of two properties with the same name counts (RFC 8725 section 2.4).
+ * about which of two properties with the same name counts (RFC 8725 section 2.4). With `levels`, only the
+ * outermost arrays and objects are compared.
  */
-export const isOnlyReading = (value: object, json: Buffer): boolean =>
-  json[0] !== BYTE_ORDER_MARK && countProperties(value) === countColons(json);
+export const isOnlyReading = (value: object, json: Buffer, levels = Infinity): boolean =>
+  json[0] !== BYTE_ORDER_MARK && countProperties(value, levels) === countColons(json, levels);
 
 /** Counts the properties in the source text: each has one colon outside of strings. */
-function countColons(json: Buffer): number {
+function countColons(json: Buffer, levels: number): number {
   // Read once: reading the length of a buffer takes as long as reading a byte.
   const { length } = json;
   let colons = 0;
+  let level = 0;
   for (let index = 0; index < length; index += 1) {
     const byte = json[index];
-    if (byte === COLON) colons += 1;
-    if (byte !== QUOTE) continue;
-    index = endOfString(json, index + 1);
+    if (byte === QUOTE) index = endOfString(json, index + 1);
+    else if (byte === COLON) colons += level <= levels ? 1 : 0;
+    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) level += 1;
+    else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) level -= 1;
   }
   return colons;
 }
@@ -49,18 +56,37 @@ function endOfString(json: Buffer, from: number): number {
 }
 
 /** Counts the properties after parsing, without recursion: deeply nested JSON must not overflow the stack. */
-function countProperties(root: object): number {
+function countProperties(root: object, levels: number): number {
   let count = 0;
-  const pending: object[] = [root];
-  for (let next = pending.pop(); next; next = pending.pop()) {
-    const isArray = Array.isArray(next);
-    // Not Object.values: it takes three times as long for an object of many properties.
-    const entries = (isArray ? next : Object.keys(next)) as readonly unknown[];
-    if (!isArray) count += entries.length;
-    for (const entry of entries) {
-      const value = isArray ? entry : (next as Readonly<Record<string, unknown>>)[entry as string];
-      if (typeof value === "object" && value !== null) pending.push(value);
+  let current: readonly object[] = [root];
+  for (let level = 1; level <= levels && current.length > 0; level += 1) {
+    const next: object[] = [];
+    for (const container of current) {
+      const isArray = Array.isArray(container);
+      // Not Object.values: it takes three times as long for an object of many properties.
+      const entries = (isArray ? container : Object.keys(container)) as readonly unknown[];
+      if (!isArray) count += entries.length;
+      if (level === levels) continue;
+      for (const entry of entries) {
+        const value = isArray ? entry : (container as Readonly<Record<string, unknown>>)[entry as string];
+        if (typeof value === "object" && value !== null) next.push(value);
+      }
     }
+    current = next;
   }
   return count;
 }
+
+/**
+ * Returns whether an object has a property whose name differs from one of these only in letter case. Some
+ * parsers read both as the same, also with the two letters that Unicode folds to `s` and `k`.
+ */
+export const hasOtherSpelling = (object: object, names: readonly string[]): boolean =>
+  Object.keys(object).some((key) => !names.includes(key) && isSpelledLikeOne(key, names));
+
+function isSpelledLikeOne(key: string, names: readonly string[]): boolean {
+  const folded = foldCase(key);
+  return names.some((name) => name.length === key.length && foldCase(name) === folded);
+}
+
+const foldCase = (text: string): string => text.toUpperCase().toLowerCase();

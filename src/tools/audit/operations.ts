@@ -1,7 +1,7 @@
 /** The operations of an MCP server against the rules of the table. */
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { suggest } from "../../core/errors.ts";
-import { findOperationMistake, methodOf } from "../../core/policy/operation.ts";
+import { splitOperation } from "../../core/policy/operation-key.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
 import type { UnmappedRoutes } from "../../core/policy/policy.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
@@ -24,7 +24,8 @@ export function auditOperations(
   const routes: AuditedRoute[] = [];
   const reached = new Set<unknown>();
   for (const operation of operations) {
-    const mistake = findOperationMistake(operation.pattern);
+    const { method, name } = splitOperation(operation.pattern);
+    const mistake = table.methods.findMistake(method, name);
     if (mistake) {
       findings.push({ ...unreadable(operation, mistake), hint: mistake.hint });
       continue;
@@ -87,4 +88,4 @@ function findUnknownArguments(
 
 /** Servers also accept operations that they do not list: subscriptions, tasks, names below a listed `*`. */
 const mustBeListed = (text: string, listed: ReadonlySet<string>): boolean =>
-  !/^(?:subscriptions|tasks)\//.test(text) && !listed.has(`${methodOf(text)} *`);
+  !/^(?:subscriptions|tasks)\//.test(text) && !listed.has(`${splitOperation(text).method} *`);

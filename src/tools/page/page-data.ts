@@ -3,6 +3,7 @@ import type { AuditRemark } from "../audit/report.ts";
 import { compileRules } from "../../core/policy/compile-rules.ts";
 import { Policy, type PolicyRules } from "../../core/policy/policy.ts";
 import type { ScopeMappings, TableEntry } from "../../core/policy/table-entry.ts";
+import { ANY_METHODS } from "../../core/policy/operation-methods.ts";
 import type { Rule } from "../../core/policy/rule.ts";
 
 /** Only the policy of a server, without keys, issuers and claims. */
@@ -26,7 +27,10 @@ export function readPolicy({ rules, adminScope, implied, ...options }: PageData)
     );
   // A rule is an override if the base table has its route.
   const defaults = { ...tableOf("override"), ...tableOf("default") };
-  const table = compileRules(defaults, tableOf("custom", "override"), () => undefined, options.enforcement);
+  const table = compileRules(defaults, tableOf("custom", "override"), () => undefined, {
+    enforcement: options.enforcement,
+    methods: ANY_METHODS,
+  });
   return new Policy({
     ...options,
     ...table,

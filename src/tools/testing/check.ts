@@ -1,7 +1,8 @@
 import { optionError } from "../../core/options/check-options.ts";
 import { suggest } from "../../core/errors.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
-import { findOperationMistake } from "../../core/policy/operation.ts";
+import { splitOperation } from "../../core/policy/operation-key.ts";
+import { ANY_METHODS } from "../../core/policy/operation-methods.ts";
 import { findMethodMistake } from "../../core/policy/route-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
@@ -66,7 +67,8 @@ export function readRoute(call: string, route: string): TestRequest {
     optionError([call, "route"], message, hint, "route_key_invalid");
   if (route.startsWith(`${OPERATION_METHOD} `)) {
     const text = route.slice(OPERATION_METHOD.length + 1);
-    const mistake = findOperationMistake(text);
+    const { method, name } = splitOperation(text);
+    const mistake = ANY_METHODS.findMistake(method, name);
     if (mistake) throw wrong(mistake.message, mistake.hint);
     return { method: OPERATION_METHOD, target: text };
   }

@@ -2,6 +2,8 @@ import { optionError } from "../../core/options/check-options.ts";
 import { suggest } from "../../core/errors.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
+import { fillName } from "../../core/policy/name-pattern.ts";
+import { splitOperation } from "../../core/policy/operation-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { samplePath, type SampleValue } from "../shared/sample-path.ts";
@@ -25,7 +27,10 @@ export function sampleOf(
   if (rule.method === OPERATION_METHOD) {
     const names = templatesOf(requirement);
     const callArguments = Object.fromEntries(names.map((name) => [name, params[name] ?? name]));
-    return { method: rule.method, target: rule.pattern, params: callArguments };
+    const valueOf = (name: string): string => params[name] ?? (name === "" ? "x" : name);
+    const name = pattern.operation?.pattern && fillName(pattern.operation.pattern, valueOf);
+    const target = name === undefined ? rule.pattern : `${splitOperation(rule.pattern).method} ${name}`;
+    return { method: rule.method, target, params: callArguments };
   }
   const methods = rule.method === "*" ? METHODS : [rule.method];
   for (const method of methods) {

@@ -30,12 +30,12 @@ describe.each(HOSTS_AND_LINES)("an MCP server of version $line on $name", (host)
     expect((await ask("reader", ALLOWED)).body).toContain("may run web: false");
   });
 
-  it("names every scope of a refused call, for a step-up", async () => {
+  it("names every scope of a refused call, and those of the token that the table uses", async () => {
     const { status, head, ran } = await ask("runner", [ALLOWED, FORBIDDEN]);
     expect({ status, ran }).toEqual({ status: 403, ran: [] });
     const challenge = /^www-authenticate: (.*)$/im.exec(head)?.[1] ?? "";
     expect(challenge).toContain('error="insufficient_scope"');
-    expect(challenge).toContain('scope="docs:read agents:api:run"');
+    expect(challenge).toContain('scope="docs:read agents:api:run agents:web:run"');
     expect(challenge).toContain(`resource_metadata="${METADATA}"`);
   });
 

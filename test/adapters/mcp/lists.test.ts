@@ -1,30 +1,43 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { filterLists } from "../../../src/adapters/mcp/lists.ts";
+import { createEditor } from "../../../src/adapters/mcp/response-editor.ts";
 
 const message = { jsonrpc: "2.0", id: 1, result: { tools: [{ name: "open" }, { name: "closed" }] } };
 const without = { jsonrpc: "2.0", id: 1, result: { tools: [{ name: "open" }] } };
 const json = JSON.stringify(message);
-const filter = (body: string) => filterLists(body, (operation) => operation === "tools/call open");
+
+/** Filters a body that arrives in pieces of `size` characters. */
+async function filterBody(body: string, names: readonly string[] | "all", size = Infinity): Promise<string> {
+  const isCallable = ({ name = "" }) => names === "all" || names.includes(name);
+  const edits = { isFilter: true, editMessage: (one: object) => filterLists(one as never, isCallable) };
+  const type = /^\W?(?:event|data|id|retry)?:/.test(body) ? "text/event-stream" : "application/json";
+  const editor = createEditor(edits as never, { type, encoding: undefined });
+  let sent = "";
+  for (let start = 0; start < body.length; start += size)
+    sent += await editor?.write(body.slice(start, start + size));
+  return sent + (await editor?.end());
+}
+const filter = (body: string) => filterBody(body, ["open"]);
 
 describe("filterLists", () => {
-  it.each([json, ` ${json}`, `\r\n${json}`])("removes what may not be called from JSON: %j", (body) => {
-    expect(JSON.parse(filter(body))).toEqual(without);
+  it.each([json, ` ${json}`, `\r\n${json}`])("removes what may not be called from JSON: %j", async (body) => {
+    expect(JSON.parse(await filter(body))).toEqual(without);
   });
 
-  it("removes it from each message of a batch, and from each event", () => {
-    expect(JSON.parse(filter(`[${json},${json}]`))).toEqual([without, without]);
+  it("removes it from each message of a batch, and from each event", async () => {
+    expect(JSON.parse(await filter(`[${json},${json}]`))).toEqual([without, without]);
     const event = `event: message\ndata: ${json}\n\n`;
-    expect(filter(`${event}id: 1\r\n${event}`)).toBe(
-      `event: message\ndata: ${JSON.stringify(without)}\n\nid: 1\r\nevent: message\ndata: ${JSON.stringify(without)}\n\n`,
+    expect(await filter(`${event}id: 1\r\n${event}`)).toBe(
+      `event: message\ndata: ${JSON.stringify(without)}\n\nid: 1\nevent: message\ndata: ${JSON.stringify(without)}\n\n`,
     );
   });
 
-  it("removes it from the first event behind a byte order mark, which clients ignore", () => {
-    expect(filter(`\uFEFFdata: ${json}\n\n`)).toBe(`\uFEFFdata: ${JSON.stringify(without)}\n\n`);
+  it("removes it from the first event behind a byte order mark, which clients ignore", async () => {
+    expect(await filter(`\uFEFFdata: ${json}\n\n`)).toBe(`data: ${JSON.stringify(without)}\n\n`);
   });
 
-  it("keeps line breaks in a name inside of the event (GHSA-4hxc-9384-m385)", () => {
+  it("keeps line breaks in a name inside of the event (GHSA-4hxc-9384-m385)", async () => {
     const names = [
       "open",
       "a\rdata: {}\r\rdata: x",
@@ -34,20 +47,32 @@ describe("filterLists", () => {
     ];
     const tools = names.map((name) => ({ name }));
     const body = `data: ${JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools } })}\n\n`;
-    const filtered = filterLists(body, () => true);
+    const filtered = await filterBody(body, "all");
     expect(filtered.split(/\r\n|\r|\n/)).toEqual([body.trimEnd(), "", ""]);
-    expect(filterLists(body, (operation) => operation === "tools/call open")).toBe(
+    expect(await filter(body)).toBe(
       `data: ${JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools: [{ name: "open" }] } })}\n\n`,
     );
   });
 
-  it.each(["\r", "\n", "\r\n"])("empties an event whose message is on two lines, divided by %j", (end) => {
-    expect(filter(`data: ${json.slice(0, 20)}${end}data: ${json.slice(20)}\n\n`)).toBe("");
+  it.each(["\r", "\n", "\r\n"])(
+    "filters an event whose message is on two lines, divided by %j",
+    async (end) => {
+      const place = json.indexOf(",") + 1;
+      const body = `data: ${json.slice(0, place)}${end}data: ${json.slice(place)}${end}${end}`;
+      const expected = `data: ${JSON.stringify(without)}\n\n`;
+      expect(await filter(body)).toBe(expected);
+      expect(await filterBody(body, ["open"], 1)).toBe(expected);
+    },
+  );
+
+  it("makes a list private that caches would share", () => {
+    const shared = { ...message, result: { ...message.result, cacheScope: "public" } };
+    expect(filterLists(shared, () => true)).toMatchObject({ result: { cacheScope: "private" } });
   });
 
-  it("leaves a message without a list as it is", () => {
+  it("leaves a message without a list as it is", async () => {
     const error = { jsonrpc: "2.0", id: 1, error: { code: -32600, message: "x" } };
-    expect(JSON.parse(filter(JSON.stringify(error)))).toEqual(error);
+    expect(JSON.parse(await filter(JSON.stringify(error)))).toEqual(error);
   });
 
   it.each([
@@ -55,9 +80,9 @@ describe("filterLists", () => {
     `<html>${json}</html>`,
     `x${json}`,
     `${json},`,
-    "[null]",
     `data: ${json},\n\n`,
-    "data: null\n\n",
     "data: [DONE]\n\n",
-  ])("replaces a body that it cannot read by an empty one", (body) => expect(filter(body)).toBe(""));
+  ])("replaces a body that it cannot read by an empty one", async (body) =>
+    expect(await filter(body)).toBe(""),
+  );
 });

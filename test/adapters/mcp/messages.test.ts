@@ -4,12 +4,15 @@ import { protectMcp } from "scopegate/mcp";
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { exchangeOf } from "../../../src/adapters/mcp/hosts/node-exchange.ts";
-import { agree, parseMessages, readMessages } from "../../../src/adapters/mcp/messages.ts";
+import { agree } from "../../../src/adapters/mcp/headers.ts";
+import { parseMessages, readMessages } from "../../../src/adapters/mcp/messages.ts";
 import { isJson, readBody, type Sink } from "../../../src/adapters/mcp/body.ts";
+import { renderOperation } from "../../../src/core/policy/operation-key.ts";
+import { MCP_METHODS } from "../../../src/core/policy/operation-methods.ts";
 import { ALLOWED, call } from "./support/corpus/hostile.ts";
 import { createMcpResourceServer } from "./support/tools.ts";
 
-const read = (value: unknown) => parseMessages(Buffer.from(JSON.stringify(value)));
+const read = (value: unknown) => parseMessages(Buffer.from(JSON.stringify(value)), MCP_METHODS, false);
 const readOne = (value: object) => {
   const found = read(value);
   if (found.kind === "invalid") throw new Error(found.body.error.message);
@@ -17,6 +20,7 @@ const readOne = (value: object) => {
   if (!message) throw new Error("The body has no message.");
   return message;
 };
+const callsOf = (value: object) => readOne(value).calls.map(renderOperation);
 const request = (method: string, params?: unknown) => ({ jsonrpc: "2.0", id: 1, method, params });
 
 describe("parseMessages", () => {
@@ -24,7 +28,8 @@ describe("parseMessages", () => {
     expect(readOne(call("run_agent", { agent_id: "web" }))).toEqual({
       method: "tools/call",
       name: "run_agent",
-      calls: [{ text: "tools/call run_agent", parameters: { agent_id: "web" } }],
+      params: { name: "run_agent", arguments: { agent_id: "web" } },
+      calls: [{ method: "tools/call", name: "run_agent", parameters: { agent_id: "web" } }],
     });
   });
 
@@ -36,38 +41,32 @@ describe("parseMessages", () => {
     ["prompts/get", { name: "greet" }, "prompts/get greet"],
     ["resources/read", { uri: "docs://a b", name: "other" }, "resources/read docs://a b"],
     ["resources/subscribe", { uri: "docs://a" }, "resources/subscribe docs://a"],
-    ["completion/complete", { ref: { type: "ref/prompt", name: "greet" } }, "completion/complete greet"],
-    [
-      "completion/complete",
-      { ref: { type: "ref/resource", uri: "docs://a" } },
-      "completion/complete docs://a",
-    ],
+    ["completion/complete", { ref: { type: "ref/prompt", name: "greet" } }, "prompts/get greet"],
+    ["completion/complete", { ref: { type: "ref/resource", uri: "docs://a" } }, "resources/read docs://a"],
     ["tools/list", undefined, "tools/list"],
     ["unknown/method", { name: "search" }, "unknown/method"],
   ])("reads %s with %j as the operation %s", (method, params, text) => {
-    expect(readOne(request(method, params)).calls[0]?.text).toBe(text);
+    expect(callsOf(request(method, params))).toEqual([text]);
   });
 
   it.each(["initialize", "ping", "server/discover", "notifications/initialized", "notifications/x"])(
     "finds no operation in %s",
     (method) => {
-      expect(readOne(request(method))).toEqual({ method, calls: [] });
+      expect(readOne(request(method))).toEqual({ method, params: {}, calls: [] });
     },
   );
 
   it("reads the name of a completion as its type says, as servers do", () => {
     const ref = { type: "ref/resource", uri: "secret://x", name: "greet" };
-    expect(readOne(request("completion/complete", { ref })).calls[0]?.text).toBe(
-      "completion/complete secret://x",
-    );
+    expect(callsOf(request("completion/complete", { ref }))).toEqual(["resources/read secret://x"]);
   });
 
   it("reads each resource of a subscription as an operation of its own", () => {
     const params = { notifications: { resourceSubscriptions: ["docs://a", "secret://x"] } };
-    expect(readOne(request("subscriptions/listen", params)).calls.map(({ text }) => text)).toEqual([
+    expect(callsOf(request("subscriptions/listen", params))).toEqual([
       "subscriptions/listen",
-      "resources/subscribe docs://a",
-      "resources/subscribe secret://x",
+      "resources/read docs://a",
+      "resources/read secret://x",
     ]);
   });
 
@@ -109,9 +108,11 @@ describe("parseMessages", () => {
       jsonrpc: "2.0",
     });
     try {
-      expect(readMessages({ id: 1, method: "ping" })).toMatchObject({ kind: "invalid" });
-      expect(readMessages({ ...request("tools/call"), params: {} })).toMatchObject({ kind: "invalid" });
-      const one = readMessages({ ...request("tools/call"), params: { name: "run_agent" } });
+      expect(readMessages({ id: 1, method: "ping" }, MCP_METHODS)).toMatchObject({ kind: "invalid" });
+      expect(readMessages({ ...request("tools/call"), params: {} }, MCP_METHODS)).toMatchObject({
+        kind: "invalid",
+      });
+      const one = readMessages({ ...request("tools/call"), params: { name: "run_agent" } }, MCP_METHODS);
       expect(one).toMatchObject({ messages: [{ calls: [{ parameters: {} }] }] });
     } finally {
       for (const name of ["arguments", "name", "jsonrpc"]) Reflect.deleteProperty(polluted, name);
@@ -119,8 +120,11 @@ describe("parseMessages", () => {
   });
 
   it("finds no operation in responses", () => {
-    expect(readOne({ jsonrpc: "2.0", id: 1, result: {} })).toEqual({ calls: [] });
-    expect(readOne({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } })).toEqual({ calls: [] });
+    expect(readOne({ jsonrpc: "2.0", id: 1, result: {} })).toEqual({ params: {}, calls: [] });
+    expect(readOne({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } })).toEqual({
+      params: {},
+      calls: [],
+    });
   });
 });
 
@@ -132,11 +136,12 @@ describe("readBody", () => {
       fail();
       expect(add(Buffer.from("{}"))).toBe(false);
     };
-    expect(await readBody(late, { maxBodyBytes: 5, bodyTimeoutMs: 5000 })).toEqual(Buffer.from("{}"));
+    expect(await readBody(late, { maxBodyBytes: 5, bodyTimeoutMs: 5000 }, 0)).toEqual(Buffer.from("{}"));
   });
 });
 
 describe("the headers of a request", () => {
+  const noFields = () => [];
   const withHeaders = (headers: Readonly<Record<string, string>>) => (name: string) => headers[name];
 
   it.each([
@@ -159,8 +164,8 @@ describe("the headers of a request", () => {
   it("require Base64 for a name that is not ASCII", () => {
     const one = [readOne(call("wörter"))];
     const encoded = Buffer.from("wörter").toString("base64");
-    expect(agree(withHeaders({ "mcp-name": `=?base64?${encoded}?=` }), one)).toBe(true);
-    expect(agree(withHeaders({ "mcp-name": "=?base64?/////w==?=" }), one)).toBe(false);
+    expect(agree(withHeaders({ "mcp-name": `=?base64?${encoded}?=` }), noFields, one)).toBe(true);
+    expect(agree(withHeaders({ "mcp-name": "=?base64?/////w==?=" }), noFields, one)).toBe(false);
   });
 });
 

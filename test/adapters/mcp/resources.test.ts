@@ -26,7 +26,6 @@ const server = createMcpResourceServer({
   "MCP resources/read *": [],
   "MCP resources/read docs://payroll": ["payroll:read"],
   "MCP resources/read https://docs.example/payroll": ["payroll:read"],
-  "MCP resources/subscribe docs://payroll": ["payroll:read"],
 });
 
 /** A server with one secret under two URIs. */

@@ -52,6 +52,7 @@ export const JSON_NAMES: readonly (readonly [string, string, unknown])[] = [
   ["grants_max_age_seconds", "grantsMaxAgeSeconds", 10],
   ["token_cache", "tokenCache", false],
   ["realm", "realm", "agents"],
+  ["mcp", "mcp", { methods: { "skills/list": null } }],
   ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],
   ["resource", "resource", { id: "https://service.example/mcp" }],
 ];

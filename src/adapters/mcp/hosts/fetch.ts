@@ -1,17 +1,22 @@
 import type { ResourceServer } from "../../../core/server.ts";
 import { GrantedAccess, isAccess } from "../../fetch/access.ts";
 import { type Access, protect } from "../../fetch/index.ts";
+import { shareVerdicts } from "../../shared/guard.ts";
 import { toResponse } from "../../shared/web-request.ts";
+import { withBody } from "../body.ts";
 import type { AuthInfo } from "../caller.ts";
 import { type Gate, isPassed } from "../gate.ts";
-import { exchangeOf, finish } from "./web-exchange.ts";
+import { finishResponse } from "./edit-response.ts";
+import { exchangeOf } from "./web-exchange.ts";
 
 /** An allowed request. Pass `{ authInfo, parsedBody }` to the handler of the official SDK. */
 export interface McpAccess extends Access {
   /** The caller, in the form of the official SDK; absent if no token was read. */
   readonly authInfo?: AuthInfo;
-  /** The parsed body; `request.body` is already read. `undefined` for a request without a body. */
+  /** The parsed body. `undefined` for a request without a body. */
   readonly parsedBody: object | undefined;
+  /** The request with a body that can be read, and with `auth`, the same as `authInfo`, for other handlers. */
+  readonly request: Request;
   /** Pass the response of the handler through it: it remembers who started a session, and filters lists. */
   readonly respond: (response: Response) => Promise<Response>;
 }
@@ -24,9 +29,12 @@ export function createHostGate(server: ResourceServer, gate: Gate) {
     if (!isAccess(access)) return access;
     const outcome = await gate(exchangeOf(request, request));
     if (!isPassed(outcome)) return toResponse(outcome);
-    const { verdict, authInfo, body: parsedBody } = outcome;
-    const respond = (response: Response) => finish(response, outcome);
-    const mcpAccess = Object.assign(new GrantedAccess(verdict), { parsedBody, respond });
+    const { verdict, authInfo, body: parsedBody, bytes, watch } = outcome;
+    const respond = (response: Response) => finishResponse(response, watch);
+    const readable = bytes ? withBody(request, bytes) : request;
+    shareVerdicts(request, readable);
+    Object.defineProperty(readable, "auth", { value: authInfo, configurable: true, writable: true });
+    const mcpAccess = Object.assign(new GrantedAccess(verdict), { parsedBody, respond, request: readable });
     return authInfo === undefined ? mcpAccess : Object.assign(mcpAccess, { authInfo });
   };
 }

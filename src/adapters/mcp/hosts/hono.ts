@@ -4,7 +4,8 @@ import { type HonoContext, protect } from "../../hono/index.ts";
 import { shareVerdicts } from "../../shared/guard.ts";
 import { withBody } from "../body.ts";
 import { type Gate, isPassed } from "../gate.ts";
-import { exchangeOf, finish } from "./web-exchange.ts";
+import { finishResponse } from "./edit-response.ts";
+import { exchangeOf } from "./web-exchange.ts";
 
 type Context = Omit<HonoContext, "req" | "res"> & {
   readonly req: Omit<HonoContext["req"], "raw"> & { raw: Request };
@@ -22,7 +23,7 @@ export function createHostGate(server: ResourceServer, gate: Gate) {
       const { req } = context;
       const outcome = await gate(exchangeOf(context, req.raw, context.get("parsedBody")));
       if (!isPassed(outcome)) return void (context.res = proceed(context, outcome, next) as Response);
-      const { authInfo, body, bytes } = outcome;
+      const { authInfo, body, bytes, watch } = outcome;
       context.set("auth", authInfo);
       context.set("parsedBody", body);
       if (bytes) {
@@ -31,7 +32,7 @@ export function createHostGate(server: ResourceServer, gate: Gate) {
         shareVerdicts(context, req.raw);
       }
       await next();
-      const finished = await finish(context.res, outcome);
+      const finished = await finishResponse(context.res, watch);
       if (finished === context.res) return;
       // Hono adds the headers of the response that is replaced.
       context.res = undefined;

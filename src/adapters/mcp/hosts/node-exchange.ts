@@ -1,11 +1,9 @@
 /** What the frameworks on Node's request and response share: Express, Koa and Fastify. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import onHeaders from "on-headers";
 import type { Answer } from "../../../core/response/refusal.ts";
 import { readNodeBody, readNodeHeader } from "../body.ts";
 import { type Exchange, isPassed, type Passed } from "../gate.ts";
-import { SESSION_FIELD } from "../sessions.ts";
-import { editBody } from "./edit-body.ts";
+import { watchResponse } from "./edit-response.ts";
 
 /** Node's request, with the caller where the official SDK reads it. */
 export type NodeMessage = IncomingMessage & { auth?: object | undefined };
@@ -17,9 +15,16 @@ interface Target {
 }
 
 /** `parsed` is the body, if an earlier parser has parsed it. */
-export const exchangeOf = (raw: IncomingMessage, method: string, parsed: unknown): Exchange => ({
+export const exchangeOf = (
+  raw: IncomingMessage,
+  method: string,
+  parsed: unknown,
+  isReadAgain = false,
+): Exchange => ({
   raw,
   method,
+  isReadAgain,
+  fields: () => Object.keys(raw.headers),
   header: (name) => readNodeHeader(raw, name),
   isEmpty: () => (raw as { stream?: { endAfterHeaders?: boolean } }).stream?.endAfterHeaders !== false,
   body: (limits) => (raw.readableDidRead ? { parsed } : readNodeBody(raw, limits)),
@@ -28,14 +33,8 @@ export const exchangeOf = (raw: IncomingMessage, method: string, parsed: unknown
 /** Passes the caller and the body on, and watches the response; or returns the answer of a refusal. */
 export function passOn(outcome: Passed | Answer, { raw, response, use }: Target): Answer | undefined {
   if (!isPassed(outcome)) return outcome;
-  const { authInfo, respond, filter } = outcome;
-  raw.auth = authInfo;
+  raw.auth = outcome.authInfo;
   use(outcome);
-  if (filter) editBody(response, filter);
-  if (respond)
-    onHeaders(response, function () {
-      const id = this.getHeader(SESSION_FIELD);
-      respond(this.statusCode, typeof id === "string" ? id : undefined);
-    });
+  watchResponse(response, outcome.watch);
   return undefined;
 }

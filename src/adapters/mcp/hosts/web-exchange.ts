@@ -1,12 +1,13 @@
 /** What the hosts of the Fetch standard and Hono share. */
 import { readWebBody } from "../body.ts";
-import type { Exchange, Passed } from "../gate.ts";
-import { SESSION_FIELD } from "../sessions.ts";
+import type { Exchange } from "../gate.ts";
 
 /** `parsed` is the body, if an earlier parser has parsed it. */
 export const exchangeOf = (raw: object, request: Request, parsed?: unknown): Exchange => ({
   raw,
   method: request.method,
+  isReadAgain: true,
+  fields: () => request.headers.keys(),
   header: (name) => request.headers.get(name) ?? undefined,
   body: (limits) => (request.bodyUsed ? { parsed } : readWebBody(request, limits)),
   async isEmpty(limits) {
@@ -15,13 +16,3 @@ export const exchangeOf = (raw: object, request: Request, parsed?: unknown): Exc
     return typeof (await readWebBody(request, { ...limits, maxBodyBytes: 0 })) !== "string";
   },
 });
-
-/** Remembers the session that a response starts, and filters its lists. */
-export async function finish(response: Response, { respond, filter }: Passed): Promise<Response> {
-  const { status, headers } = response;
-  respond?.(status, headers.get(SESSION_FIELD) ?? undefined);
-  if (!filter || response.body === null) return response;
-  const edited = new Response(filter(await response.text()), { status, headers });
-  edited.headers.delete("content-length");
-  return edited;
-}

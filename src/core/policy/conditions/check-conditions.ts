@@ -3,7 +3,8 @@ import type { ConfigurationIssue, Report } from "../../errors.ts";
 import { OPERATION_METHOD } from "../../request.ts";
 import type { CompiledTable } from "../compile-rules.ts";
 import { findRouteRule } from "../find-rules.ts";
-import { methodOf } from "../operation.ts";
+import { contains, matchName } from "../name-pattern.ts";
+import { ANY_METHODS } from "../operation-methods.ts";
 import { commonPatterns } from "../overlap.ts";
 import type { PatternSegment } from "../pattern.ts";
 import { renderPattern } from "../render-pattern.ts";
@@ -108,7 +109,7 @@ function findUnknownExceptions(
 
 /** The same route may be written in another way. */
 function findByRoute(key: string, all: readonly CompiledRule[]): CompiledRule | undefined {
-  const route = parseRouteKey(key);
+  const route = parseRouteKey(key, ANY_METHODS);
   if ("code" in route) return undefined;
   const identities = identitiesOf(route);
   return all.find((compiled) => identitiesOfRule(compiled).some((identity) => identities.includes(identity)));
@@ -193,7 +194,7 @@ interface Overlap {
 /** Returns what two rules match together; nothing if no request matches both. */
 function meet(first: CompiledRule, second: CompiledRule): readonly Overlap[] {
   const methods = [first.rule.method, second.rule.method];
-  if (methods.includes(OPERATION_METHOD)) return meetAsOperations(first.rule, second.rule);
+  if (methods.includes(OPERATION_METHOD)) return meetAsOperations(first, second);
   const method = commonMethod(first, second);
   if (method === undefined) return [];
   const common = first.pattern.alternatives.flatMap((alternative) =>
@@ -206,12 +207,18 @@ function meet(first: CompiledRule, second: CompiledRule): readonly Overlap[] {
   }));
 }
 
-/** Two operations are the same, or one of them is the rule of every name. */
-function meetAsOperations(first: Rule, second: Rule): readonly Overlap[] {
-  if (first.method !== second.method || methodOf(first.pattern) !== methodOf(second.pattern)) return [];
-  const everyName = `${methodOf(first.pattern)} *`;
-  const [narrower] = [first.pattern, second.pattern].filter((pattern) => pattern !== everyName);
-  const isDisjoint = first.pattern !== second.pattern && ![first.pattern, second.pattern].includes(everyName);
-  if (isDisjoint) return [];
-  return [{ method: OPERATION_METHOD, text: ruleIdentity(OPERATION_METHOD, narrower ?? everyName) }];
+/** Two operations are the same, or one of them matches every name that the other one matches. */
+function meetAsOperations(first: CompiledRule, second: CompiledRule): readonly Overlap[] {
+  const narrower = [first, second].find((rule, index) => isWithin(rule, index === 0 ? second : first));
+  if (!narrower) return [];
+  return [{ method: OPERATION_METHOD, text: ruleIdentity(OPERATION_METHOD, narrower.rule.pattern) }];
+}
+
+/** Returns whether one operation matches only names that the other one matches. */
+function isWithin({ pattern: { operation } }: CompiledRule, { pattern: { operation: wider } }: CompiledRule) {
+  if (!operation || !wider || operation.method !== wider.method) return false;
+  if (operation.identity === wider.identity || (!wider.name && !wider.pattern)) return true;
+  if (!wider.pattern) return false;
+  if (operation.pattern) return contains(wider.pattern, operation.pattern);
+  return operation.name !== undefined && matchName(wider.pattern, operation.name) !== undefined;
 }

@@ -1,7 +1,7 @@
 /** The conditions of one rule: the list of their kinds, how they are compiled, and how they are described. */
 import type { ConfigurationIssue, Report } from "../../errors.ts";
 import { compileScope, type RequiredScope } from "../../scopes/required-scope.ts";
-import { OPERATION_METHOD } from "../../request.ts";
+import { ANY_METHODS } from "../operation-methods.ts";
 import { identityOf } from "../pattern.ts";
 import { parseRouteKey, type RouteKey } from "../route-key.ts";
 import { ruleIdentity } from "../rule.ts";
@@ -92,7 +92,8 @@ function readExcept(written: unknown, context: Context): ReadonlySet<string> | u
     return;
   }
   const identities = keys.flatMap((key, index) => {
-    const route = parseRouteKey(key);
+    // A key with another method is no key of the table, which is found later.
+    const route = parseRouteKey(key, ANY_METHODS);
     if (!("code" in route)) return identitiesOf(route);
     reportInvalid(context, `contains ${JSON.stringify(key)}, which ${route.message}`, route.hint, [index]);
     return [];
@@ -102,8 +103,8 @@ function readExcept(written: unknown, context: Context): ReadonlySet<string> | u
 
 /** The routes that a key decides, each by `ruleIdentity`. */
 export const identitiesOf = ({ method, pattern }: RouteKey): readonly string[] =>
-  method === OPERATION_METHOD
-    ? [ruleIdentity(method, pattern.source)]
+  pattern.operation
+    ? [ruleIdentity(method, pattern.operation.identity)]
     : pattern.alternatives.map(({ segments }) => ruleIdentity(method, identityOf(segments)));
 
 /** Describes each condition of a rule in words. */

@@ -96,9 +96,9 @@ function readSource(value: unknown): ClaimSource | undefined {
 /** A parameter that some requests of the rule lack, or that routers read differently, must not decide. */
 function findParameterMistake(
   name: string,
-  { parameters, alternatives }: Pattern,
+  { parameters, alternatives, operation }: Pattern,
 ): readonly [message: string, hint: string] | undefined {
-  if (parameters === "any") return undefined;
+  if (parameters === "any" || (operation && parameters.has(name))) return undefined;
   const places = alternatives.map(({ segments }) => segments.find((segment) => hasName(segment, name)));
   const names = [...parameters].map((parameter) => `\`${parameter}\``).join(", ");
   if (places.length === 0 || places.every((place) => place === undefined))

@@ -3,9 +3,24 @@ import { createResourceServer } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
 import { type McpAccess, protectMcp } from "scopegate/mcp";
 import { memoryStore } from "scopegate/store";
-import { Sessions } from "../../../src/adapters/mcp/sessions.ts";
+import { isOwn, Owners } from "../../../src/adapters/mcp/owners.ts";
+import type { Store } from "scopegate/store";
+import type { Principal } from "scopegate";
 import { INITIALIZE } from "./support/corpus/sessions.ts";
 import { createMcpResourceServer, issuer, RESOURCE, tokenOf, type User } from "./support/tools.ts";
+
+/** The sessions of one process. */
+class Sessions {
+  readonly #owners: Owners;
+
+  constructor(store?: Store) {
+    this.#owners = new Owners("session", { store, maxEntries: 10_000 });
+  }
+  isOf = (id: string, caller: Principal | undefined) => isOwn(this.#owners.find(id, caller));
+  find = (id: string, caller: Principal | undefined) => this.#owners.find(id, caller);
+  start = (id: string, caller: Principal | undefined): void => this.#owners.start(id, caller);
+  end = (id: string): void => this.#owners.end(id);
+}
 
 describe("the owner of a session", () => {
   const callers = async () => {
@@ -77,7 +92,7 @@ describe("the owner of a session", () => {
     sessions.start("one", reader);
     sessions.end("two");
     expect(sessions.isOf("one", reader)).toBe(true);
-    expect(await sessions.isOf("two", reader)).toBe("unknown");
+    expect(await sessions.find("two", reader)).toEqual({ kind: "unknown" });
   });
 
   it("keeps the sessions of others when one caller starts many", async () => {

@@ -1,0 +1,60 @@
+/** The headers that repeat parts of the body since revision 2026-07-28, and the revision of a request. */
+import type { ReadHeader } from "./body.ts";
+import { orUndefined } from "../../core/errors.ts";
+import { type Message, ownProperty } from "./messages.ts";
+
+/** From this revision on, a request has no session, and unknown methods are answered with 404. */
+const STATELESS = "2026-07-28";
+
+/** Returns whether a request is of revision 2026-07-28 or later, by its body or its header. */
+export function isStateless(header: ReadHeader, { params }: Pick<Message, "params">): boolean {
+  const meta = ownProperty(params, "_meta");
+  const version =
+    typeof meta === "object" && meta !== null
+      ? ownProperty(meta as Message["params"], "io.modelcontextprotocol/protocolVersion")
+      : undefined;
+  return [version, header("mcp-protocol-version")].some(
+    (text) => typeof text === "string" && /^\d{4}-\d\d-\d\d$/.test(text) && text >= STATELESS,
+  );
+}
+
+/** The prefix of the headers that repeat arguments of a tool. */
+const ARGUMENT_HEADER = "mcp-param-";
+
+/**
+ * Returns whether the headers agree with the body: a proxy in front may have used them for its decision.
+ * Clients before revision 2026-07-28 do not send them. A batch with these headers is refused. A header of an
+ * argument can have a name that only the tool declares, so it is compared if an argument has its name.
+ */
+export function agree(
+  header: ReadHeader,
+  fields: () => Iterable<string>,
+  messages: readonly Message[],
+): boolean {
+  const [method, name] = [header("mcp-method"), header("mcp-name")];
+  if (method === undefined && name === undefined) return true;
+  const [only, ...others] = messages;
+  if (!only || others.length > 0 || (method ?? only.method) !== only.method) return false;
+  if (name !== undefined && (only.name === undefined || decode(name) !== only.name)) return false;
+  const [call] = only.calls;
+  const names = Object.keys(call?.parameters ?? {});
+  for (const field of fields()) {
+    if (!field.startsWith(ARGUMENT_HEADER)) continue;
+    const argument = names.find((key) => key.toLowerCase() === field.slice(ARGUMENT_HEADER.length));
+    const value = argument === undefined ? undefined : call?.parameters[argument];
+    const isPrimitive = ["string", "number", "boolean"].includes(typeof value);
+    if (isPrimitive && decode(header(field) ?? "") !== String(value)) return false;
+  }
+  return true;
+}
+
+const ENCODED = /^=\?base64\?([\d+/A-Za-z]*={0,2})\?=$/;
+const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Decodes a name, which clients may send in Base64; `undefined` for Base64 that is not canonical. */
+function decode(value: string): string | undefined {
+  const encoded = ENCODED.exec(value)?.[1];
+  if (encoded === undefined) return value;
+  const bytes = Buffer.from(encoded, "base64");
+  return bytes.toString("base64") === encoded ? orUndefined(() => DECODER.decode(bytes)) : undefined;
+}

@@ -1,0 +1,132 @@
+import type { ServerResponse } from "node:http";
+import onHeaders from "on-headers";
+import { isPending, type Pending } from "../../../core/runtime/pending.ts";
+import { SESSION_FIELD } from "../gate.ts";
+import { createEditor, isEventStream, type ResponseEditor } from "../response-editor.ts";
+import type { ResponseWatch } from "../responses.ts";
+
+/** Watches the response of Node.js to an allowed request. */
+export function watchResponse(response: ServerResponse, { start, edits, watchStream }: ResponseWatch): void {
+  let editor: ResponseEditor | undefined;
+  onHeaders(response, function () {
+    const read = (name: string): string | undefined => {
+      const value = this.getHeader(name);
+      return value === undefined ? undefined : String(value);
+    };
+    start(this.statusCode, read(SESSION_FIELD));
+    const type = read("content-type") ?? "";
+    if (isEventStream(type))
+      this.once(
+        "close",
+        watchStream(() => this.destroy()),
+      );
+    editor = createEditor(edits, { type, encoding: read("content-encoding") });
+    if (editor) this.removeHeader("content-length");
+  });
+  if (edits) editWrites(response, () => editor);
+}
+
+type Callback = () => void;
+
+/** Replaces the methods that send the body. The headers decide how it is edited, so they are written first. */
+function editWrites(response: ServerResponse, editorOf: () => ResponseEditor | undefined): void {
+  const [write, end] = [response.write.bind(response), response.end.bind(response)];
+  const findEditor = (): ResponseEditor | undefined => {
+    if (!response.headersSent) response.writeHead(response.statusCode);
+    return editorOf();
+  };
+  let last: Promise<void> | undefined;
+  // What is edited later must not be sent before what was written earlier.
+  const inOrder = (text: Pending<string>, send: (text: string) => void): void => {
+    if (!last && !isPending(text)) return send(text);
+    last = Promise.resolve(last).then(async () => send(await text));
+    last.catch(() => response.destroy());
+  };
+  response.write = (...parameters: [unknown?, unknown?, unknown?]): boolean => {
+    const editor = findEditor();
+    if (!editor) return write(...(parameters as [string]));
+    const [chunk, done] = readChunk(parameters);
+    inOrder(chunk === undefined ? "" : editor.write(chunk), (text) => {
+      if (text === "") done?.();
+      else write(text, done);
+    });
+    return true;
+  };
+  response.end = (...parameters: [unknown?, unknown?, unknown?]): ServerResponse => {
+    // A second call must not send the body again.
+    Object.assign(response, { write, end });
+    const editor = findEditor();
+    if (!editor) return end(...(parameters as [string]));
+    const [chunk, done] = readChunk(parameters);
+    const first = chunk === undefined ? "" : editor.write(chunk);
+    inOrder(first, (text) => void (text === "" || write(text)));
+    inOrder(editor.end(), (text) => end(text, done));
+    return response;
+  };
+}
+
+/** Reads the parameters of `write` and `end`, of which each can be absent. */
+function readChunk(
+  parameters: readonly unknown[],
+): readonly [chunk: Uint8Array | undefined, done: Callback | undefined] {
+  const [chunk, encoding] = parameters;
+  const done = parameters.find((value): value is Callback => typeof value === "function");
+  if (typeof chunk === "string")
+    return [Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8"), done];
+  return [chunk instanceof Uint8Array ? chunk : undefined, done];
+}
+
+/** Watches a response of the Fetch standard; returns the one to send. */
+export async function finishResponse(
+  response: Response,
+  { start, edits, watchStream }: ResponseWatch,
+): Promise<Response> {
+  const { status, headers, body } = response;
+  start(status, headers.get(SESSION_FIELD) ?? undefined);
+  const type = headers.get("content-type") ?? "";
+  const editor = createEditor(edits, { type, encoding: headers.get("content-encoding") ?? undefined });
+  if (body === null || (!isEventStream(type) && !editor)) return response;
+  if (editor && !isEventStream(type)) {
+    await editor.write(new Uint8Array(await response.arrayBuffer()));
+    const edited = new Response(await editor.end(), { status, headers });
+    edited.headers.delete("content-length");
+    return edited;
+  }
+  return new Response(watchBody(body, editor, watchStream), { status, headers });
+}
+
+/** Passes the events of a stream on, until it ends or must end. */
+function watchBody(
+  body: ReadableStream<Uint8Array>,
+  editor: ResponseEditor | undefined,
+  watchStream: ResponseWatch["watchStream"],
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let stop = (): void => undefined;
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      stop = watchStream(() => {
+        reader.cancel().catch(() => undefined);
+        controller.close();
+      });
+    },
+    async pull(controller) {
+      // An event can have several parts, of which all but the last are edited to nothing.
+      for (;;) {
+        const { done, value } = await reader.read();
+        const text = await (done ? editor?.end() : editor?.write(value));
+        const bytes = text === undefined ? value : Buffer.from(text);
+        if (bytes && bytes.length > 0) controller.enqueue(bytes);
+        if (done) {
+          stop();
+          controller.close();
+        }
+        if (done || (bytes && bytes.length > 0)) return;
+      }
+    },
+    async cancel(reason) {
+      stop();
+      await reader.cancel(reason);
+    },
+  });
+}

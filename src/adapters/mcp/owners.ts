@@ -1,0 +1,144 @@
+/** Which caller started each session and each task. Only this caller may use it, even if its id leaks. */
+import { hash } from "node:crypto";
+import { callerKey } from "../shared/caller-key.ts";
+import { ignoreRejection, isPending, type Pending } from "../../core/runtime/pending.ts";
+import type { Store } from "../../core/runtime/store.ts";
+import { withinLimit } from "../../core/runtime/time-limit.ts";
+import { clientOf } from "../../core/token/clients.ts";
+import type { Principal } from "../../core/token/principal.ts";
+
+/** What is known about an id: `note` is what was stored with it. */
+export type Ownership =
+  { readonly kind: "own"; readonly note: string } | { readonly kind: "other" } | { readonly kind: "unknown" };
+
+interface Owned {
+  readonly owner: string;
+  /** Who shares a limit with the owner. */
+  readonly share: string;
+  readonly note: string;
+}
+
+const OTHER: Ownership = { kind: "other" };
+const UNKNOWN: Ownership = { kind: "unknown" };
+
+/** How long a shared store keeps an owner. */
+const KEPT_MS = 7 * 86_400_000;
+
+export interface OwnersOptions {
+  /** With a store, other processes know the owners, too. */
+  readonly store?: Store | undefined;
+  /** How many ids this process keeps. One caller can have a tenth, and callers without a token a half. */
+  readonly maxEntries: number;
+}
+
+export class Owners {
+  readonly #kind: string;
+  readonly #options: OwnersOptions;
+  /** The ids, and those of each share; the least recently used first. */
+  readonly #owned = new Map<string, Owned>();
+  readonly #shares = new Map<string, Set<string>>();
+
+  /** `kind` keeps the ids of sessions and tasks apart. */
+  constructor(kind: string, options: OwnersOptions) {
+    this.#kind = kind;
+    this.#options = options;
+  }
+
+  /** Returns whether an id belongs to a caller; `unknown` if the store does not answer. */
+  find(id: string, caller: Principal | undefined): Pending<Ownership> {
+    const owned = this.#owned.get(id);
+    const { store } = this.#options;
+    if (!owned) return store ? this.#findStored(store, id, caller) : OTHER;
+    if (owned.owner !== ownerKey(caller)) return OTHER;
+    this.#remove(id);
+    this.#add(id, owned);
+    return { kind: "own", note: owned.note };
+  }
+
+  async #findStored(store: Store, id: string, caller: Principal | undefined): Promise<Ownership> {
+    try {
+      const [value] = await withinLimit(store.get([this.#storeKey(id)]), "The store of owners");
+      const [owner, note = ""] = value?.split(" ", 2) ?? [];
+      if (owner !== ownerKey(caller)) return OTHER;
+      const decoded = Buffer.from(note, "base64url").toString();
+      this.#remember(id, caller, decoded);
+      return { kind: "own", note: decoded };
+    } catch {
+      return UNKNOWN;
+    }
+  }
+
+  /** Stores the owner of an id, which never changes. */
+  start(id: string, caller: Principal | undefined, note = ""): void {
+    if (this.#owned.has(id)) return;
+    this.#remember(id, caller, note);
+    const until = new Date(Date.now() + KEPT_MS);
+    const value = `${ownerKey(caller)} ${Buffer.from(note).toString("base64url")}`;
+    // The response is not delayed. If this fails, other processes refuse the id, and the client starts again.
+    ignoreRejection(this.#options.store?.set(this.#storeKey(id), value, { until, ifAbsent: true }));
+  }
+
+  end(id: string): void {
+    this.#remove(id);
+    ignoreRejection(this.#options.store?.delete(this.#storeKey(id)));
+  }
+
+  #remember(id: string, caller: Principal | undefined, note: string): void {
+    const { maxEntries } = this.#options;
+    const share = shareKey(caller);
+    const ofShare = this.#shares.get(share);
+    if (ofShare && ofShare.size >= Math.ceil(maxEntries / (caller ? 10 : 2))) this.#removeOldest(ofShare);
+    else if (this.#owned.size >= maxEntries) this.#removeOldest(this.#owned);
+    this.#add(id, { owner: ownerKey(caller), share, note });
+  }
+
+  #add(id: string, owned: Owned): void {
+    this.#owned.set(id, owned);
+    this.#shares.set(owned.share, (this.#shares.get(owned.share) ?? new Set()).add(id));
+  }
+
+  #remove(id: string): void {
+    const share = this.#owned.get(id)?.share ?? "";
+    this.#owned.delete(id);
+    const ofShare = this.#shares.get(share);
+    ofShare?.delete(id);
+    if (ofShare?.size === 0) this.#shares.delete(share);
+  }
+
+  #removeOldest(ids: Pick<ReadonlySet<string>, "keys">): void {
+    const [oldest] = ids.keys();
+    if (oldest !== undefined) this.#remove(oldest);
+  }
+
+  /** The store does not learn the id, which is a secret. */
+  #storeKey(id: string): string {
+    return `mcp-${this.#kind}:${digestOf(id)}`;
+  }
+}
+
+/** Returns whether a lookup has an owner who calls; with a store, as a promise. */
+export const isOwn = (ownership: Pending<Ownership>): Pending<boolean> =>
+  isPending(ownership) ? ownership.then(({ kind }) => kind === "own") : ownership.kind === "own";
+
+const keys = new WeakMap<Principal, string>();
+const NO_CALLER = digestOf("");
+
+/** The digest of the issuer and the user, or of all claims of a token without a user. */
+function ownerKey(caller: Principal | undefined): string {
+  if (!caller) return NO_CALLER;
+  const known = keys.get(caller);
+  if (known !== undefined) return known;
+  const key = digestOf(callerKey(caller));
+  keys.set(caller, key);
+  return key;
+}
+
+/** Each new token without a user is another caller, so all tokens of one client share a limit. */
+const shareKey = (caller: Principal | undefined): string =>
+  caller?.userId === undefined && caller
+    ? JSON.stringify([caller.issuer, clientOf(caller)])
+    : ownerKey(caller);
+
+function digestOf(text: string): string {
+  return hash("sha256", text, "base64url");
+}

@@ -1,0 +1,111 @@
+/** Reads the JSON-RPC messages in the body of a response, and changes them before they are sent. */
+import { orUndefined } from "../../core/errors.ts";
+import { isPending, type Pending } from "../../core/runtime/pending.ts";
+import type { Json } from "./lists.ts";
+
+/** Sees one message of a response. Returns the same object, or what is sent in its place. */
+export type EditMessage = (message: Json) => Pending<Json>;
+
+/** What reads and changes a response. */
+export interface ResponseEdits {
+  readonly editMessage: EditMessage;
+  /** Whether nothing may be sent that `editMessage` cannot see. */
+  readonly isFilter: boolean;
+  /** Sees the events that have a name of their own, such as `endpoint`. */
+  readonly seeEvent?: (name: string, data: string) => void;
+}
+
+/** The end of an event is an empty line (HTML standard, section 9.2.5). `\r` at the end can be half of one. */
+const END_OF_EVENT = /(?:\r\n|\n|\r(?!\n|$)){2}/;
+const LINES = /\r\n|\n|\r/;
+
+/** Creates the editor of a body; `undefined` if it is sent as it is. */
+export function createEditor(
+  edits: ResponseEdits | undefined,
+  { type, encoding }: { readonly type: string; readonly encoding: string | undefined },
+): ResponseEditor | undefined {
+  if (!edits) return undefined;
+  const isReadable = encoding === undefined || encoding === "identity";
+  const isStream = isEventStream(type);
+  if (!edits.isFilter && (!isReadable || !(isStream || /[/+]json\b/i.test(type)))) return undefined;
+  return new ResponseEditor(edits, isStream && isReadable);
+}
+
+export const isEventStream = (type: string): boolean => /^text\/event-stream\b/i.test(type);
+
+/** Edits a body as it is sent: an event at a time, or a whole JSON document. */
+export class ResponseEditor {
+  readonly #edits: ResponseEdits;
+  readonly #isStream: boolean;
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  #pending = "";
+
+  constructor(edits: ResponseEdits, isStream: boolean) {
+    this.#edits = edits;
+    this.#isStream = isStream;
+  }
+
+  /** Takes a part of the body, and returns what can be sent now. */
+  write(chunk: Uint8Array | string): Pending<string> {
+    const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    this.#pending += this.#decoder.decode(bytes, { stream: true });
+    return this.#isStream ? this.#takeEvents() : "";
+  }
+
+  /** Returns the rest of the body. An incomplete event has no effect in a client. */
+  end(): Pending<string> {
+    this.#pending += this.#decoder.decode();
+    const rest = this.#pending;
+    this.#pending = "";
+    if (this.#isStream) return this.#editEvent(rest);
+    return rest.trim() === "" ? rest : (this.#editJson(rest) ?? (this.#edits.isFilter ? "" : rest));
+  }
+
+  #takeEvents(): Pending<string> {
+    const edited: Pending<string>[] = [];
+    for (let end = END_OF_EVENT.exec(this.#pending); end; end = END_OF_EVENT.exec(this.#pending)) {
+      const length = end.index + end[0].length;
+      edited.push(this.#editEvent(this.#pending.slice(0, length)));
+      this.#pending = this.#pending.slice(length);
+    }
+    return joinPending(edited);
+  }
+
+  #editEvent(event: string): Pending<string> {
+    const lines = event.replace(/^\uFEFF/, "").split(LINES);
+    const valuesOf = (field: string) =>
+      lines
+        .filter((line) => line.startsWith(`${field}:`))
+        .map((line) => line.slice(field.length + 1).replace(/^ /, ""));
+    const data = valuesOf("data").join("\n");
+    if (data === "") return event;
+    const [name = "message"] = valuesOf("event");
+    if (name !== "message") this.#edits.seeEvent?.(name, data);
+    const edited = this.#editJson(data);
+    if (edited === undefined) return this.#edits.isFilter && name === "message" ? "" : event;
+    if (edited === data) return event;
+    const others = lines.filter((line) => line !== "" && !/^data:?/.test(line));
+    const render = (text: string): string => [...others, `data: ${text}`, "", ""].join("\n");
+    return isPending(edited) ? edited.then(render) : render(edited);
+  }
+
+  /** Returns the same text if nothing changes; `undefined` if it is not JSON. */
+  #editJson(text: string): Pending<string> | undefined {
+    const value = orUndefined(() => JSON.parse(text) as Json | readonly Json[]);
+    if (typeof value !== "object") return undefined;
+    const messages = Array.isArray(value) ? (value as readonly Json[]) : [value as Json];
+    const edited = messages.map((message) =>
+      typeof message === "object" && (message as Json | null) !== null
+        ? this.#edits.editMessage(message)
+        : message,
+    );
+    const render = (all: readonly Json[]): string => {
+      if (all.every((message, index) => message === messages[index])) return text;
+      return JSON.stringify(Array.isArray(value) ? all : all[0]);
+    };
+    return edited.some(isPending) ? Promise.all(edited).then(render) : render(edited as readonly Json[]);
+  }
+}
+
+const joinPending = (texts: readonly Pending<string>[]): Pending<string> =>
+  texts.some(isPending) ? Promise.all(texts).then((all) => all.join("")) : texts.join("");

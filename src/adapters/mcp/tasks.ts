@@ -1,0 +1,45 @@
+/** Tasks: the results of calls that a client fetches later. Only the caller of the call may see them. */
+import type { Operation } from "../../core/policy/operation-key.ts";
+import { orUndefined } from "../../core/errors.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
+import { type Json, ownObject } from "./lists.ts";
+
+/** Longer arguments are not remembered: a scope with one of them must be granted for all values. */
+const MAX_ARGUMENT = 200;
+const MAX_ARGUMENTS = 20;
+
+/** Writes the operation of a task, with the arguments that can fill a scope. */
+export function writeOperation({ method, name, parameters }: Operation): string {
+  const texts = Object.entries(parameters).filter(
+    ([key, value]) => typeof value === "string" && key.length + value.length <= MAX_ARGUMENT,
+  );
+  return JSON.stringify([method, name, Object.fromEntries(texts.slice(0, MAX_ARGUMENTS))]);
+}
+
+/** Reads it again. Arguments may be missing, which then only a grant for all values satisfies. */
+export function readOperation(note: string): Operation | undefined {
+  const [method, name, parameters] =
+    orUndefined(() => JSON.parse(note) as [string, string | undefined, Json]) ?? [];
+  if (method === undefined || parameters === undefined) return undefined;
+  return { method, ...(typeof name === "string" ? { name } : {}), parameters, isPartial: true };
+}
+
+/** Returns the id of the task that a response starts. Until revision 2025-11-25, it is in `task`. */
+export function findStartedTask(message: Json): string | undefined {
+  const result = ownObject(message, "result");
+  if (!result) return undefined;
+  const task = result["resultType"] === "task" ? result : ownObject(result, "task");
+  const taskId = task?.["taskId"];
+  return typeof taskId === "string" && taskId !== "" ? taskId : undefined;
+}
+
+/** Removes the tasks of other callers from a message with the result of `tasks/list`. */
+export function filterTasks(message: Json, isOwn: (taskId: string) => Pending<boolean>): Pending<Json> {
+  const result = ownObject(message, "result");
+  const tasks: unknown = result?.["tasks"];
+  if (!result || !Array.isArray(tasks)) return message;
+  return Promise.all(tasks.map((task: Json) => isOwn(String(Object(task)["taskId"])))).then((own) => ({
+    ...message,
+    result: { ...result, tasks: tasks.filter((_, index) => own[index]) as readonly unknown[] },
+  }));
+}

@@ -1,0 +1,266 @@
+/** The rules of operations: keys of the table without a path, as `MCP tools/call search`. */
+import { orUndefined } from "../errors.ts";
+import { hasOtherSpelling } from "../runtime/json.ts";
+import { contains, matchName, type NamePattern, parseTemplate } from "./name-pattern.ts";
+import { type Operation, type OperationKey, splitOperation } from "./operation-key.ts";
+import type { OperationMethods } from "./operation-methods.ts";
+import { templatesOf } from "./requirement.ts";
+import { divideRestrictions, type Restrictions, toRestriction } from "./restrictions.ts";
+import type { CompiledRule, RuleMatch } from "./rule.ts";
+
+/** The rules of an operation with the values of their templates, or an argument that cannot fill one. */
+export type OperationMatch =
+  | {
+      readonly kind: "matched";
+      readonly matches: readonly RuleMatch[];
+      readonly restrictions: Restrictions;
+    }
+  | { readonly kind: "unusable"; readonly argument: string }
+  | { readonly kind: "unmapped" };
+
+/** A rule that matches a name, with the values that the name has for its variables. */
+interface NamedRule {
+  readonly compiled: CompiledRule;
+  /** Absent if the arguments of the operation fill the templates. */
+  readonly values?: ReadonlyMap<string, string>;
+}
+
+/** The rules of operations. */
+export class OperationRules {
+  readonly methods: OperationMethods;
+  readonly #rules: Layer;
+  readonly #enforcedRules: Layer;
+
+  /** `enforcedRules` is the table without its report-only rules. */
+  constructor(
+    rules: readonly CompiledRule[],
+    enforcedRules: readonly CompiledRule[],
+    methods: OperationMethods,
+  ) {
+    this.methods = methods;
+    this.#rules = toLayer(rules);
+    this.#enforcedRules = rules === enforcedRules ? this.#rules : toLayer(enforcedRules);
+  }
+
+  /** Whether clients may fetch results later. */
+  get hasTasks(): boolean {
+    return [...this.#rules.keys()].some((method) => method.startsWith("tasks/"));
+  }
+
+  /** Finds the rule of a key of the table, or of an entry of a list of the server. */
+  find(key: string): CompiledRule | undefined {
+    return this.#decide({ ...splitOperation(key), parameters: {}, isPartial: true }, this.#rules)[0]
+      ?.compiled;
+  }
+
+  /** Finds the rules with the values for their templates. An argument must be a string that is not empty. */
+  match(operation: Operation): OperationMatch {
+    const deciding = this.#decide(operation, this.#rules);
+    if (deciding.length === 0) return { kind: "unmapped" };
+    if (deciding.some(({ compiled }) => compiled.isReport))
+      deciding.push(...this.#decide(operation, this.#enforcedRules));
+    const restricting = this.#findConditioned(operation);
+    const values = new ArgumentReader(operation);
+    const missing = deciding
+      .filter((rule) => !rule.values)
+      .flatMap(({ compiled }) => templatesOf(compiled.requirement))
+      .find((name) => values.read(name) === "");
+    if (missing !== undefined && !operation.isPartial) return { kind: "unusable", argument: missing };
+    const toMatch = ({ compiled, values: ofName }: NamedRule): RuleMatch => ({
+      compiled,
+      parameter: ofName ? (name) => ofName.get(name) ?? "" : (name) => values.read(name),
+    });
+    const matches = deciding.map(toMatch);
+    const restrictions = divideRestrictions(
+      restricting.flatMap((rule) => toRestriction(toMatch(rule), rule.values ?? values)),
+      matches,
+    );
+    return { kind: "matched", matches, restrictions };
+  }
+
+  /** Returns the rules with conditions for an operation. */
+  conditionedRules(operation: Operation): readonly CompiledRule[] {
+    return this.#findConditioned(operation).map(({ compiled }) => compiled);
+  }
+
+  #decide(operation: Operation, layer: Layer): NamedRule[] {
+    const rules = layer.get(this.#governing(operation));
+    if (!rules) return [];
+    if (this.#isTemplate(operation)) return rules.decideTemplate(operation.name ?? "");
+    const [spelling = "", ...otherSpellings] = this.#spellings(operation);
+    const deciding = rules.decide(spelling);
+    if (deciding.length === 0) return deciding;
+    // Another spelling adds rules, but never maps a name: the server may read the one or the other.
+    for (const other of otherSpellings)
+      for (const rule of rules.decide(other))
+        if (
+          !rules.isForEveryName(rule.compiled) &&
+          !deciding.some(({ compiled }) => compiled === rule.compiled)
+        )
+          deciding.push(rule);
+    return deciding;
+  }
+
+  #findConditioned(operation: Operation): readonly NamedRule[] {
+    const governing = this.#governing(operation);
+    const layers = new Set([this.#rules, this.#enforcedRules]);
+    const found = new Map<string, NamedRule>();
+    for (const layer of layers) {
+      const rules = layer.get(governing);
+      if (!rules?.isConditioned) continue;
+      for (const spelling of this.#spellings(operation))
+        for (const rule of rules.findConditioned(spelling, this.#isTemplate(operation))) {
+          const { key } = rule.compiled.rule;
+          found.set(`${rule.compiled.isReport} ${rule.values ? spelling : ""} ${key}`, rule);
+        }
+    }
+    return [...found.values()];
+  }
+
+  #isTemplate({ method, name = "", isPartial = false }: Operation): boolean {
+    return isPartial && name.includes("{") && this.methods.get(method)?.nameParameter === "uri";
+  }
+
+  #governing({ method }: Operation): string {
+    return this.methods.get(method)?.governedBy ?? method;
+  }
+
+  /**
+   * The ways in which servers may read a name; the first one maps it. Servers of the SDK look a resource up
+   * by `new URL(uri).href`, others by the URI as it was sent, and handlers may decode it (RFC 3986 section
+   * 6.2.2).
+   */
+  #spellings({ method, name = "" }: Operation): readonly string[] {
+    if (this.methods.get(method)?.nameParameter !== "uri") return [name];
+    const href = orUndefined(() => new URL(name).href) ?? name;
+    if (href === name && !name.includes("%")) return [name];
+    return [...new Set([href, name, href.replace(/%[\da-f]{2}/gi, decodeNeedless)])];
+  }
+}
+
+/** Decodes an escape of a character that needs none. */
+const decodeNeedless = (escape: string): string => {
+  const character = String.fromCharCode(parseInt(escape.slice(1), 16));
+  return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
+};
+
+/** Reads each argument once: later code may change them. */
+class ArgumentReader {
+  readonly #parameters: Operation["parameters"];
+  readonly #values = new Map<string, string>();
+
+  constructor({ parameters }: Operation) {
+    this.#parameters = parameters;
+  }
+
+  /** Returns an argument that is a string; otherwise an empty one. */
+  read(name: string): string {
+    let value = this.#values.get(name);
+    if (value !== undefined) return value;
+    // Own properties only: a polluted prototype must not fill a scope. Some servers read `Team` as `team`.
+    const isOwn = Object.hasOwn(this.#parameters, name) && !hasOtherSpelling(this.#parameters, [name]);
+    const argument = isOwn ? this.#parameters[name] : undefined;
+    value = typeof argument === "string" ? argument : "";
+    this.#values.set(name, value);
+    return value;
+  }
+}
+
+/** The rules of each method. */
+type Layer = ReadonlyMap<string, MethodRules>;
+
+function toLayer(rules: readonly CompiledRule[]): Layer {
+  const layer = new Map<string, MethodRules>();
+  for (const compiled of rules) {
+    const { operation } = compiled.pattern;
+    if (!operation) continue;
+    const ofMethod = layer.get(operation.method) ?? new MethodRules();
+    layer.set(operation.method, ofMethod);
+    ofMethod.add(compiled, operation);
+  }
+  return layer;
+}
+
+interface PatternRule {
+  readonly compiled: CompiledRule;
+  readonly pattern: NamePattern;
+}
+
+/** The rules of one method, by the name of what it calls. */
+class MethodRules {
+  readonly #exact = new Map<string, CompiledRule>();
+  readonly #patterns: PatternRule[] = [];
+  #everyName: CompiledRule | undefined;
+  isConditioned = false;
+
+  add(compiled: CompiledRule, { name, pattern }: OperationKey): void {
+    if (compiled.conditions) this.isConditioned = true;
+    if (pattern) this.#patterns.push({ compiled, pattern });
+    else if (name === undefined) this.#everyName = compiled;
+    else this.#exact.set(name, compiled);
+  }
+
+  isForEveryName(compiled: CompiledRule): boolean {
+    return compiled === this.#everyName;
+  }
+
+  /** Finds the rule of a name: that of the whole name, of the narrowest pattern, or of every name. */
+  decide(name: string): NamedRule[] {
+    const compiled = this.#exact.get(name);
+    if (compiled) return [{ compiled }];
+    const narrowest = this.#narrowest(this.#patterns.filter(({ pattern }) => matchName(pattern, name)));
+    const deciding = narrowest.map((rule): NamedRule => withValues(rule, name));
+    if (deciding.length === 0 && this.#everyName) deciding.push({ compiled: this.#everyName });
+    if (deciding.length === 0) return deciding;
+    // A server that is not the SDK's may also match these, before a wider one.
+    for (const rule of this.#patterns)
+      if (!narrowest.some(({ pattern }) => contains(rule.pattern, pattern)) && isLoosely(rule.pattern, name))
+        deciding.push(withValues(rule, name));
+    return deciding;
+  }
+
+  /** Finds the rule of a template: that of the narrowest one that contains it, or of every URI. */
+  decideTemplate(source: string): NamedRule[] {
+    const template = parseTemplate(source);
+    const containing = "message" in template ? [] : this.#containing(template);
+    const narrowest = this.#narrowest(containing);
+    if (narrowest.length > 0) return narrowest.map(({ compiled }) => ({ compiled }));
+    return this.#everyName ? [{ compiled: this.#everyName }] : [];
+  }
+
+  /** Finds the rules with conditions that match a name, however narrow they are. */
+  findConditioned(name: string, isTemplate: boolean): readonly NamedRule[] {
+    const exact = this.#exact.get(name);
+    const template = isTemplate ? parseTemplate(name) : undefined;
+    const patterns: readonly NamedRule[] =
+      template && !("message" in template)
+        ? this.#containing(template).map(({ compiled }) => ({ compiled }))
+        : this.#patterns
+            .filter(({ pattern }) => isLoosely(pattern, name))
+            .map((rule) => withValues(rule, name));
+    const others = [exact, this.#everyName].flatMap((compiled) => (compiled ? [{ compiled }] : []));
+    return [...others, ...patterns].filter(({ compiled }) => compiled.conditions);
+  }
+
+  #containing(template: NamePattern): readonly PatternRule[] {
+    return this.#patterns.filter(({ pattern }) => contains(pattern, template));
+  }
+
+  /** Leaves out each pattern that contains another one. Of two that only cross, both must be satisfied. */
+  #narrowest(matching: readonly PatternRule[]): readonly PatternRule[] {
+    return matching.filter(
+      ({ pattern }) =>
+        !matching.some((other) => other.pattern !== pattern && contains(pattern, other.pattern)),
+    );
+  }
+}
+
+const isLoosely = (pattern: NamePattern, name: string): boolean =>
+  matchName(pattern, name, "with commas") !== undefined;
+
+/** The URI fills the variables of a template. A rule of `docs_*` has none: its arguments fill its scopes. */
+function withValues({ compiled, pattern }: PatternRule, name: string): NamedRule {
+  if (pattern.variables.length === 0) return { compiled };
+  const values = matchName(pattern, name) ?? new Map<string, string>();
+  return { compiled, values };
+}
