@@ -1,4 +1,5 @@
 /** `protectMcp` and `withMcp` in the frameworks of others for MCP servers, and in a proxy in front of one. */
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   createMcpResourceServer,
@@ -125,6 +126,24 @@ for (const { name, needs, load, isBroken = false } of HOSTS)
       const batch = [call("search"), call("run_agent", { agent_id: "web" }, 2)];
       expect(await ask("reader", batch)).toMatchObject({ status: 403, ran: [] });
     });
+
+    const REVISIONS = [
+      { revision: "2025-11-25", options: {} },
+      { revision: "2026-07-28 if it has it", options: { versionNegotiation: { mode: "auto" } } },
+    ] as const;
+    for (const { revision, options } of REVISIONS)
+      itRuns(`serves the official client with the revision ${revision}`, async () => {
+        const before = executions.length;
+        const headers = { authorization: `Bearer ${await tokenOf("reader")}` };
+        const url = new URL(`http://127.0.0.1:${open.port}/mcp`);
+        const client = new Client({ name: "test", version: "1.0.0" }, options);
+        await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+        await client.callTool({ name: "search", arguments: {} });
+        const run = { name: "run_agent", arguments: { agent_id: "web" } };
+        await expect(client.callTool(run)).rejects.toThrow(/403|scope/i);
+        await client.close();
+        expect(executions.slice(before)).toEqual([{ user: "reader", call: "search" }]);
+      });
 
     it("refuses a body that names two tools in one call", async () => {
       const params = '{"name":"run_agent","name":"search","arguments":{"agent_id":"web"}}';

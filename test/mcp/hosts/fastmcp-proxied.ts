@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { TOOLS } from "../../adapters/mcp/support/tools.ts";
-import { load, type Program } from "./host.ts";
+import { load, LOGGER, type Program } from "./host.ts";
 import { listenProxy, USER_FIELD } from "./proxy.ts";
 
 interface User {
@@ -23,11 +23,8 @@ const { FastMCP } = await load<{ readonly FastMCP: new (options: object) => Serv
 const authenticate = ({ headers }: IncomingMessage): Promise<User> =>
   Promise.resolve({ userId: String(headers[USER_FIELD]) });
 
-const quiet = () => undefined;
-const logger = { debug: quiet, error: quiet, info: quiet, log: quiet, warn: quiet };
-
 export const start: Program["start"] = async (server, runTool) => {
-  const mcp = new FastMCP({ name: "agents", version: "1.0.0", authenticate, logger });
+  const mcp = new FastMCP({ name: "agents", version: "1.0.0", authenticate, logger: LOGGER });
   for (const name of TOOLS)
     mcp.addTool({
       name,

@@ -7,7 +7,7 @@ import { principalOf } from "scopegate/express";
 import { protectMcp } from "scopegate/mcp";
 import { z } from "zod";
 import { TOOLS } from "../../adapters/mcp/support/tools.ts";
-import { listenNode, load, type Program } from "./host.ts";
+import { listenNode, load, LOGGER, type Program } from "./host.ts";
 
 interface Session {
   connect(transport: object): Promise<void>;
@@ -37,7 +37,7 @@ export const start: Program["start"] = (server, runTool) => {
   app.use("/mcp", protectMcp(server));
   app.all("/mcp", async (request, response) => {
     const auth = { principal: principalOf(request) };
-    const session = new FastMCPSession({ ...options, ...lists, tools, logger: console, auth });
+    const session = new FastMCPSession({ ...options, ...lists, tools, logger: LOGGER, auth });
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
     response.once("close", () => void session.close());
     await session.connect(transport);

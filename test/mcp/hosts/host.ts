@@ -38,6 +38,11 @@ export const createRunTool =
 
 export const toResult = (text: string) => ({ content: [{ type: "text" as const, text }] });
 
+const quiet = (): void => undefined;
+
+/** A logger of FastMCP, which reports every request that a client should send in another way. */
+export const LOGGER = { debug: quiet, error: quiet, info: quiet, log: quiet, warn: quiet };
+
 /** Serves a handler of Express or of plain Node.js. */
 export const listenNode = (
   handler: (request: IncomingMessage, response: ServerResponse) => unknown,
