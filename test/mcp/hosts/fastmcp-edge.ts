@@ -1,7 +1,8 @@
 /** `fastmcp/edge` behind Hono. It passes nothing about the request to its tools: Hono's context storage does. */
 import { Hono } from "hono";
 import { contextStorage, getContext } from "hono/context-storage";
-import { type AuthInfo, principalOf, protectMcp } from "scopegate/mcp";
+import { principalOf } from "scopegate/hono";
+import { protectMcp } from "scopegate/mcp";
 import { z } from "zod";
 import { TOOLS } from "../../adapters/mcp/support/tools.ts";
 import { listenFetch, load, type Program } from "./host.ts";
@@ -18,10 +19,7 @@ export const start: Program["start"] = (server, runTool) => {
     mcp.addTool({
       name,
       parameters: z.looseObject({}),
-      execute: (args: object) => {
-        const authInfo = getContext<{ Variables: { auth: AuthInfo } }>().get("auth");
-        return Promise.resolve(runTool(name, args, principalOf({ authInfo })));
-      },
+      execute: (args: object) => Promise.resolve(runTool(name, args, principalOf(getContext()))),
     });
   const app = new Hono();
   app.use(contextStorage());

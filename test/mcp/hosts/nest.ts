@@ -2,17 +2,16 @@ import "reflect-metadata";
 import type { AddressInfo, Server } from "node:net";
 import { Module } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
-import { Ctx, type CustomTransportStrategy, Payload } from "@nestjs/microservices";
-import { type HandlerExtra, principalOf, protectMcp } from "scopegate/mcp";
+import { type CustomTransportStrategy, Payload } from "@nestjs/microservices";
+import { principalOf } from "scopegate/express";
+import { protectMcp } from "scopegate/mcp";
 import { z } from "zod";
 import { load, type Program, toResult } from "./host.ts";
 
-interface McpContext {
-  readonly sdkContext: HandlerExtra;
-}
 type Strategy = CustomTransportStrategy & { setHttpAdapter(adapter: object): void };
-const { McpController, McpStrategy, StreamableHttpTransport, Tool } = await load<{
+const { McpController, McpRawRequest, McpStrategy, StreamableHttpTransport, Tool } = await load<{
   readonly McpController: () => ClassDecorator;
+  readonly McpRawRequest: () => ParameterDecorator;
   readonly McpStrategy: new (options: object) => Strategy;
   readonly StreamableHttpTransport: new () => object;
   readonly Tool: (options: object) => MethodDecorator;
@@ -23,18 +22,18 @@ export const start: Program["start"] = async (server, runTool) => {
   @McpController()
   class Tools {
     @Tool({ name: "search", parameters })
-    search(@Payload() args: object, @Ctx() context: McpContext) {
-      return toResult(runTool("search", args, principalOf(context.sdkContext)));
+    search(@Payload() args: object, @McpRawRequest() request: object) {
+      return toResult(runTool("search", args, principalOf(request)));
     }
 
     @Tool({ name: "run_agent", parameters })
-    run(@Payload() args: object, @Ctx() context: McpContext) {
-      return toResult(runTool("run_agent", args, principalOf(context.sdkContext)));
+    run(@Payload() args: object, @McpRawRequest() request: object) {
+      return toResult(runTool("run_agent", args, principalOf(request)));
     }
 
     @Tool({ name: "remove_agent", parameters })
-    remove(@Payload() args: object, @Ctx() context: McpContext) {
-      return toResult(runTool("remove_agent", args, principalOf(context.sdkContext)));
+    remove(@Payload() args: object, @McpRawRequest() request: object) {
+      return toResult(runTool("remove_agent", args, principalOf(request)));
     }
   }
 
