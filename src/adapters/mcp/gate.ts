@@ -4,14 +4,13 @@ import { guardOperations, verdictOf } from "../shared/guard.ts";
 import { checkOptions, flag, type OptionChecks, wholeNumber } from "../../core/options/check-options.ts";
 import type { Verdict } from "../../core/pipeline.ts";
 import { type Operation, renderOperation } from "../../core/policy/operation-key.ts";
-import { isHousekeeping } from "../../core/policy/operation-methods.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Answer } from "../../core/response/refusal.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import type { Store } from "../../core/runtime/store.ts";
 import { type AuthInfo, CallerInfo } from "./caller.ts";
-import { agree, isStateless } from "./headers.ts";
+import { agree } from "./headers.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
 import { idOf, type Messages, parseMessages, readMessages } from "./messages.ts";
 import { type Ownership, Owners } from "./owners.ts";
@@ -165,21 +164,13 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     // A text parser stores the whole body.
     const body = typeof received === "string" ? Buffer.from(received) : received;
     if (typeof body !== "object" || body === null) return INVALID.message;
+    const { header, fields, isReadAgain } = exchange;
+    const context = { methods, revision: header("mcp-protocol-version") };
     const messages = Buffer.isBuffer(body)
-      ? parseMessages(body, methods, exchange.isReadAgain)
-      : readMessages(body, methods);
-    if (messages.kind === "invalid") return messages;
-    const { header, fields } = exchange;
-    const id = messages.messages.length === 1 ? idOf(messages.body) : undefined;
-    if (!agree(header, fields, messages.messages)) return withId(INVALID.header, id);
-    const isUnknown = messages.messages.some(
-      (message) =>
-        message.method !== undefined &&
-        !isHousekeepingNotification(message.method) &&
-        !methods.isStateless(message.method) &&
-        isStateless(header, message),
-    );
-    return isUnknown ? withId(INVALID.method, id) : messages;
+      ? parseMessages(body, context, isReadAgain)
+      : readMessages(body, context);
+    if (messages.kind === "invalid" || agree(header, fields, messages.messages)) return messages;
+    return withId(INVALID.header, idOf(messages.body));
   };
 
   /** A task of another caller is answered like one that does not exist. */
@@ -216,7 +207,7 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     });
     return then(refusal, (refused) =>
       refused
-        ? explainRefusal(refused, requireVerdict(raw, server).decision(), { server, messages, exchange })
+        ? explainRefusal(refused, requireVerdict(raw, server).decision(), { server, messages })
         : pass(messages, exchange),
     );
   };
@@ -253,9 +244,6 @@ function requireVerdict(raw: object, server: ResourceServer): Verdict {
   if (!verdict) throw new Error("The guard did not decide this request.");
   return verdict;
 }
-
-const isHousekeepingNotification = (method: string): boolean =>
-  method.startsWith("notifications/") && isHousekeeping(method);
 
 /** Continues at once, unless the value is a promise: each promise costs microseconds. */
 const then = <T, Result>(value: Pending<T>, next: (value: T) => Pending<Result>): Pending<Result> =>

@@ -1,22 +1,7 @@
-/** The headers that repeat parts of the body since revision 2026-07-28, and the revision of a request. */
+/** The headers that repeat parts of the body since revision 2026-07-28. */
 import type { ReadHeader } from "./body.ts";
 import { orUndefined } from "../../core/errors.ts";
-import { type Message, ownProperty } from "./messages.ts";
-
-/** From this revision on, a request has no session, and unknown methods are answered with 404. */
-const STATELESS = "2026-07-28";
-
-/** Returns whether a request is of revision 2026-07-28 or later, by its body or its header. */
-export function isStateless(header: ReadHeader, { params }: Pick<Message, "params">): boolean {
-  const meta = ownProperty(params, "_meta");
-  const version =
-    typeof meta === "object" && meta !== null
-      ? ownProperty(meta as Message["params"], "io.modelcontextprotocol/protocolVersion")
-      : undefined;
-  return [version, header("mcp-protocol-version")].some(
-    (text) => typeof text === "string" && /^\d{4}-\d\d-\d\d$/.test(text) && text >= STATELESS,
-  );
-}
+import type { Message } from "./messages.ts";
 
 /** The prefix of the headers that repeat arguments of a tool. */
 const ARGUMENT_HEADER = "mcp-param-";

@@ -16,6 +16,8 @@ export interface Message {
   readonly taskId?: string;
   /** The parameters of a request or notification. */
   readonly params: Json;
+  /** Whether it is of revision 2026-07-28 or later: it has no session, and unknown methods are 404. */
+  readonly isStateless: boolean;
   /** None for the protocol's housekeeping and for responses. */
   readonly calls: readonly Operation[];
 }
@@ -38,31 +40,34 @@ const MAX_URI = 8_192;
 /** A message, its parameters, and each object in these, such as the arguments of a tool. */
 const DECIDING_LEVELS = 3;
 
+/** What else decides how a message is read. */
+export interface ReadContext {
+  readonly methods: OperationMethods;
+  /** The header `MCP-Protocol-Version`. */
+  readonly revision: string | undefined;
+}
+
 /**
  * Parses a body once. Refuses what another parser might read in another way where a decision reads it: a
  * handler gets the value that was checked. `isReadAgain` is for hosts whose handlers parse the bytes again.
  */
-export function parseMessages(
-  bytes: Buffer,
-  methods: OperationMethods,
-  isReadAgain: boolean,
-): Messages | Invalid {
+export function parseMessages(bytes: Buffer, context: ReadContext, isReadAgain: boolean): Messages | Invalid {
   // Faster than a TextDecoder, which makes strings of two bytes for each character.
   const value = isUtf8(bytes) ? orUndefined((): unknown => JSON.parse(bytes.toString())) : undefined;
   if (typeof value !== "object" || value === null)
     return value === undefined ? INVALID.syntax : INVALID.message;
   const levels = DECIDING_LEVELS + (Array.isArray(value) ? 1 : 0);
   return isOnlyReading(value, bytes, isReadAgain ? Infinity : levels)
-    ? readMessages(value, methods, bytes)
+    ? readMessages(value, context, bytes)
     : INVALID.syntax;
 }
 
-export function readMessages(body: object, methods: OperationMethods, bytes?: Buffer): Messages | Invalid {
+export function readMessages(body: object, context: ReadContext, bytes?: Buffer): Messages | Invalid {
   const entries: readonly unknown[] = Array.isArray(body) ? body : [body];
   if (entries.length === 0 || entries.length > MAX_BATCH) return INVALID.message;
   const messages: Message[] = [];
   for (const entry of entries) {
-    const message = readMessage(entry, methods);
+    const message = readMessage(entry, context);
     // With several messages, the error refuses all of them, so it has no id.
     if ("kind" in message) return entries.length === 1 ? withId(message, idOf(entry)) : message;
     messages.push(message);
@@ -94,12 +99,13 @@ const PARAMETER_NAMES = [
 ];
 const REFERENCE_NAMES = ["type", "name", "uri"];
 
-function readMessage(entry: unknown, methods: OperationMethods): Message | Invalid {
+function readMessage(entry: unknown, { methods, revision }: ReadContext): Message | Invalid {
   if (!isObject(entry) || ownProperty(entry, "jsonrpc") !== "2.0") return INVALID.message;
   if (hasOtherSpelling(entry, MESSAGE_NAMES)) return INVALID.spelling;
   const { method } = entry;
   const isAnswer = Object.hasOwn(entry, "result") || Object.hasOwn(entry, "error");
-  if (!Object.hasOwn(entry, "method")) return isAnswer ? { params: NONE, calls: [] } : INVALID.message;
+  if (!Object.hasOwn(entry, "method"))
+    return isAnswer ? { params: NONE, isStateless: isStateless(revision), calls: [] } : INVALID.message;
   if (isAnswer || typeof method !== "string" || !/^\S+$/.test(method)) return INVALID.message;
   const params = ownProperty(entry, "params") ?? NONE;
   if (!isObject(params)) return INVALID.message;
@@ -109,25 +115,40 @@ function readMessage(entry: unknown, methods: OperationMethods): Message | Inval
     (nameParameter && hasOtherSpelling(params, [nameParameter]))
   )
     return INVALID.spelling;
-  if (isHousekeeping(method)) return { method, params, calls: [] };
-  if (method === COMPLETION) return readCompletion(params);
+  const meta = ownProperty(params, "_meta");
+  const common = {
+    method,
+    params,
+    isStateless: isStateless(revision) || (isObject(meta) && isStateless(ownProperty(meta, REVISION))),
+  };
+  // A removed method has no name that could be read.
+  if (common.isStateless && !methods.isStateless(method)) return INVALID.method;
+  if (isHousekeeping(method)) return { ...common, calls: [] };
+  if (method === COMPLETION) {
+    const call = readCompletion(params);
+    return call ? { ...common, name: call.name, calls: [call] } : INVALID.name;
+  }
   if (nameParameter !== undefined) {
     const name = ownProperty(params, nameParameter);
     if (!isName(name) || (nameParameter === "uri" && !isUri(name))) return INVALID.name;
     const given = ownProperty(params, "arguments");
-    const parameters = isObject(given) ? given : NONE;
-    return { method, name, params, calls: [{ method, name, parameters }] };
+    return { ...common, name, calls: [{ method, name, parameters: isObject(given) ? given : NONE }] };
   }
   const call: Operation = { method, parameters: NONE };
-  if (method.startsWith("tasks/")) {
-    const taskId = ownProperty(params, "taskId");
-    return isName(taskId)
-      ? { method, name: taskId, taskId, params, calls: [call] }
-      : { method, params, calls: [call] };
-  }
+  const taskId = method.startsWith("tasks/") ? ownProperty(params, "taskId") : undefined;
+  if (isName(taskId)) return { ...common, name: taskId, taskId, calls: [call] };
   const subscriptions = method === "subscriptions/listen" ? readSubscriptions(params) : [];
-  return subscriptions ? { method, params, calls: [call, ...subscriptions] } : INVALID.name;
+  return subscriptions ? { ...common, calls: [call, ...subscriptions] } : INVALID.name;
 }
+
+/** The first revision without sessions. */
+const STATELESS = "2026-07-28";
+
+/** The property of `_meta` with the revision of a request. */
+const REVISION = "io.modelcontextprotocol/protocolVersion";
+
+const isStateless = (revision: unknown): boolean =>
+  typeof revision === "string" && /^\d{4}-\d\d-\d\d$/.test(revision) && revision >= STATELESS;
 
 /** A subscription to a resource needs the rule that reads the resource. */
 function readSubscriptions(params: Json): readonly Operation[] | undefined {
@@ -143,14 +164,14 @@ function readSubscriptions(params: Json): readonly Operation[] | undefined {
  * A completion needs the rule of its prompt or resource template. The argument that is completed has no value
  * yet: a server may offer every value, so a scope with this argument must be granted for all of them.
  */
-function readCompletion(params: Json): Message | Invalid {
+function readCompletion(params: Json): (Operation & { readonly name: string }) | undefined {
   const ref = ownProperty(params, "ref");
-  if (!isObject(ref) || hasOtherSpelling(ref, REFERENCE_NAMES)) return INVALID.name;
+  if (!isObject(ref) || hasOtherSpelling(ref, REFERENCE_NAMES)) return undefined;
   // Servers choose the property by the type.
   const isPrompt = ownProperty(ref, "type") === "ref/prompt";
-  if (!isPrompt && ownProperty(ref, "type") !== "ref/resource") return INVALID.name;
+  if (!isPrompt && ownProperty(ref, "type") !== "ref/resource") return undefined;
   const name = ownProperty(ref, isPrompt ? "name" : "uri");
-  if (!isName(name) || (!isPrompt && !isUri(name))) return INVALID.name;
+  if (!isName(name) || (!isPrompt && !isUri(name))) return undefined;
   const argument = ownProperty(params, "argument");
   const completed = isObject(argument) ? ownProperty(argument, "name") : undefined;
   const context = ownProperty(params, "context");
@@ -158,8 +179,7 @@ function readCompletion(params: Json): Message | Invalid {
   const parameters = Object.fromEntries(
     Object.entries(isObject(given) ? given : NONE).filter(([key]) => key !== completed),
   );
-  const method = isPrompt ? "prompts/get" : "resources/read";
-  return { method: COMPLETION, name, params, calls: [{ method, name, parameters, isPartial: true }] };
+  return { method: isPrompt ? "prompts/get" : "resources/read", name, parameters, isPartial: true };
 }
 
 const isName = (value: unknown): value is string => typeof value === "string" && value !== "";

@@ -3,14 +3,11 @@ import type { Decision, Refused } from "../../core/policy/decision.ts";
 import type { Answer, Refusal } from "../../core/response/refusal.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { pipelineOf } from "../../core/port.ts";
-import type { ReadHeader } from "./body.ts";
-import { isStateless } from "./headers.ts";
 import { idOf, type Messages } from "./messages.ts";
 
 interface Context {
   readonly server: ResourceServer;
   readonly messages: Messages;
-  readonly exchange: { readonly header: ReadHeader };
 }
 
 /** A code for errors of the server (JSON-RPC 2.0, section 5.1). */
@@ -24,13 +21,12 @@ const REFUSED = -32000;
 export function explainRefusal(
   refusal: Refusal,
   decision: Decision,
-  { server, messages: { messages, body }, exchange: { header } }: Context,
+  { server, messages: { messages, body } }: Context,
 ): Answer {
-  const areStateless = messages.length > 0 && messages.every((message) => isStateless(header, message));
-  if (!areStateless) return retainScopes(refusal, decision, server);
+  if (messages.some(({ isStateless }) => !isStateless)) return retainScopes(refusal, decision, server);
   if (pipelineOf(server).hasRefusalBody) return refusal;
   const { status, headers, problem } = refusal;
-  const id = messages.length === 1 ? (idOf(body) ?? null) : null;
+  const id = idOf(body) ?? null;
   return {
     status,
     headers: { ...headers, "Content-Type": "application/json" },

@@ -1,21 +1,23 @@
 /** The identity of the server for OAuth clients (RFC 9728). */
-import type { Report } from "../errors.ts";
+import { orUndefined, type Report } from "../errors.ts";
 import { scopesOf } from "../policy/requirement.ts";
-import { OPERATION_METHOD } from "../request.ts";
+import type { CompiledTable } from "../policy/compile-rules.ts";
+import { findPathRule } from "../policy/find-rules.ts";
+import { readPath } from "../request.ts";
 import type { CompiledRule } from "../policy/rule.ts";
 import { metadataUrlOf, type Resource } from "../response/resource-metadata.ts";
 import type { ResourceServerOptions } from "./options.ts";
 
 export function resolveResource(
   options: ResourceServerOptions,
-  rules: readonly CompiledRule[],
+  table: Pick<CompiledTable, "rules" | "tree">,
   report: Report,
 ): Resource | undefined {
   const { resource, issuer, issuers = [] } = options;
   if (!resource) return undefined;
   const { id, metadata = {} } = resource;
   const configuredIssuers = issuer === undefined ? issuers.map((entry) => entry.issuer) : [issuer];
-  const { authorizationServers = configuredIssuers, scopesSupported = supportedScopes(rules) } = resource;
+  const { authorizationServers = configuredIssuers, scopesSupported = supportedScopes(table, id) } = resource;
   if (authorizationServers.length === 0)
     report({
       code: "option_missing",
@@ -50,14 +52,34 @@ const withoutEmptyArrays = (properties: object): Readonly<Record<string, unknown
     Object.entries(properties).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),
   );
 
-/** Returns the scopes that clients may request. A template is not a scope: its parameters have no values. */
-function supportedScopes(rules: readonly CompiledRule[]): readonly string[] {
-  const isMcp = rules.some(({ rule }) => rule.method === OPERATION_METHOD);
-  const scopes = new Set<string>();
-  for (const { rule, requirement } of rules) {
-    // An MCP server seldom has the routes of a base table: its clients must not request their scopes.
-    if (isMcp && rule.source === "default") continue;
-    for (const { template, text } of scopesOf(requirement)) if (!template) scopes.add(text);
-  }
-  return [...scopes].sort();
+/**
+ * Returns the scopes that clients request at the first sign-in. Of an MCP server, these are the scopes of the
+ * transport and of the lists: clients request others when they need them. Without any, these are all scopes of
+ * the table, because many authorization servers refuse a request without a scope.
+ */
+function supportedScopes(
+  { rules, tree }: Pick<CompiledTable, "rules" | "tree">,
+  id: string,
+): readonly string[] {
+  if (!hasOperations(rules)) return scopesOfRules(rules);
+  const path = readPath(orUndefined(() => new URL(id).pathname) ?? "");
+  const transport = path && findPathRule(tree, "POST", path).leaf?.compiled;
+  const lists = rules.filter(({ pattern: { operation } }) => operation?.method.endsWith("/list"));
+  const initial = scopesOfRules([...(transport ? [transport] : []), ...lists]);
+  if (initial.length > 0) return initial;
+  // An MCP server seldom has the routes of a base table: its clients must not request their scopes.
+  return scopesOfRules(rules.filter(({ rule }) => rule.source !== "default"));
 }
+
+export const hasOperations = (rules: readonly CompiledRule[]): boolean =>
+  rules.some(({ pattern }) => pattern.operation !== undefined);
+
+/** A template is not a scope: its parameters have no values. */
+const scopesOfRules = (rules: readonly CompiledRule[]): readonly string[] =>
+  [
+    ...new Set(
+      rules.flatMap(({ requirement }) =>
+        scopesOf(requirement).flatMap(({ template, text }) => (template ? [] : [text])),
+      ),
+    ),
+  ].sort();

@@ -25,7 +25,7 @@ import { DEFAULTS } from "./defaults.ts";
 import type { ResourceServerOptions } from "./options.ts";
 import { audienceOf, type ResolvedIssuers, resolveIssuers } from "./resolve-issuers.ts";
 import { resolveOpaqueRequirements } from "./resolve-opaque.ts";
-import { resolveResource } from "./resolve-resource.ts";
+import { hasOperations, resolveResource } from "./resolve-resource.ts";
 import { findShapeMistakes } from "./schema.ts";
 import { isPlainObject } from "./values.ts";
 import { checkKnownScopes } from "./vocabulary.ts";
@@ -108,7 +108,7 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   if (mistakes.areReadable(["knownScopes", "adminScope", "impliedScopes", "scopeSources", "issuers"]))
     checkKnownScopes({ ...options, adminScope: settings.adminScope }, table, report);
   const resource = mistakes.areReadable(["resource", "issuer", "issuers", "resourceMetadataUrl"])
-    ? resolveResource(options, table.rules, report)
+    ? resolveResource(options, table, report)
     : undefined;
   const areIssuersComplete =
     areIssuersReadable &&
@@ -140,6 +140,7 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
     challenge: {
       realm: options.realm,
       resourceMetadataUrl: resource?.metadataUrl ?? options.resourceMetadataUrl,
+      initialScopes: hasOperations(table.rules) ? initialScopesOf(resource) : [],
       unmappedStatus: settings.unmappedRoutes === "not_found" ? 404 : 403,
       refusalBody: options.refusalBody,
     },
@@ -158,6 +159,10 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
     }),
   };
 }
+
+/** The scopes of the document, which clients of an MCP server request where a 401 names them, too. */
+const initialScopesOf = (resource: Resource | undefined): readonly string[] =>
+  (resource?.metadata["scopes_supported"] ?? []) as readonly string[];
 
 /** The issuers whose tokens may have different claims. */
 function issuerNamesOf({

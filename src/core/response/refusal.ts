@@ -29,6 +29,8 @@ export interface RefusalRules {
   readonly realm: string | undefined;
   /** A parameter of every challenge. */
   readonly resourceMetadataUrl: string | undefined;
+  /** The scopes that a 401 names: those that clients of an MCP server request first. Default: none. */
+  readonly initialScopes?: readonly string[];
   /** The status for a route without a rule. */
   readonly unmappedStatus?: 403 | 404;
   readonly refusalBody?: RefusalBodyFunction | undefined;
@@ -101,18 +103,18 @@ export function createRefusal(refused: Refused, rules: RefusalRules): Refusal {
 /** RFC 6750 section 3.1: no error without credentials. No challenge if another token would not help. */
 function createChallenge(
   refused: Refused,
-  { realm, resourceMetadataUrl }: RefusalRules,
+  { realm, resourceMetadataUrl, initialScopes }: RefusalRules,
 ): Challenge | undefined {
   const shared = { realm, resourceMetadataUrl };
   const errorDescription = describeRefusal(refused);
   switch (refused.reason) {
     case "credential_missing":
-      return shared;
+      return { scopes: initialScopes, ...shared };
     case "request_ambiguous":
     case "credential_malformed":
       return { error: "invalid_request", errorDescription, ...shared };
     case "token_rejected":
-      return { error: "invalid_token", errorDescription, ...shared };
+      return { error: "invalid_token", errorDescription, scopes: initialScopes, ...shared };
     case "scope_insufficient":
       return {
         error: "insufficient_scope",

@@ -12,7 +12,8 @@ import { MCP_METHODS } from "../../../src/core/policy/operation-methods.ts";
 import { ALLOWED, call } from "./support/corpus/hostile.ts";
 import { createMcpResourceServer } from "./support/tools.ts";
 
-const read = (value: unknown) => parseMessages(Buffer.from(JSON.stringify(value)), MCP_METHODS, false);
+const CONTEXT = { methods: MCP_METHODS, revision: undefined };
+const read = (value: unknown) => parseMessages(Buffer.from(JSON.stringify(value)), CONTEXT, false);
 const readOne = (value: object) => {
   const found = read(value);
   if (found.kind === "invalid") throw new Error(found.body.error.message);
@@ -29,6 +30,7 @@ describe("parseMessages", () => {
       method: "tools/call",
       name: "run_agent",
       params: { name: "run_agent", arguments: { agent_id: "web" } },
+      isStateless: false,
       calls: [{ method: "tools/call", name: "run_agent", parameters: { agent_id: "web" } }],
     });
   });
@@ -52,7 +54,7 @@ describe("parseMessages", () => {
   it.each(["initialize", "ping", "server/discover", "notifications/initialized", "notifications/x"])(
     "finds no operation in %s",
     (method) => {
-      expect(readOne(request(method))).toEqual({ method, params: {}, calls: [] });
+      expect(readOne(request(method))).toEqual({ method, params: {}, isStateless: false, calls: [] });
     },
   );
 
@@ -108,11 +110,11 @@ describe("parseMessages", () => {
       jsonrpc: "2.0",
     });
     try {
-      expect(readMessages({ id: 1, method: "ping" }, MCP_METHODS)).toMatchObject({ kind: "invalid" });
-      expect(readMessages({ ...request("tools/call"), params: {} }, MCP_METHODS)).toMatchObject({
+      expect(readMessages({ id: 1, method: "ping" }, CONTEXT)).toMatchObject({ kind: "invalid" });
+      expect(readMessages({ ...request("tools/call"), params: {} }, CONTEXT)).toMatchObject({
         kind: "invalid",
       });
-      const one = readMessages({ ...request("tools/call"), params: { name: "run_agent" } }, MCP_METHODS);
+      const one = readMessages({ ...request("tools/call"), params: { name: "run_agent" } }, CONTEXT);
       expect(one).toMatchObject({ messages: [{ calls: [{ parameters: {} }] }] });
     } finally {
       for (const name of ["arguments", "name", "jsonrpc"]) Reflect.deleteProperty(polluted, name);
@@ -120,7 +122,11 @@ describe("parseMessages", () => {
   });
 
   it("finds no operation in responses", () => {
-    expect(readOne({ jsonrpc: "2.0", id: 1, result: {} })).toEqual({ params: {}, calls: [] });
+    expect(readOne({ jsonrpc: "2.0", id: 1, result: {} })).toEqual({
+      params: {},
+      isStateless: false,
+      calls: [],
+    });
     expect(readOne({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } })).toEqual({
       params: {},
       calls: [],
