@@ -13,7 +13,7 @@ import type { createHostGate as createKoaGate } from "./hosts/koa.ts";
 export { type AuthInfo, type HandlerExtra, mayCall, principalOf } from "./caller.ts";
 export type { McpOptions } from "./gate.ts";
 export type { McpAccess } from "./hosts/fetch.ts";
-export { type McpServer, operationsOf } from "./operations-of.ts";
+export { type McpServer, operationsOf, scopesOf } from "./operations-of.ts";
 
 /** The guard of an MCP server: middleware, a plugin or a function, depending on the host that calls it. */
 export type McpGate = ReturnType<typeof createExpressGate> &

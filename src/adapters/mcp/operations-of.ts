@@ -1,5 +1,6 @@
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
-import { renderOperation } from "../../core/policy/operation-key.ts";
+import { fillName, parseTemplate } from "../../core/policy/name-pattern.ts";
+import { type Operation, renderOperation } from "../../core/policy/operation-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { entriesOf, type Json, type List, LISTS, operationOf } from "./lists.ts";
@@ -10,11 +11,21 @@ export interface McpServer {
   connect(transport: never): Promise<void>;
 }
 
+/** Of `McpServer` in version 2: returns what the `scopeChallenge` of a tool, prompt or resource asks for. */
+interface Challenging extends McpServer {
+  resolveScopeChallenge?: (context: object) => unknown;
+}
+
+/** The property of `_meta` in which a tool, prompt or resource declares its scopes. */
+const SCOPES = "scopegate/scopes";
+
 /**
- * Lists the operations of an MCP server for `audit`: its tools, prompts and resources, and the methods
- * that list them. It sends requests to the server as a client does, so the server must not be connected: pass
- * a new one. Resource templates are listed as `resources/read *`. Tools and prompts are listed with the names
- * of their arguments, so that the audit finds a scope with the name of another argument.
+ * Lists the operations of an MCP server for `audit`: its tools, prompts, resources and templates, and the
+ * methods that clients can call beside them. It sends requests to the server as a client does, so the server
+ * must not be connected: pass a new one. Tools and prompts are listed with the names of their arguments, so
+ * that the audit finds a scope with the name of another argument. Scopes that the code declares are listed as
+ * `scopes`, and the audit compares them with the table: with version 2 of the SDK those of
+ * `scopeChallenge: requireScopes(...)`, and with both versions those of `_meta: { "scopegate/scopes": [...] }`.
  * @throws Error if the server is connected already, or does not answer
  * @example
  * ```ts
@@ -29,20 +40,90 @@ export interface McpServer {
  * ```
  */
 export async function operationsOf(mcpServer: McpServer): Promise<readonly ListedRoute[]> {
-  const operations = new Map<string, readonly string[] | undefined>();
+  const operations = new Map<string, Pick<ListedRoute, "parameters" | "scopes">>();
   await withClient(mcpServer, async (ask, capabilities) => {
-    const add = (...texts: readonly string[]) => texts.forEach((text) => operations.set(text, undefined));
+    const add = (...texts: readonly string[]) => texts.forEach((text) => operations.set(text, {}));
     for (const list of LISTS) {
       if (!capabilities[list.method.replace(/\/.*/, "")]) continue;
       add(list.method);
-      for (const entry of await readList(ask, list))
-        operations.set(renderOperation(operationOf(entry, list)), argumentsOf(entry));
+      for (const entry of await readList(ask, list)) {
+        const operation = operationOf(entry, list);
+        const scopes = scopesIn(entry) ?? (await challengedScopes(mcpServer, operation));
+        operations.set(renderOperation(operation), compact({ parameters: argumentsOf(entry), scopes }));
+      }
     }
-    if (capabilities["logging"]) add("logging/setLevel");
+    add(...methodsOf(capabilities, "resolveScopeChallenge" in mcpServer));
   });
-  return [...operations].map(([pattern, parameters]) =>
-    compact({ method: OPERATION_METHOD, pattern, parameters }),
-  );
+  return [...operations].map(([pattern, facts]) => ({ method: OPERATION_METHOD, pattern, ...facts }));
+}
+
+/**
+ * Returns the table that the code of an MCP server declares: the scopes of its tools, prompts, resources and
+ * templates, as `operationsOf` lists them, and `[]` for the methods without a name. What declares no scopes is
+ * not in the table, so calls of it are refused.
+ * @throws Error if the server is connected already, or does not answer
+ * @example
+ * ```ts
+ * import { McpServer, requireScopes } from "@modelcontextprotocol/server";
+ * import { createResourceServer } from "scopegate";
+ * import { scopesOf } from "scopegate/mcp";
+ *
+ * const mcp = new McpServer({ name: "docs", version: "1.0.0" });
+ * mcp.registerTool("search", { description: "Searches", scopeChallenge: requireScopes("docs:read") }, () => ({ content: [] }));
+ * const scopeMappings = { "* /mcp": [], ...(await scopesOf(mcp)) };
+ * createResourceServer({ serviceId: "docs", scopeMappings, verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * ```
+ */
+export async function scopesOf(mcpServer: McpServer): Promise<Readonly<Record<string, readonly string[]>>> {
+  const entries = (await operationsOf(mcpServer)).flatMap(({ method, pattern, scopes }) => {
+    const declared = scopes ?? (pattern.includes(" ") ? undefined : []);
+    return declared ? [[`${method} ${pattern}`, declared] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Returns the methods that clients can call beside what is listed. `isVersion2` is about the SDK. */
+function methodsOf({ logging, tasks, extensions, ...lists }: Json, isVersion2: boolean): readonly string[] {
+  const { list, cancel } = Object(tasks) as Json;
+  const hasTaskExtension = "io.modelcontextprotocol/tasks" in (Object(extensions) as Json);
+  const canChange = ["tools", "prompts", "resources"].some((name) => {
+    const { listChanged, subscribe } = Object(lists[name]) as Json;
+    return listChanged || subscribe;
+  });
+  return [
+    ...(logging ? ["logging/setLevel"] : []),
+    ...(isVersion2 && canChange ? ["subscriptions/listen"] : []),
+    ...(tasks || hasTaskExtension ? ["tasks/get"] : []),
+    ...(tasks ? ["tasks/result"] : []),
+    ...(list ? ["tasks/list"] : []),
+    ...(hasTaskExtension ? ["tasks/update"] : []),
+    ...(cancel || hasTaskExtension ? ["tasks/cancel"] : []),
+  ];
+}
+
+/** Returns the scopes that an entry declares in `_meta`. */
+function scopesIn({ _meta: meta }: Json): readonly string[] | undefined {
+  const scopes = (Object(meta) as Json)[SCOPES];
+  return Array.isArray(scopes) ? scopes.map(String) : undefined;
+}
+
+/** Returns the scopes that the SDK would ask a caller without scopes for. */
+async function challengedScopes(
+  mcpServer: Challenging,
+  { method, name }: Pick<Operation, "method" | "name">,
+): Promise<readonly string[] | undefined> {
+  if (typeof mcpServer.resolveScopeChallenge !== "function") return undefined;
+  const params = method === "resources/read" ? { uri: sampleOf(name ?? "") } : { name };
+  const authInfo = { token: "", clientId: "", scopes: [] };
+  const challenge = await mcpServer.resolveScopeChallenge({ request: { method, params }, authInfo });
+  const { scopes } = Object(challenge) as Json;
+  return Array.isArray(scopes) ? scopes.map(String) : undefined;
+}
+
+/** Returns a URI that a template matches. */
+function sampleOf(uri: string): string {
+  const pattern = parseTemplate(uri);
+  return "message" in pattern ? uri : fillName(pattern, () => "x");
 }
 
 /** Returns the names of the arguments of a tool or prompt, if it describes them and takes no others. */

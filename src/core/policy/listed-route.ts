@@ -6,6 +6,8 @@ export interface ListedRoute {
   readonly pattern: string;
   /** The names of the arguments of an MCP operation. Omitted if they are not known. */
   readonly parameters?: readonly string[];
+  /** The scopes that the code of an MCP operation declares. Omitted if it declares none. */
+  readonly scopes?: readonly string[];
   /** Why `protect` does not run in front of the route. Omitted if it does, or if that is not known. */
   readonly unguarded?: UnguardedPlace;
 }

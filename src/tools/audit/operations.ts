@@ -1,8 +1,9 @@
 /** The operations of an MCP server against the rules of the table. */
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { suggest } from "../../core/errors.ts";
+import { contains, parseTemplate } from "../../core/policy/name-pattern.ts";
 import { splitOperation } from "../../core/policy/operation-key.ts";
-import { templatesOf } from "../../core/policy/requirement.ts";
+import { scopesOf, templatesOf } from "../../core/policy/requirement.ts";
 import type { UnmappedRoutes } from "../../core/policy/policy.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
@@ -33,10 +34,11 @@ export function auditOperations(
     const compiled = table.find(operation.pattern);
     if (compiled) {
       reached.add(compiled);
-      findings.push(...findUnknownArguments(operation, compiled));
+      findings.push(...findUnknownArguments(operation, compiled), ...findOtherScopes(operation, compiled));
     } else findings.push(unmapped(operation, fate));
     routes.push(Object.freeze({ ...operation, ...compact({ rule: compiled?.rule }), parts: [] }));
   }
+  findings.push(...findShadowed(operations));
   const astray = routes.filter(({ rule }) => !rule);
   const listed = new Set(operations.map(({ pattern }) => pattern));
   const missed = rules.filter(
@@ -58,10 +60,13 @@ function findUnlisted(rules: CompiledTable["rules"]): readonly AuditFinding[] {
   return [{ kind: "operations_missing", severity: "warning", message, hint }];
 }
 
-/** Creates the finding for an operation of the server that is missing from the table. */
+/**
+ * Creates the finding for an operation of the server that is missing from the table. Without the rule of
+ * subscriptions, clients only miss changes.
+ */
 const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
   kind: "route_unmapped",
-  severity: "error",
+  severity: route.pattern === "subscriptions/listen" ? "warning" : "error",
   route,
   message: `\`${renderRoute(route)}\` has no rule: ${fate !== "refused" ? "any valid token is enough for it" : "every call of it is refused"}.`,
   hint: `Add to scopeMappings: ${JSON.stringify(renderRoute(route))}: ["resource:action"]`,
@@ -84,6 +89,50 @@ function findUnknownArguments(
       message: `\`${rule.key}\` requires a scope with <${name}>, but the operation has no argument \`${name}\`: a caller can choose its value.`,
       hint: suggest(name, parameters, `Its arguments: ${parameters.join(", ")}.`),
     }));
+}
+
+/** The code and the table are read by different people, and must not say different things. */
+function findOtherScopes(route: ListedRoute, { rule, requirement }: CompiledRule): readonly AuditFinding[] {
+  const { scopes } = route;
+  if (!scopes) return [];
+  const required = scopesOf(requirement).map(({ text }) => text);
+  const isSame =
+    requirement.kind === "allOf" &&
+    required.length === scopes.length &&
+    required.every((scope) => scopes.includes(scope));
+  if (isSame) return [];
+  return [
+    {
+      kind: "scopes_differ",
+      severity: "error",
+      route,
+      rule,
+      message: `\`${rule.key}\` requires ${JSON.stringify(rule.requirement)}, but the code of the operation declares ${JSON.stringify(scopes)}.`,
+      hint: `Write ${JSON.stringify(renderRoute(route))}: ${JSON.stringify(scopes)}, or change the code.`,
+    },
+  ];
+}
+
+/** The SDK serves a URI with the template that was registered first, and the table decides by the narrowest. */
+function findShadowed(operations: readonly ListedRoute[]): readonly AuditFinding[] {
+  const templates = operations.flatMap((route) => {
+    const { method, name = "" } = splitOperation(route.pattern);
+    const pattern = method === "resources/read" && name.includes("{") ? parseTemplate(name) : undefined;
+    return pattern && !("message" in pattern) ? [{ route, pattern }] : [];
+  });
+  return templates.flatMap(({ route, pattern }, index) => {
+    const wider = templates.slice(0, index).find((earlier) => contains(earlier.pattern, pattern));
+    if (!wider) return [];
+    return [
+      {
+        kind: "route_hidden",
+        severity: "warning",
+        route,
+        message: `\`${renderRoute(wider.route)}\` is registered earlier and serves every URI of \`${renderRoute(route)}\`, which the rule of this template decides.`,
+        hint: "Register the narrower template first.",
+      },
+    ];
+  });
 }
 
 /** Servers also accept operations that they do not list: subscriptions, tasks, names below a listed `*`. */

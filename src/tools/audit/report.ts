@@ -44,8 +44,12 @@ export type AuditFinding = AuditRemark &
       }
     /** `rules` are the report-only ones. None, if the server only reports and no rule has scopes. */
     | Pick<ReportOnlyFinding, "kind" | "rules">
-    /** The rule names arguments that the operation does not have. */
-    | { readonly kind: "rule_argument_unknown"; readonly route: ListedRoute; readonly rule: Rule }
+    /** The rule names arguments that the operation does not have, or other scopes than its code. */
+    | {
+        readonly kind: "rule_argument_unknown" | "scopes_differ";
+        readonly route: ListedRoute;
+        readonly rule: Rule;
+      }
     /** `rule` decides a path; `rules` are near it and require more. */
     | {
         readonly kind: "method_weaker" | "root_weaker";
@@ -71,8 +75,9 @@ export type AuditFinding = AuditRemark &
  * - Errors: no route at all (`routes_missing`), a route that no rule covers (`route_unmapped`), that rules
  *   cover only in part (`route_partly_mapped`), that cannot be read (`route_unreadable`) or that `protect`
  *   does not run in front of (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`), a
- *   scope that names an argument that its operation does not have (`rule_argument_unknown`), and a public
- *   rule for every path (`public_catch_all`).
+ *   scope that names an argument that its operation does not have (`rule_argument_unknown`), a rule with other
+ *   scopes than the code of its operation declares (`scopes_differ`), and a public rule for every path
+ *   (`public_catch_all`).
  * - Warnings: a changing method, or the root of a subtree, that a wider rule decides which requires less
  *   (`method_weaker`, `root_weaker`), a scope whose second part looks like an id and is probably not one
  *   (`scope_literal_id`), a parameter that other rules compare with a claim (`where_missing`), a server that
