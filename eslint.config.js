@@ -94,6 +94,14 @@ export default defineConfig(
   { files: ["**/*.{js,mjs}"], extends: [tseslint.configs.disableTypeChecked] },
   {
     files: ["examples/starters/**/*.mjs"],
-    languageOptions: { globals: { process: "readonly", Response: "readonly", URL: "readonly" } },
+    languageOptions: {
+      globals: {
+        console: "readonly",
+        process: "readonly",
+        Response: "readonly",
+        setTimeout: "readonly",
+        URL: "readonly",
+      },
+    },
   },
 );
