@@ -4,7 +4,7 @@ import https from "node:https";
 import { finished, pipeline } from "node:stream";
 import express from "express";
 import { Redis } from "ioredis";
-import { createResourceServer, parseConfiguration, untilExpiry } from "scopegate";
+import { createResourceServer, parseConfiguration } from "scopegate";
 import { metadata, principalOf, protect } from "scopegate/express";
 import { protectMcp } from "scopegate/mcp";
 import { sharedRevocation } from "scopegate/revocation";
@@ -48,9 +48,6 @@ function forward(req, res) {
     res.status(502).json({ jsonrpc: "2.0", id: null, error });
   });
   finished(res, () => call.destroy()); // also when the client leaves
-  // The stream of a session has no end. It must not outlive the token.
-  if (principal && req.method === "GET")
-    res.on("close", untilExpiry(principal, { server, onEnd: () => res.destroy() }));
   call.end(body);
 }
 

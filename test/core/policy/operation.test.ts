@@ -306,3 +306,95 @@ describe("the methods of the protocol", () => {
     expect(isOperation("POST", "tools/call search")).toBe(false);
   });
 });
+
+describe("a rule for several names", () => {
+  const table = tableOf({
+    "MCP tools/call *": ["all:call"],
+    "MCP tools/call docs_*": ["docs:<team>:call"],
+    "MCP tools/call docs_admin_*": ["docs:admin"],
+    "MCP tools/call docs_search": [],
+    "MCP resources/read payroll://{month}": ["payroll:<month>:read"],
+    "MCP resources/read payroll://{+any}": ["payroll:read"],
+    "MCP resources/read payroll://summary": [],
+    "MCP resources/read d://{a}/b": ["first:read"],
+    "MCP resources/read d://a/{b}": ["second:read"],
+    "MCP prompts/get greet": ["people:<city>:greet"],
+  });
+  const decide = (text: string, parameters: object = {}, isPartial = false) =>
+    table.forOperation({ ...operation(text, parameters), isPartial });
+
+  it.each([
+    ["tools/call docs_search", ["MCP tools/call docs_search"]],
+    ["tools/call docs_admin_x", ["MCP tools/call docs_admin_*"]],
+    ["tools/call docs", ["MCP tools/call *"]],
+    ["resources/read payroll://summary", ["MCP resources/read payroll://summary"]],
+    ["resources/read payroll://may", ["MCP resources/read payroll://{month}"]],
+    ["resources/read payroll://a/b", ["MCP resources/read payroll://{+any}"]],
+    ["resources/subscribe payroll://may", ["MCP resources/read payroll://{month}"]],
+    ["resources/unsubscribe payroll://summary", ["MCP resources/read payroll://summary"]],
+    // Neither contains the other, and no order of registration is known.
+    ["resources/read d://a/b", ["MCP resources/read d://{a}/b", "MCP resources/read d://a/{b}"]],
+    // Servers other than the SDK's match a comma, and run the narrower template.
+    [
+      "resources/read payroll://a,b",
+      ["MCP resources/read payroll://{+any}", "MCP resources/read payroll://{month}"],
+    ],
+  ])("decides %s by %j, the narrowest", (text, keys) => expect(keysOf(decide(text))).toEqual(keys));
+
+  it.each([
+    ["resources/read payroll://may", "payroll:may:read", true],
+    ["resources/read payroll://may", "payroll:june:read", false],
+    ["resources/read payroll://m%61y", "payroll:may:read", false],
+    ["resources/read payroll://m%61y", "payroll:read", true],
+    ["resources/read payroll://a,b", "payroll:a:read", false],
+    ["tools/call docs_x", "docs:web:call", true],
+    ["tools/call docs_x", "docs:api:call", false],
+  ])("fills the scopes of %s: %s is enough: %s", (text, scope, allowed) => {
+    const { matches } = decide(text, { team: "web" });
+    expect(decideByRules(matches, callerWith(scope), SCOPE_RULES).allowed).toBe(allowed);
+  });
+
+  it("decides a template that is completed by the rule that contains it", () => {
+    const keys = (uri: string) => keysOf(decide(`resources/read ${uri}`, {}, true));
+    expect(keys("payroll://{id}")).toEqual(["MCP resources/read payroll://{month}"]);
+    expect(keys("payroll://{+rest}")).toEqual(["MCP resources/read payroll://{+any}"]);
+    expect(decide("resources/read other://{id}", {}, true).kind).toBe("unmapped");
+    expect(decide("resources/read {", {}, true).kind).toBe("unmapped");
+  });
+
+  it("needs a scope for every id where a completion has no value yet", () => {
+    const completes = (scope: string, parameters: object = {}) =>
+      decideByRules(decide("prompts/get greet", parameters, true).matches, callerWith(scope), SCOPE_RULES)
+        .allowed;
+    expect(completes("people:greet")).toBe(true);
+    expect(completes("people:rome:greet")).toBe(false);
+    expect(completes("people:rome:greet", { city: "rome" })).toBe(true);
+  });
+
+  it("refuses an argument that some parsers read in place of the one of a scope", () => {
+    for (const parameters of [{ city: "rome", City: "oslo" }, { CITY: "rome" }, { "c\u0131ty": "x" }])
+      expect(decide("prompts/get greet", parameters).kind).toBe("ambiguous");
+    expect(decide("prompts/get greet", { city: "rome", town: "oslo" }).kind).toBe("rules");
+  });
+
+  it("refuses two keys for the same template", () => {
+    const keys = { "MCP resources/read d://{a}": [], "MCP resources/read d://{b}": ["d:read"] };
+    expect(tableIssues(keys)).toMatchObject([{ code: "route_duplicate" }]);
+  });
+
+  it("replaces the default rule of the same template", () => {
+    const rules = rulesOf(
+      { "MCP resources/read d://{b}": ["c:d"] },
+      { "MCP resources/read d://{a}": ["a:b"] },
+    );
+    expect(rules.map(({ rule }) => `${rule.key} ${rule.source}`)).toEqual([
+      "MCP resources/read d://{b} override",
+    ]);
+  });
+
+  it("accepts only variables of the template in its scopes", () => {
+    expect(tableIssues({ "MCP resources/read d://{a}": ["d:<b>:read"] })).toMatchObject([
+      { code: "template_unknown", hint: expect.stringContaining("`<a>`") as string },
+    ]);
+  });
+});

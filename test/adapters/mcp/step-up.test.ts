@@ -1,0 +1,213 @@
+/** What a refused client learns: the scopes to request, and an error of the protocol that it uses. */
+import { describe, expect, it } from "vitest";
+import type { ResourceServerOptions } from "scopegate";
+import { protectMcp } from "scopegate/mcp";
+import { createMcpResourceServer, issuer, RESOURCE } from "./support/tools.ts";
+
+const TABLE = {
+  "* /mcp": ["mcp:use"],
+  "MCP tools/list": ["tools:list"],
+  "MCP tools/call search": ["docs:read"],
+  "MCP tools/call write": ["docs:write"],
+  "MCP tools/call run": ["agents:<id>:run"],
+};
+const REVISION = "io.modelcontextprotocol/protocolVersion";
+
+/** Sends a message, and returns what a client sees. */
+async function send(
+  message: object,
+  scopes?: readonly string[],
+  table: ResourceServerOptions["scopeMappings"] = TABLE,
+  fields: Readonly<Record<string, string>> = {},
+) {
+  const gate = protectMcp(createMcpResourceServer(table));
+  const token = scopes && (await issuer.token({ userId: "u", scopes: [...scopes] }));
+  const headers = {
+    "content-type": "application/json",
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...fields,
+  };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 7, ...message });
+  const outcome = await gate(new Request(RESOURCE, { method: "POST", headers, body }));
+  if (!(outcome instanceof Response)) return { status: 200, scope: undefined, body: undefined, type: null };
+  const challenge = outcome.headers.get("www-authenticate") ?? "";
+  return {
+    status: outcome.status,
+    scope: / scope="([^"]*)"/.exec(challenge)?.[1],
+    type: outcome.headers.get("content-type"),
+    body: (await outcome.json()) as unknown,
+  };
+}
+const call = (name: string, args: object = {}, meta: object = {}) => ({
+  method: "tools/call",
+  params: { name, arguments: args, ...meta },
+});
+const modern = (message: { readonly method: string; readonly params?: object }) => ({
+  ...message,
+  params: { ...message.params, _meta: { [REVISION]: "2026-07-28" } },
+});
+
+describe("a 401", () => {
+  it("names the scopes of the transport and the lists, as the metadata does", async () => {
+    expect(await send(call("search"))).toMatchObject({ status: 401, scope: "mcp:use tools:list" });
+    const server = createMcpResourceServer(TABLE);
+    expect(server.resource?.metadata["scopes_supported"]).toEqual(["mcp:use", "tools:list"]);
+  });
+
+  it("names all scopes of a table whose transport and lists need none, because some providers require one", async () => {
+    const table = { ...TABLE, "* /mcp": [], "MCP tools/list": [] };
+    expect(await send(call("search"), undefined, table)).toMatchObject({ scope: "docs:read docs:write" });
+  });
+
+  it("names no scope for a table without operations", async () => {
+    expect(await send(call("search"), undefined, { "* /mcp": ["mcp:use"] })).toMatchObject({
+      status: 401,
+      scope: undefined,
+    });
+  });
+});
+
+describe("a 403", () => {
+  it("names the required scopes, and the granted ones that the table uses", async () => {
+    const granted = ["mcp:use", "docs:read", "agents:web:run", "agents:*:delete", "mail:send"];
+    expect(await send(call("write"), granted)).toMatchObject({
+      status: 403,
+      scope: "mcp:use docs:write docs:read agents:web:run",
+      type: "application/problem+json",
+      body: { code: "scope_insufficient", missing_scopes: ["docs:write"] },
+    });
+  });
+
+  it("names only the required scopes if all of them would be too long for a header", async () => {
+    const granted = ["mcp:use", ...Array.from({ length: 60 }, (_, id) => `agents:agent-number-${id}:run`)];
+    expect(await send(call("write"), granted)).toMatchObject({ scope: "mcp:use docs:write" });
+  });
+
+  it("of the transport names only its own scopes", async () => {
+    expect(await send(call("write"), ["docs:read"])).toMatchObject({ status: 403, scope: "mcp:use" });
+  });
+
+  it("is an error of JSON-RPC since revision 2026-07-28, whose clients remember their scopes", async () => {
+    expect(await send(modern(call("write")), ["mcp:use", "docs:read"])).toMatchObject({
+      status: 403,
+      scope: "mcp:use docs:write",
+      type: "application/json",
+      body: {
+        jsonrpc: "2.0",
+        id: 7,
+        error: { code: -32000, message: "Forbidden", data: { code: "scope_insufficient" } },
+      },
+    });
+    expect(await send(modern(call("unknown")), ["mcp:use"])).toMatchObject({
+      status: 403,
+      body: { id: 7, error: { data: { code: "route_unmapped" } } },
+    });
+  });
+
+  it("keeps the body of `refusalBody`", async () => {
+    const { resourceServerOptions } = issuer;
+    const { createResourceServer } = await import("scopegate");
+    const server = createResourceServer({
+      ...resourceServerOptions,
+      resource: { id: RESOURCE, authorizationServers: ["https://login.example/"] },
+      serviceId: RESOURCE,
+      scopeMappings: TABLE,
+      refusalBody: () => ({ contentType: "text/plain", body: "no" }),
+    });
+    const headers = {
+      authorization: `Bearer ${await issuer.token({ scopes: ["mcp:use"] })}`,
+      "content-type": "application/json",
+    };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, ...modern(call("write")) });
+    const outcome = await protectMcp(server)(new Request(RESOURCE, { method: "POST", headers, body }));
+    expect(outcome instanceof Response && (await outcome.text())).toBe("no");
+  });
+});
+
+describe("revision 2026-07-28", () => {
+  it.each([
+    ["unknown/method", {}],
+    ["ping", {}],
+    ["initialize", {}],
+    ["logging/setLevel", {}],
+    ["resources/subscribe", {}],
+    ["resources/subscribe", { uri: "docs://a" }],
+    ["tasks/result", { taskId: "x" }],
+  ])("has no method %s with %j: 404 with the id", async (method, params) => {
+    const expected = { status: 404, body: { jsonrpc: "2.0", id: 7, error: { code: -32601 } } };
+    expect(await send(modern({ method, params }), ["mcp:use"])).toMatchObject(expected);
+    const fields = { "mcp-protocol-version": "2026-07-28" };
+    expect(await send({ method, params }, ["mcp:use"], TABLE, fields)).toMatchObject(expected);
+  });
+
+  it("is not claimed by a malformed version", async () => {
+    for (const version of ["2025-11-25", "9", "x", 20260728]) {
+      const meta = { _meta: { [REVISION]: version } };
+      expect(await send({ method: "ping", params: meta }, ["mcp:use"])).toMatchObject({ status: 200 });
+    }
+  });
+
+  it.each([
+    [{ "mcp-method": "tools/list" }, 400],
+    [{ "mcp-name": "run" }, 400],
+    [{ "mcp-method": "tools/call", "mcp-name": "search", "mcp-param-q": "other" }, 400],
+    [{ "mcp-method": "tools/call", "mcp-name": "search", "mcp-param-count": "2" }, 400],
+    [{ "mcp-method": "tools/call", "mcp-name": "search", "mcp-param-q": "=?base64?eA==?=" }, 200],
+    [{ "mcp-method": "tools/call", "mcp-name": "search", "mcp-param-count": "1" }, 200],
+    [{ "mcp-method": "tools/call", "mcp-name": "search", "mcp-param-region": "declared by the tool" }, 200],
+  ])("refuses headers that differ from the body, with its id: %j, %i", async (fields, status) => {
+    const answer = await send(
+      modern(call("search", { q: "x", count: 1 })),
+      ["mcp:use", "docs:read"],
+      TABLE,
+      fields as never,
+    );
+    expect(answer.status).toBe(status);
+    if (status === 400) expect(answer.body).toMatchObject({ id: 7, error: { code: -32020 } });
+  });
+});
+
+describe("the methods that a server adds", () => {
+  it("have rules if they are declared, and are refused otherwise", async () => {
+    const { createResourceServer } = await import("scopegate");
+    const options = {
+      ...issuer.resourceServerOptions,
+      serviceId: RESOURCE,
+      scopeMappings: {
+        "* /mcp": [],
+        "MCP skills/list": [],
+        "MCP x-vendor/run deploy*": ["ops:<env>:deploy"],
+      },
+    };
+    expect(() => createResourceServer(options)).toThrow('mcp: { methods: { "skills/list": null } }');
+    const mcp = { methods: { "skills/list": null, "x-vendor/run": "job" } };
+    const gate = protectMcp(createResourceServer({ ...options, mcp }));
+    const statusOf = async (method: string, params: object, scopes: string[] = []) => {
+      const headers = {
+        authorization: `Bearer ${await issuer.token({ scopes })}`,
+        "content-type": "application/json",
+      };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+      const outcome = await gate(new Request(RESOURCE, { method: "POST", headers, body }));
+      return outcome instanceof Response ? outcome.status : 200;
+    };
+    expect(await statusOf("skills/list", {})).toBe(200);
+    expect(await statusOf("skills/other", {})).toBe(403);
+    const run = { job: "deploy-web", arguments: { env: "prod" } };
+    expect(await statusOf("x-vendor/run", run, ["ops:prod:deploy"])).toBe(200);
+    expect(await statusOf("x-vendor/run", run, ["ops:test:deploy"])).toBe(403);
+    expect(await statusOf("x-vendor/run", { ...run, job: "drop" }, ["ops:prod:deploy"])).toBe(403);
+    expect(await statusOf("x-vendor/run", { name: "deploy-web" })).toBe(400);
+    expect(await statusOf("x-vendor/run", { ...run, Job: "drop" }, ["ops:prod:deploy"])).toBe(400);
+  });
+
+  it.each([["tools/call"], ["ping"], ["completion/complete"], ["a b"], ["/mcp"], [""]])(
+    "cannot be %j",
+    async (method) => {
+      const { createResourceServer } = await import("scopegate");
+      expect(() =>
+        createResourceServer({ ...issuer.resourceServerOptions, mcp: { methods: { [method]: null } } }),
+      ).toThrow("Write methods that the protocol lacks");
+    },
+  );
+});

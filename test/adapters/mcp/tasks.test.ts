@@ -1,0 +1,139 @@
+/** Tasks belong to the caller of the call that started them. */
+import { describe, expect, it } from "vitest";
+import { type McpAccess, type McpOptions, protectMcp } from "scopegate/mcp";
+import { memoryStore } from "scopegate/store";
+import { createMcpResourceServer, issuer, RESOURCE } from "./support/tools.ts";
+
+const TABLE = {
+  "* /mcp": [],
+  "MCP tools/call report": ["reports:<team>:write"],
+  "MCP tasks/list": [],
+  "MCP tasks/get": [],
+  "MCP tasks/result": [],
+  "MCP tasks/update": [],
+  "MCP tasks/cancel": [],
+};
+const server = createMcpResourceServer(TABLE);
+
+const MODERN = { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } };
+const CALL = { method: "tools/call", params: { name: "report", arguments: { team: "web" }, task: {} } };
+
+interface Caller {
+  readonly userId: string;
+  readonly scopes: readonly string[];
+}
+const alice: Caller = { userId: "alice", scopes: ["reports:web:write"] };
+const bob: Caller = { userId: "bob", scopes: ["reports:web:write"] };
+
+function createClient(options: McpOptions = {}) {
+  const gate = protectMcp(server, options);
+  /** Sends a message, and returns the response: the one of the gate, or `result` in the given form. */
+  return async (
+    { userId, scopes }: Caller,
+    message: object | readonly object[],
+    result: object = { done: true },
+    isStream = false,
+  ) => {
+    const authorization = `Bearer ${await issuer.token({ userId, scopes: [...scopes] })}`;
+    const toRequest = (one: object, id: number) => ({ jsonrpc: "2.0", id, ...one });
+    const body = JSON.stringify(Array.isArray(message) ? message.map(toRequest) : toRequest(message, 1));
+    const headers = { authorization, "content-type": "application/json" };
+    const outcome = await gate(new Request(RESOURCE, { method: "POST", headers, body }));
+    if (outcome instanceof Response)
+      return { status: outcome.status, body: (await outcome.json()) as object, passed: false };
+    const json = JSON.stringify({ jsonrpc: "2.0", id: 1, result });
+    const type = isStream ? "text/event-stream" : "application/json";
+    const text = isStream ? `event: message\ndata: ${json}\n\n` : json;
+    const response = await (outcome as McpAccess).respond(
+      new Response(text, { headers: { "content-type": type } }),
+    );
+    const sent = (await response.text()).replace(/^event: message\ndata: /, "");
+    return { status: response.status, body: JSON.parse(sent) as object, passed: true };
+  };
+}
+
+const task = (method: string, taskId = "one", more: object = {}) => ({
+  method: `tasks/${method}`,
+  params: { taskId, ...more },
+});
+const NOT_FOUND = { passed: false, status: 200, body: { id: 1, error: { code: -32602 } } };
+
+describe("a task", () => {
+  it.each([
+    ["JSON", { task: { taskId: "one" } }, false],
+    ["a stream of events", { task: { taskId: "one" } }, true],
+    ["JSON of revision 2026-07-28", { resultType: "task", taskId: "one" }, false],
+  ])("is known to its caller only, if it was started in %s", async (_, result, isStream) => {
+    const send = createClient();
+    expect(await send(alice, CALL, result, isStream)).toMatchObject({ passed: true, body: { result } });
+    for (const method of ["get", "result", "cancel"]) {
+      expect(await send(bob, task(method))).toMatchObject(NOT_FOUND);
+      expect(await send(alice, task(method))).toMatchObject({ passed: true });
+      expect(await send(alice, task(method, "two"))).toMatchObject(NOT_FOUND);
+    }
+    expect(await send(bob, task("update", "one", MODERN))).toMatchObject(NOT_FOUND);
+    expect(await send(alice, task("update", "one", MODERN))).toMatchObject({ passed: true });
+  });
+
+  it("is not known because a tool mentions an id, or because another method returns one", async () => {
+    const send = createClient();
+    await send(bob, CALL, { structuredContent: { task: { taskId: "one" } }, taskId: "one" });
+    expect(await send(bob, task("get"))).toMatchObject(NOT_FOUND);
+  });
+
+  it("keeps its first owner", async () => {
+    const send = createClient();
+    await send(alice, CALL, { task: { taskId: "one" } });
+    await send(bob, CALL, { task: { taskId: "one" } });
+    expect(await send(bob, task("result"))).toMatchObject(NOT_FOUND);
+  });
+
+  it("needs the rule of its operation, with the same arguments, for its result", async () => {
+    const send = createClient();
+    await send(alice, CALL, { task: { taskId: "one" } });
+    for (const scopes of [[], ["reports:api:write"]])
+      expect(await send({ ...alice, scopes }, task("result"))).toMatchObject({ passed: false, status: 403 });
+    expect(await send({ ...alice, scopes: ["reports:write"] }, task("result"))).toMatchObject({
+      passed: true,
+    });
+  });
+
+  it("is not listed for other callers", async () => {
+    const send = createClient();
+    await send(alice, CALL, { task: { taskId: "one" } });
+    await send(bob, CALL, { task: { taskId: "two" } });
+    const tasks = ["one", "two", "three"].map((taskId) => ({ taskId, status: "working" }));
+    for (const isStream of [false, true]) {
+      const listed = await send(bob, { method: "tasks/list" }, { tasks, nextCursor: "x" }, isStream);
+      expect(listed.body).toMatchObject({ result: { tasks: [{ taskId: "two" }], nextCursor: "x" } });
+    }
+  });
+
+  it("is refused together with the rest of a batch", async () => {
+    const send = createClient();
+    await send(alice, CALL, { task: { taskId: "one" } });
+    const batch = [{ method: "tasks/list" }, task("get")];
+    expect(await send(bob, batch)).toMatchObject({ passed: false, body: { error: { code: -32602 } } });
+    expect(await send(alice, batch)).toMatchObject({ passed: true });
+  });
+
+  it("is known to every process with the same store, and unknown while the store fails", async () => {
+    const store = memoryStore();
+    const [first, second] = [createClient({ store }), createClient({ store })];
+    await first(alice, CALL, { task: { taskId: "one" } });
+    expect(await second(bob, task("result"))).toMatchObject(NOT_FOUND);
+    expect(await second({ ...alice, scopes: [] }, task("result"))).toMatchObject({ status: 403 });
+    expect(await second(alice, task("result"))).toMatchObject({ passed: true });
+    const failing = { ...store, get: () => Promise.reject(new Error("down")) };
+    expect(await createClient({ store: failing })(alice, task("get"))).toMatchObject({ status: 503 });
+  });
+
+  it("is forgotten when the process keeps more than `maxSessions`, that of the same caller first", async () => {
+    const send = createClient({ maxSessions: 20 });
+    await send(alice, CALL, { task: { taskId: "alice's" } });
+    for (let count = 0; count < 30; count += 1) await send(bob, CALL, { task: { taskId: `bob's ${count}` } });
+    expect(await send(alice, task("get", "alice's"))).toMatchObject({ passed: true });
+    expect(await send(bob, task("get", "bob's 27"))).toMatchObject(NOT_FOUND);
+    expect(await send(bob, task("get", "bob's 29"))).toMatchObject({ passed: true });
+  });
+});
