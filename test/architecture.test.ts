@@ -73,7 +73,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   "node:events": ["adapters/node/upgrade.ts"],
   "node:http": [
     "adapters/mcp/body.ts",
-    "adapters/mcp/hosts/edit-body.ts",
+    "adapters/mcp/hosts/edit-response.ts",
     "adapters/mcp/hosts/express.ts",
     "adapters/mcp/hosts/fastify.ts",
     "adapters/mcp/hosts/koa.ts",
@@ -185,7 +185,7 @@ const imports = [...sources].flatMap(([file, source]) =>
 );
 
 /** Comments included (docs/decisions/0026-lines-that-a-service-loads.md). */
-const LOADED_LINES = 13_400;
+const LOADED_LINES = 14_100;
 
 /** A type that is only named inside of another one is not exported, unless programs need to write it. */
 const FRONT_DOOR_NAMES = 45;
@@ -198,7 +198,7 @@ const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
   "adapters/express/index.ts": 2_710,
   "adapters/fastify/index.ts": 2_010,
   "adapters/fetch/index.ts": 1_620,
-  "adapters/mcp/index.ts": 3_380,
+  "adapters/mcp/index.ts": 4_350,
   "tools/otel/index.ts": 1_450,
 };
 

@@ -4,6 +4,7 @@ import type { ResourceServerOptions, ScopeMappings } from "scopegate";
 const policy: ScopeMappings = {
   "* /mcp": [], // the transport: a valid token
   "MCP tools/list": [],
+  "MCP subscriptions/listen": [], // changes of the list
   "MCP tools/call list_agents": { filtered: "agents:read" },
   "MCP tools/call run_agent": ["agents:<agent_id>:run"], // the argument `agent_id`
   "MCP tools/call knowledge_config": ["knowledge:read"],

@@ -25,7 +25,7 @@ const SCOPES = "scopegate/scopes";
  * must not be connected: pass a new one. Tools and prompts are listed with the names of their arguments, so
  * that the audit finds a scope with the name of another argument. Scopes that the code declares are listed as
  * `scopes`, and the audit compares them with the table: with version 2 of the SDK those of
- * `scopeChallenge: requireScopes(...)`, and with both versions those of `_meta: { "scopegate/scopes": [...] }`.
+ * `scopeChallenge: requireScopes(...)`, with both versions those of `_meta: { "scopegate/scopes": [...] }`.
  * @throws Error if the server is connected already, or does not answer
  * @example
  * ```ts
@@ -59,8 +59,8 @@ export async function operationsOf(mcpServer: McpServer): Promise<readonly Liste
 
 /**
  * Returns the table that the code of an MCP server declares: the scopes of its tools, prompts, resources and
- * templates, as `operationsOf` lists them, and `[]` for the methods without a name. What declares no scopes is
- * not in the table, so calls of it are refused.
+ * templates, as `operationsOf` lists them, and `[]` for the methods without a name. What declares no scopes
+ * is not in the table, so calls of it are refused.
  * @throws Error if the server is connected already, or does not answer
  * @example
  * ```ts

@@ -14,29 +14,35 @@ interface Context {
 const REFUSED = -32000;
 
 /**
- * Since revision 2026-07-28, the body is a JSON-RPC error with the id of the request, and the problem in its
- * data. In earlier revisions it is the problem. There, the challenge also names the granted scopes that the
- * table uses, because clients of these revisions request only the scopes of the challenge.
+ * Before revision 2026-07-28, the body is the problem, and the challenge also names the granted scopes that the
+ * table uses, because clients request only the scopes of the challenge. Since then, clients remember scopes,
+ * except where a challenge is about the login. The body is a JSON-RPC error with the id of the request.
  */
 export function explainRefusal(
   refusal: Refusal,
   decision: Decision,
   { server, messages: { messages, body } }: Context,
 ): Answer {
-  if (messages.some(({ isStateless }) => !isStateless)) return retainScopes(refusal, decision, server);
-  if (pipelineOf(server).hasRefusalBody) return refusal;
-  const { status, headers, problem } = refusal;
-  const id = idOf(body) ?? null;
+  if (decision.allowed) return refusal;
+  const isStateless = messages.every((message) => message.isStateless);
+  const isAboutLogin = decision.reason === "authentication_insufficient";
+  const isAboutScopes = decision.reason === "scope_insufficient" && !isStateless;
+  const explained = isAboutLogin || isAboutScopes ? retainScopes(refusal, decision, server) : refusal;
+  if (!isStateless || pipelineOf(server).hasRefusalBody) return explained;
+  const { status, headers, problem } = explained;
   return {
     status,
     headers: { ...headers, "Content-Type": "application/json" },
-    body: { jsonrpc: "2.0", id, error: { code: REFUSED, message: problem.title, data: problem } },
+    body: {
+      jsonrpc: "2.0",
+      id: idOf(body) ?? null,
+      error: { code: REFUSED, message: problem.title, data: problem },
+    },
   };
 }
 
-function retainScopes(refusal: Refusal, decision: Decision, server: ResourceServer): Refusal {
-  if (decision.allowed || decision.reason !== "scope_insufficient" || !decision.principal) return refusal;
+function retainScopes(refusal: Refusal, decision: Refused, server: ResourceServer): Refusal {
   const { policy } = pipelineOf(server);
   const retained = decision.granted.filter((scope) => policy.usesScope(scope));
-  return retained.length === 0 ? refusal : server.refuse({ ...decision, retained } satisfies Refused);
+  return retained.length === 0 ? refusal : server.refuse({ ...decision, retained });
 }

@@ -15,7 +15,7 @@ export interface ResponseEdits {
   readonly seeEvent?: (name: string, data: string) => void;
 }
 
-/** The end of an event is an empty line (HTML standard, section 9.2.5). `\r` at the end can be half of one. */
+/** An empty line ends an event (HTML standard, section 9.2.5). `\r` at the end can be half of one. */
 const END_OF_EVENT = /(?:\r\n|\n|\r(?!\n|$)){2}/;
 const LINES = /\r\n|\n|\r/;
 

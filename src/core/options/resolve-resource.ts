@@ -54,8 +54,8 @@ const withoutEmptyArrays = (properties: object): Readonly<Record<string, unknown
 
 /**
  * Returns the scopes that clients request at the first sign-in. Of an MCP server, these are the scopes of the
- * transport and of the lists: clients request others when they need them. Without any, these are all scopes of
- * the table, because many authorization servers refuse a request without a scope.
+ * transport and of the lists: clients request others when they need them. Without any, these are all scopes
+ * of the table, because many authorization servers refuse a request without a scope.
  */
 function supportedScopes(
   { rules, tree }: Pick<CompiledTable, "rules" | "tree">,

@@ -70,8 +70,8 @@ export interface Refused extends DecisionFacts {
   /** With `authentication_insufficient`: how old the login may be, in seconds (RFC 9470). */
   readonly maxAgeSeconds?: number;
   /**
-   * With `scope_insufficient`: granted scopes that the challenge names as well, for MCP clients that request
-   * only the scopes of the challenge, and would lose all others.
+   * With `scope_insufficient` and `authentication_insufficient`: granted scopes that the challenge names as
+   * well, for MCP clients that request only the scopes of the challenge, and would lose all others.
    */
   readonly retained?: readonly string[];
   /** What was wrong with the token, when the reason is `token_rejected`. */

@@ -127,6 +127,7 @@ function createChallenge(
       return {
         error: "insufficient_user_authentication",
         errorDescription,
+        scopes: refused.retained,
         acrValues: refused.acrValues,
         maxAgeSeconds: refused.maxAgeSeconds,
         ...shared,

@@ -66,7 +66,7 @@ function findUnlisted(rules: CompiledTable["rules"]): readonly AuditFinding[] {
  */
 const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
   kind: "route_unmapped",
-  severity: route.pattern === "subscriptions/listen" ? "warning" : "error",
+  severity: route.pattern === "subscriptions/listen" ? "note" : "error",
   route,
   message: `\`${renderRoute(route)}\` has no rule: ${fate !== "refused" ? "any valid token is enough for it" : "every call of it is refused"}.`,
   hint: `Add to scopeMappings: ${JSON.stringify(renderRoute(route))}: ["resource:action"]`,
@@ -113,7 +113,7 @@ function findOtherScopes(route: ListedRoute, { rule, requirement }: CompiledRule
   ];
 }
 
-/** The SDK serves a URI with the template that was registered first, and the table decides by the narrowest. */
+/** The SDK serves a URI with the template that was registered first, the table decides by the narrowest. */
 function findShadowed(operations: readonly ListedRoute[]): readonly AuditFinding[] {
   const templates = operations.flatMap((route) => {
     const { method, name = "" } = splitOperation(route.pattern);

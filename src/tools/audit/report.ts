@@ -75,9 +75,9 @@ export type AuditFinding = AuditRemark &
  * - Errors: no route at all (`routes_missing`), a route that no rule covers (`route_unmapped`), that rules
  *   cover only in part (`route_partly_mapped`), that cannot be read (`route_unreadable`) or that `protect`
  *   does not run in front of (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`), a
- *   scope that names an argument that its operation does not have (`rule_argument_unknown`), a rule with other
- *   scopes than the code of its operation declares (`scopes_differ`), and a public rule for every path
- *   (`public_catch_all`).
+ *   scope that names an argument that its operation does not have (`rule_argument_unknown`), a rule whose
+ *   scopes are not those that the code of its operation declares (`scopes_differ`), and a public rule for
+ *   every path (`public_catch_all`).
  * - Warnings: a changing method, or the root of a subtree, that a wider rule decides which requires less
  *   (`method_weaker`, `root_weaker`), a scope whose second part looks like an id and is probably not one
  *   (`scope_literal_id`), a parameter that other rules compare with a claim (`where_missing`), a server that

@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { describe, expect, it, vi } from "vitest";
 import { type McpAccess, type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
 import { createResourceServer } from "scopegate";
+import { principalOf } from "scopegate/fetch";
 import { pipelineOf } from "../../../src/core/port.ts";
 import { post, server, URL_OF } from "./support/memory.ts";
 import { ALLOWED, FORBIDDEN } from "./support/corpus/hostile.ts";
@@ -152,12 +153,19 @@ describe("withMcp", () => {
     const fetch = withMcp(server, handler);
     const request = await post(JSON.stringify(ALLOWED));
     expect((await fetch(request, "environment", "context")).status).toBe(200);
-    expect(handler).toHaveBeenCalledExactlyOnceWith(
-      request,
-      expect.objectContaining({ parsedBody: ALLOWED }),
-      "environment",
-      "context",
-    );
+    expect(handler).toHaveBeenCalledOnce();
+    const [readable, access, ...others] = handler.mock.calls[0] as [
+      Request & { auth: unknown },
+      McpAccess,
+      ...unknown[],
+    ];
+    expect(access).toMatchObject({ parsedBody: ALLOWED });
+    expect(others).toEqual(["environment", "context"]);
+    // Handlers that know only the request find the body and the caller in it.
+    expect(await readable.clone().json()).toEqual(ALLOWED);
+    expect(await readable.json()).toEqual(ALLOWED);
+    expect(readable.auth).toBe(access.authInfo);
+    expect(principalOf(readable)).toBe(access.principal);
     expect((await fetch(await post(JSON.stringify(FORBIDDEN)))).status).toBe(403);
     expect((await fetch(new Request(URL_OF, { method: "POST", body: "{}" }))).status).toBe(401);
     expect(handler).toHaveBeenCalledOnce();

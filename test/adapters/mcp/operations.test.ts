@@ -118,6 +118,7 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
         ...["tools/list", "tools/call search", "prompts/list", "prompts/get greet", "resources/list"],
         ...["resources/read docs://readme", "resources/templates/list", "resources/read docs://{page}"],
         "logging/setLevel",
+        ...(line === 2 ? ["subscriptions/listen"] : []),
       ]),
     );
   });

@@ -28,7 +28,7 @@ export function watchResponse(response: ServerResponse, { start, edits, watchStr
 
 type Callback = () => void;
 
-/** Replaces the methods that send the body. The headers decide how it is edited, so they are written first. */
+/** Replaces the methods that send the body. The headers decide how it is edited, so they come first. */
 function editWrites(response: ServerResponse, editorOf: () => ResponseEditor | undefined): void {
   const [write, end] = [response.write.bind(response), response.end.bind(response)];
   const findEditor = (): ResponseEditor | undefined => {

@@ -15,7 +15,7 @@ export interface McpAccess extends Access {
   readonly authInfo?: AuthInfo;
   /** The parsed body. `undefined` for a request without a body. */
   readonly parsedBody: object | undefined;
-  /** The request with a body that can be read, and with `auth`, the same as `authInfo`, for other handlers. */
+  /** The request with a readable body and with `auth`, the same as `authInfo`, for other handlers. */
   readonly request: Request;
   /** Pass the response of the handler through it: it remembers who started a session, and filters lists. */
   readonly respond: (response: Response) => Promise<Response>;
