@@ -141,6 +141,9 @@ function openSdk(target: Target, { line, repeatsAuthentication, ...options }: Sd
   const repeatAuthentication = (url: URL): void => {
     for (const [, name = "", value = ""] of challenge.matchAll(/(acr_values|max_age)="([^"]*)"/g))
       url.searchParams.set(name, value);
+    // OpenID Providers require it for these parameters.
+    const scopes = new Set([...(url.searchParams.get("scope") ?? "").split(" "), "openid"]);
+    if (url.searchParams.has("acr_values")) url.searchParams.set("scope", [...scopes].join(" "));
   };
   const provider = createOAuthProvider(target, repeatsAuthentication ? repeatAuthentication : undefined);
   let client: SdkClient;
