@@ -1,5 +1,6 @@
 /** MCP clients that are programs: they print the URL at which the user signs in, and wait for the browser. */
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -76,12 +77,16 @@ async function openMcpRemote(flags: readonly string[], target: Target): Promise<
     env: environment(folder),
     stderr: "pipe",
   });
-  browse(transport.stderr as Readable, issuer);
+  const output = transport.stderr as Readable;
+  browse(output, issuer);
+  const ended = once(output, "end");
   const client = new Client({ name: "test", version: "1.0.0" }) as unknown as SdkClient;
   return {
     call: (call) => (call.method === "initialize" ? client.connect(transport) : send(client, call)),
     close: async () => {
+      // A client that could not connect has begun to close its transport, without waiting for the program to end.
       await client.close();
+      await ended;
       await rm(folder, { recursive: true, force: true });
     },
   };
