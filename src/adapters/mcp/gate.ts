@@ -15,7 +15,7 @@ import { INVALID, type Invalid, withId } from "./invalid.ts";
 import { idOf, type Messages, parseMessages, readMessages } from "./messages.ts";
 import { type Ownership, Owners } from "./owners.ts";
 import { explainRefusal } from "./refusals.ts";
-import { createWatch, type ResponseWatch } from "./responses.ts";
+import { createWatch, type ResponseWatch, sessionsInQuery } from "./responses.ts";
 import { readOperation } from "./tasks.ts";
 
 /** The options of `protectMcp`. */
@@ -74,9 +74,6 @@ export type Gate = (exchange: Exchange) => Pending<Passed | Answer>;
 
 /** The header of a session, in requests and responses. */
 export const SESSION_FIELD = "mcp-session-id";
-
-/** The parameter of the transport with two endpoints, which revision 2025-03-26 replaced. */
-const SESSION_PARAMETER = /[?&]session_?id=([^&#]*)/i;
 
 /** The methods that have no body. Any other request must be a message. */
 const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
@@ -227,11 +224,9 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
   return checkSession;
 }
 
-/** The session of the header, and that of the transport with two endpoints. */
-function sessionsOf(header: ReadHeader, target: string): readonly string[] {
-  const [, inTarget] = SESSION_PARAMETER.exec(target) ?? [];
-  return [header(SESSION_FIELD), inTarget].filter((id) => id !== undefined);
-}
+/** Each session that a server may find in a request: that of the header, and those of the query. */
+const sessionsOf = (header: ReadHeader, target: string): readonly string[] =>
+  [header(SESSION_FIELD), ...sessionsInQuery(target)].filter((id) => id !== undefined);
 
 /** Returns how a request is answered that names an id of another caller. */
 function invalidOwner(found: readonly Ownership[], ofOther: Invalid): Invalid | undefined {

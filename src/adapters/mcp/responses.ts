@@ -32,6 +32,20 @@ interface Settings {
 
 const NOTHING = (): void => undefined;
 
+/** `sessionId` in the spellings that servers read, such as `session_id` and `sessionId[]`. */
+const SESSION_PARAMETER = /^session[-_]?id(?:\[|$)/i;
+
+/**
+ * Returns the sessions in a query: the transport with two endpoints, which revision 2025-03-26 replaced, has
+ * them there. A server may read any of several parameters.
+ */
+export function sessionsInQuery(target: string): readonly string[] {
+  const start = target.indexOf("?");
+  if (start < 0) return [];
+  const parameters = [...new URLSearchParams(target.slice(start + 1))];
+  return parameters.flatMap(([name, value]) => (SESSION_PARAMETER.test(name) ? [value] : []));
+}
+
 export function createWatch(
   settings: Settings,
   { principal, request }: Verdict,
@@ -68,8 +82,7 @@ export function createWatch(
 
   const isLegacyStream = method === "GET" && header("mcp-session-id") === undefined;
   const seeEvent = (name: string, data: string): void => {
-    const [, id] = name === "endpoint" ? (/[?&]session_?id=([^&#]+)/i.exec(data) ?? []) : [];
-    if (id !== undefined) startSession(id);
+    if (name === "endpoint") sessionsInQuery(data).forEach(startSession);
   };
   const editMessage: EditMessage = (message) =>
     editors.reduce<ReturnType<EditMessage>>(

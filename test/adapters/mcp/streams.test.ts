@@ -82,6 +82,17 @@ async function openStreams(host: Host, options: McpOptions = {}, first = "data: 
   return { port, state, backend, start };
 }
 
+/** How a query can name the session `one`, so that some server reads it. */
+const SPELLINGS = [
+  "x=1&session_id=one",
+  "session%49d=one",
+  "%73essionId=%6fne",
+  "sessionId[]=one",
+  "sessionId%5B0%5D=one",
+  "sessionId=two&sessionId=one",
+  "SESSION-ID=one",
+];
+
 const CALL = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "search" } });
 
 describe.each(HOSTS)("a stream on $name", (host) => {
@@ -121,7 +132,7 @@ describe.each(HOSTS)("a stream on $name", (host) => {
       (await ask(port, { method: "POST", path, token: await tokenOf(user), body: JSON.parse(answer) }))
         .status;
     expect(await send("reader", "/mcp?sessionId=one")).toBe(404);
-    expect(await send("reader", "/mcp?x=1&session_id=one")).toBe(404);
+    for (const query of SPELLINGS) expect(await send("reader", `/mcp?${query}`), query).toBe(404);
     expect(await send("runner", "/mcp?sessionId=two")).toBe(404);
     const own = await start("runner", "POST", "/mcp?sessionId=one");
     expect(own.status).toBe(200);
