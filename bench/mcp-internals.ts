@@ -2,5 +2,6 @@
  * The functions of the MCP benchmark in one bundle, because the guard and the gate share the state of a
  * request.
  */
-export { guardRequest } from "../src/adapters/shared/guard.ts";
+export { guardRequest, verdictOf } from "../src/adapters/shared/guard.ts";
+export { pipelineOf } from "../src/core/port.ts";
 export { createGate } from "../src/adapters/mcp/gate.ts";

@@ -14,8 +14,14 @@ export const hasBody = (header: ReadHeader): boolean =>
   header("transfer-encoding") !== undefined || Number(header("content-length") ?? 0) > 0;
 
 /** Returns whether the body is JSON that needs no decoding. */
-export const isJson = (header: ReadHeader): boolean =>
-  JSON_TYPE.test(header("content-type") ?? "") && /^(?:identity)?$/i.test(header("content-encoding") ?? "");
+export function isJson(header: ReadHeader): boolean {
+  const type = header("content-type") ?? "";
+  const encoding = header("content-encoding") ?? "";
+  return (
+    (type === "application/json" || JSON_TYPE.test(type)) &&
+    (encoding === "" || encoding.toLowerCase() === "identity")
+  );
+}
 
 /** The limits of a body. */
 export interface BodyLimits {

@@ -15,7 +15,7 @@ import { INVALID, type Invalid, withId } from "./invalid.ts";
 import { idOf, type Messages, parseMessages, readMessages } from "./messages.ts";
 import { type Ownership, Owners } from "./owners.ts";
 import { explainRefusal } from "./refusals.ts";
-import { createWatch, type ResponseWatch, sessionsInQuery } from "./responses.ts";
+import { ResponseWatch, sessionsInQuery, type WatchedRequest, type WatchSettings } from "./responses.ts";
 import { readOperation } from "./tasks.ts";
 
 /** The options of `protectMcp`. */
@@ -78,7 +78,13 @@ export const SESSION_FIELD = "mcp-session-id";
 /** The methods that have no body. Any other request must be a message. */
 const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
-const NO_MESSAGE: Messages = { kind: "messages", body: undefined, bytes: undefined, messages: [] };
+const NO_MESSAGE: Messages = {
+  kind: "messages",
+  body: undefined,
+  bytes: undefined,
+  messages: [],
+  calls: [],
+};
 
 const OPTIONS: OptionChecks<McpOptions> = {
   maxBodyBytes: wholeNumber,
@@ -122,21 +128,23 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
   };
 
   const checkSession = (exchange: Exchange): Pending<Passed | Answer> => {
-    const { principal, request } = requireVerdict(exchange.raw, server);
-    const ids = sessionsOf(exchange.header, request.target);
+    const verdict = requireVerdict(exchange.raw, server);
+    const ids = sessionsOf(exchange.header, verdict.request.target);
     // A server replays the events of a session. Without a session, their owner is unknown.
-    if (ids.length === 0 && exchange.header("last-event-id") !== undefined)
-      return refuse(INVALID.session, exchange);
+    if (ids.length === 0)
+      return exchange.header("last-event-id") === undefined
+        ? readBody(exchange, verdict)
+        : refuse(INVALID.session, exchange);
     return awaitAll(
-      ids.map((id) => sessions.find(id, principal)),
+      ids.map((id) => sessions.find(id, verdict.principal)),
       (found) => {
         const invalid = invalidOwner(found, INVALID.session);
-        return invalid ? refuse(invalid, exchange) : readBody(exchange);
+        return invalid ? refuse(invalid, exchange) : readBody(exchange, verdict);
       },
     );
   };
 
-  const readBody = (exchange: Exchange): Pending<Passed | Answer> => {
+  const readBody = (exchange: Exchange, verdict: Verdict): Pending<Passed | Answer> => {
     const { method, header, body, isEmpty } = exchange;
     if (WITHOUT_BODY.has(method)) {
       // Later code may change the method, and read a body that was not checked.
@@ -150,7 +158,9 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
       return refuse(INVALID.tooLarge, exchange);
     return then(body(limits), (read) => {
       const messages = readMessagesOf(read, exchange);
-      return messages.kind === "invalid" ? refuse(messages, exchange) : checkTasks(messages, exchange);
+      return messages.kind === "invalid"
+        ? refuse(messages, exchange)
+        : checkTasks(messages, exchange, verdict);
     });
   };
 
@@ -171,11 +181,15 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
   };
 
   /** A task of another caller is answered like one that does not exist. */
-  const checkTasks = (messages: Messages, exchange: Exchange): Pending<Passed | Answer> => {
-    const { principal } = requireVerdict(exchange.raw, server);
+  const checkTasks = (
+    messages: Messages,
+    exchange: Exchange,
+    { principal }: Verdict,
+  ): Pending<Passed | Answer> => {
+    const { calls } = messages;
+    if (!messages.messages.some(({ taskId }) => taskId !== undefined))
+      return decide(messages, calls, exchange);
     const ids = messages.messages.flatMap(({ taskId }) => taskId ?? []);
-    const calls = messages.messages.flatMap((message) => message.calls);
-    if (ids.length === 0) return decide(messages, calls, exchange);
     return awaitAll(
       ids.map((id) => tasks.find(id, principal)),
       (found) => {
@@ -209,24 +223,39 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     );
   };
 
-  const pass = (messages: Messages, exchange: Exchange): Passed => {
-    const verdict = requireVerdict(exchange.raw, server);
-    const { principal, request } = verdict;
-    const { body, bytes } = messages;
-    return {
-      verdict,
-      body,
-      bytes,
-      authInfo: principal && (new CallerInfo(server, principal, request) as AuthInfo),
-      watch: createWatch(settings, verdict, messages, exchange),
-    };
-  };
+  const pass = (messages: Messages, { raw, method, header }: Exchange): Passed =>
+    new PassedRequest(settings, requireVerdict(raw, server), messages, { method, header });
   return checkSession;
 }
 
+/** An allowed request. What hosts seldom need is created when they read it. */
+class PassedRequest implements Passed {
+  readonly verdict: Verdict;
+  readonly body: object | undefined;
+  readonly bytes: Buffer | undefined;
+  readonly watch: ResponseWatch;
+  readonly #server: ResourceServer;
+
+  constructor(settings: WatchSettings, verdict: Verdict, messages: Messages, request: WatchedRequest) {
+    this.verdict = verdict;
+    this.body = messages.body;
+    this.bytes = messages.bytes;
+    this.watch = new ResponseWatch(settings, verdict, messages, request);
+    this.#server = settings.server;
+  }
+
+  get authInfo(): AuthInfo | undefined {
+    const { principal, request } = this.verdict;
+    return principal && (new CallerInfo(this.#server, principal, request) as AuthInfo);
+  }
+}
+
 /** Each session that a server may find in a request: that of the header, and those of the query. */
-const sessionsOf = (header: ReadHeader, target: string): readonly string[] =>
-  [header(SESSION_FIELD), ...sessionsInQuery(target)].filter((id) => id !== undefined);
+function sessionsOf(header: ReadHeader, target: string): readonly string[] {
+  const inHeader = header(SESSION_FIELD);
+  const inQuery = sessionsInQuery(target);
+  return inHeader === undefined ? inQuery : [inHeader, ...inQuery];
+}
 
 /** Returns how a request is answered that names an id of another caller. */
 function invalidOwner(found: readonly Ownership[], ofOther: Invalid): Invalid | undefined {

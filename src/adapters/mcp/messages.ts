@@ -30,6 +30,8 @@ export interface Messages {
   /** The body as it was received; `undefined` if an earlier parser has parsed it. */
   readonly bytes: Buffer | undefined;
   readonly messages: readonly Message[];
+  /** The operations of all messages. */
+  readonly calls: readonly Operation[];
 }
 
 const MAX_BATCH = 100;
@@ -72,7 +74,9 @@ export function readMessages(body: object, context: ReadContext, bytes?: Buffer)
     if ("kind" in message) return entries.length === 1 ? withId(message, idOf(entry)) : message;
     messages.push(message);
   }
-  return { kind: "messages", body, bytes, messages };
+  const [first, ...others] = messages;
+  const calls = first && others.length === 0 ? first.calls : messages.flatMap((message) => message.calls);
+  return { kind: "messages", body, bytes, messages, calls };
 }
 
 /** Returns the id of a request; `undefined` for anything else. */
@@ -84,8 +88,8 @@ export function idOf(entry: unknown): string | number | undefined {
 const NONE: Json = {};
 
 /** The properties that decide. Some servers also read `Method` as `method` (CVE-2026-27896). */
-const MESSAGE_NAMES = ["jsonrpc", "id", "method", "params", "result", "error"];
-const PARAMETER_NAMES = [
+const MESSAGE_NAMES = new Set(["jsonrpc", "id", "method", "params", "result", "error"]);
+const PARAMETER_NAMES = new Set([
   "name",
   "uri",
   "arguments",
@@ -96,49 +100,49 @@ const PARAMETER_NAMES = [
   "taskId",
   "notifications",
   "_meta",
-];
-const REFERENCE_NAMES = ["type", "name", "uri"];
+]);
+const REFERENCE_NAMES = new Set(["type", "name", "uri"]);
+const SUBSCRIPTION_NAMES = new Set(["resourceSubscriptions"]);
 
 function readMessage(entry: unknown, { methods, revision }: ReadContext): Message | Invalid {
   if (!isObject(entry) || ownProperty(entry, "jsonrpc") !== "2.0") return INVALID.message;
   if (hasOtherSpelling(entry, MESSAGE_NAMES)) return INVALID.spelling;
-  const { method } = entry;
+  const method = ownProperty(entry, "method");
   const isAnswer = Object.hasOwn(entry, "result") || Object.hasOwn(entry, "error");
   if (!Object.hasOwn(entry, "method"))
-    return isAnswer ? { params: NONE, isStateless: isStateless(revision), calls: [] } : INVALID.message;
-  if (isAnswer || typeof method !== "string" || !/^\S+$/.test(method)) return INVALID.message;
+    return isAnswer
+      ? { params: NONE, isStateless: isStatelessRevision(revision), calls: [] }
+      : INVALID.message;
+  if (isAnswer || typeof method !== "string") return INVALID.message;
   const params = ownProperty(entry, "params") ?? NONE;
   if (!isObject(params)) return INVALID.message;
-  const nameParameter = methods.get(method)?.nameParameter;
-  if (
-    hasOtherSpelling(params, PARAMETER_NAMES) ||
-    (nameParameter && hasOtherSpelling(params, [nameParameter]))
-  )
-    return INVALID.spelling;
+  if (hasOtherSpelling(params, PARAMETER_NAMES)) return INVALID.spelling;
   const meta = ownProperty(params, "_meta");
-  const common = {
-    method,
-    params,
-    isStateless: isStateless(revision) || (isObject(meta) && isStateless(ownProperty(meta, REVISION))),
-  };
+  const isStateless =
+    isStatelessRevision(revision) || (isObject(meta) && isStatelessRevision(ownProperty(meta, REVISION)));
   // A removed method has no name that could be read.
-  if (common.isStateless && !methods.isStateless(method)) return INVALID.method;
-  if (isHousekeeping(method)) return { ...common, calls: [] };
-  if (method === COMPLETION) {
-    const call = readCompletion(params);
-    return call ? { ...common, name: call.name, calls: [call] } : INVALID.name;
-  }
+  if (isStateless && !methods.isStateless(method)) return INVALID.method;
+  const nameParameter = methods.get(method)?.nameParameter;
   if (nameParameter !== undefined) {
+    const isDeclared = !PARAMETER_NAMES.has(nameParameter);
+    if (isDeclared && hasOtherSpelling(params, new Set([nameParameter]))) return INVALID.spelling;
     const name = ownProperty(params, nameParameter);
     if (!isName(name) || (nameParameter === "uri" && !isUri(name))) return INVALID.name;
     const given = ownProperty(params, "arguments");
-    return { ...common, name, calls: [{ method, name, parameters: isObject(given) ? given : NONE }] };
+    const parameters = isObject(given) ? given : NONE;
+    return { method, name, params, isStateless, calls: [{ method, name, parameters }] };
+  }
+  if (!/^\S+$/.test(method)) return INVALID.message;
+  if (isHousekeeping(method)) return { method, params, isStateless, calls: [] };
+  if (method === COMPLETION) {
+    const call = readCompletion(params);
+    return call ? { method, name: call.name, params, isStateless, calls: [call] } : INVALID.name;
   }
   const call: Operation = { method, parameters: NONE };
   const taskId = method.startsWith("tasks/") ? ownProperty(params, "taskId") : undefined;
-  if (isName(taskId)) return { ...common, name: taskId, taskId, calls: [call] };
+  if (isName(taskId)) return { method, name: taskId, taskId, params, isStateless, calls: [call] };
   const subscriptions = method === "subscriptions/listen" ? readSubscriptions(params) : [];
-  return subscriptions ? { ...common, calls: [call, ...subscriptions] } : INVALID.name;
+  return subscriptions ? { method, params, isStateless, calls: [call, ...subscriptions] } : INVALID.name;
 }
 
 /** The first revision without sessions. */
@@ -147,14 +151,13 @@ const STATELESS = "2026-07-28";
 /** The property of `_meta` with the revision of a request. */
 const REVISION = "io.modelcontextprotocol/protocolVersion";
 
-const isStateless = (revision: unknown): boolean =>
+const isStatelessRevision = (revision: unknown): boolean =>
   typeof revision === "string" && /^\d{4}-\d\d-\d\d$/.test(revision) && revision >= STATELESS;
 
 /** A subscription to a resource needs the rule that reads the resource. */
 function readSubscriptions(params: Json): readonly Operation[] | undefined {
   const notifications = ownProperty(params, "notifications") ?? NONE;
-  if (!isObject(notifications) || hasOtherSpelling(notifications, ["resourceSubscriptions"]))
-    return undefined;
+  if (!isObject(notifications) || hasOtherSpelling(notifications, SUBSCRIPTION_NAMES)) return undefined;
   const uris = ownProperty(notifications, "resourceSubscriptions") ?? [];
   if (!Array.isArray(uris) || uris.length > MAX_BATCH || !uris.every(isUri)) return undefined;
   return uris.map((uri) => ({ method: "resources/read", name: uri, parameters: NONE }));

@@ -2,27 +2,19 @@
 import type { Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { compact } from "../../core/runtime/compact.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { untilExpiry } from "../../core/until-expiry.ts";
 import type { ReadHeader } from "./body.ts";
 import { isCallable } from "./caller.ts";
-import { filterLists, LISTS } from "./lists.ts";
-import { idOf, type Message, type Messages } from "./messages.ts";
+import { filterLists, type Json, LISTS } from "./lists.ts";
+import { idOf, type Messages } from "./messages.ts";
 import { isOwn, type Owners } from "./owners.ts";
-import type { EditMessage, ResponseEdits } from "./response-editor.ts";
+import type { ResponseEdits } from "./response-editor.ts";
 import { filterTasks, findStartedTask, writeOperation } from "./tasks.ts";
 
-/** What a host does with the response to an allowed request. */
-export interface ResponseWatch {
-  /** Sees the status and the session of a response. */
-  readonly start: (status: number, sessionId: string | undefined) => void;
-  /** Absent if the body is sent as the handler writes it. */
-  readonly edits: ResponseEdits | undefined;
-  /** Calls `end` when a stream of events must end. Call the returned function when it has ended by itself. */
-  readonly watchStream: (end: () => void) => () => void;
-}
-
-interface Settings {
+export interface WatchSettings {
   readonly server: ResourceServer;
   readonly sessions: Owners;
   readonly tasks: Owners;
@@ -30,7 +22,11 @@ interface Settings {
   readonly streamCheckSeconds: number | false;
 }
 
-const NOTHING = (): void => undefined;
+/** The request of a response. */
+export interface WatchedRequest {
+  readonly method: string;
+  readonly header: ReadHeader;
+}
 
 /** `sessionId` in the spellings that servers read, such as `session_id` and `sessionId[]`. */
 const SESSION_PARAMETER = /^session[-_]?id(?:\[|$)/i;
@@ -46,72 +42,84 @@ export function sessionsInQuery(target: string): readonly string[] {
   return parameters.flatMap(([name, value]) => (SESSION_PARAMETER.test(name) ? [value] : []));
 }
 
-export function createWatch(
-  settings: Settings,
-  { principal, request }: Verdict,
-  { body, messages }: Messages,
-  { method, header }: { readonly method: string; readonly header: ReadHeader },
-): ResponseWatch {
-  const { server, sessions, tasks, listFilter, streamCheckSeconds } = settings;
-  const { hasTasks } = pipelineOf(server).policy.rules.operations;
-  const has = (name: string): boolean => messages.some((message) => message.method === name);
-  const started: string[] = [];
-  const startSession = (id: string): void => {
-    started.push(id);
-    sessions.start(id, principal);
-  };
+/** What a host does with the response to an allowed request. */
+export class ResponseWatch {
+  readonly #settings: WatchSettings;
+  readonly #principal: Principal | undefined;
+  readonly #messages: Messages;
+  readonly #request: WatchedRequest;
+  /** The sessions that the stream of this response has announced. */
+  readonly #announced: string[] = [];
 
-  const editors: EditMessage[] = [];
-  // A stream of a session can replay the answers to earlier requests.
-  const isFilter = listFilter && (method === "GET" || LISTS.some((list) => has(list.method)));
-  if (isFilter)
-    editors.push((message) => filterLists(message, (called) => isCallable(server, principal, called)));
-  if (hasTasks && messages.some(({ calls }) => calls.length > 0)) {
-    const callOf = new Map(
-      [body].flat().map((entry, index) => [idOf(entry), (messages[index] as Message).calls[0]] as const),
-    );
-    editors.push((message) => {
-      const taskId = findStartedTask(message);
-      const call = callOf.get(idOf(message));
-      if (taskId !== undefined && call) tasks.start(taskId, principal, writeOperation(call));
-      return message;
-    });
+  constructor(settings: WatchSettings, { principal }: Verdict, messages: Messages, request: WatchedRequest) {
+    this.#settings = settings;
+    this.#principal = principal;
+    this.#messages = messages;
+    this.#request = request;
   }
-  const isTaskFilter = hasTasks && has("tasks/list");
-  if (isTaskFilter) editors.push((message) => filterTasks(message, (id) => isOwn(tasks.find(id, principal))));
 
-  const isLegacyStream = method === "GET" && header("mcp-session-id") === undefined;
-  const seeEvent = (name: string, data: string): void => {
-    if (name === "endpoint") sessionsInQuery(data).forEach(startSession);
-  };
-  const editMessage: EditMessage = (message) =>
-    editors.reduce<ReturnType<EditMessage>>(
-      (edited, edit) => ("then" in edited ? (edited as Promise<typeof message>).then(edit) : edit(edited)),
-      message,
-    );
-  const isEdited = editors.length > 0 || isLegacyStream;
-  return {
-    start(status, sessionId) {
-      if (sessionId !== undefined && has("initialize")) sessions.start(sessionId, principal);
-      const ended = header("mcp-session-id");
-      if (method === "DELETE" && status < 300 && ended !== undefined) sessions.end(ended);
-    },
-    edits: isEdited
-      ? compact({
-          editMessage,
-          isFilter: isFilter || isTaskFilter,
-          seeEvent: isLegacyStream ? seeEvent : undefined,
-        })
-      : undefined,
-    watchStream(end) {
-      const stop =
-        principal && streamCheckSeconds !== false
-          ? untilExpiry(principal, { server, checkEverySeconds: streamCheckSeconds, onEnd: end })
-          : NOTHING;
-      return () => {
-        stop();
-        for (const id of started) sessions.end(id);
-      };
-    },
-  };
+  /** Sees the status and the session of a response. */
+  start(status: number, sessionId: string | undefined): void {
+    const { sessions } = this.#settings;
+    if (sessionId !== undefined && this.#has("initialize")) sessions.start(sessionId, this.#principal);
+    const ended = this.#request.header("mcp-session-id");
+    if (this.#request.method === "DELETE" && status < 300 && ended !== undefined) sessions.end(ended);
+  }
+
+  /** Calls `end` when a stream of events must end. Call the returned function when it has ended by itself. */
+  watchStream(end: () => void): () => void {
+    const { server, sessions, streamCheckSeconds } = this.#settings;
+    const stop =
+      this.#principal && streamCheckSeconds !== false
+        ? untilExpiry(this.#principal, { server, checkEverySeconds: streamCheckSeconds, onEnd: end })
+        : undefined;
+    return () => {
+      stop?.();
+      for (const id of this.#announced) sessions.end(id);
+    };
+  }
+
+  /** What is read and changed in the body; `undefined` if it is sent as the handler writes it. */
+  get edits(): ResponseEdits | undefined {
+    const { server, sessions, tasks, listFilter } = this.#settings;
+    const principal = this.#principal;
+    const isGet = this.#request.method === "GET";
+    const { hasTasks } = pipelineOf(server).policy.rules.operations;
+    const isLegacyStream = isGet && this.#request.header("mcp-session-id") === undefined;
+    // A stream of a session can replay the answers to earlier requests.
+    const isListFilter = listFilter && (isGet || LISTS.some(({ method }) => this.#has(method)));
+    const isTaskFilter = hasTasks && this.#has("tasks/list");
+    const canStartTasks = hasTasks && this.#messages.calls.length > 0;
+    if (!isLegacyStream && !isListFilter && !canStartTasks) return undefined;
+    const editMessage = (message: Json): Pending<Json> => {
+      if (canStartTasks) this.#startTask(message);
+      const listed = isListFilter
+        ? filterLists(message, (called) => isCallable(server, principal, called))
+        : message;
+      return isTaskFilter ? filterTasks(listed, (id) => isOwn(tasks.find(id, principal))) : listed;
+    };
+    const seeEvent = (name: string, data: string): void => {
+      if (name !== "endpoint") return;
+      for (const id of sessionsInQuery(data)) {
+        this.#announced.push(id);
+        sessions.start(id, principal);
+      }
+    };
+    const isFilter = isListFilter || isTaskFilter;
+    return compact({ editMessage, isFilter, seeEvent: isLegacyStream ? seeEvent : undefined });
+  }
+
+  #has(name: string): boolean {
+    return this.#messages.messages.some(({ method }) => method === name);
+  }
+
+  /** Remembers the caller and the operation of a task. */
+  #startTask(message: Json): void {
+    const taskId = findStartedTask(message);
+    if (taskId === undefined) return;
+    const id = idOf(message);
+    const index = [this.#messages.body].flat().findIndex((request) => idOf(request) === id);
+    const call = this.#messages.messages[index]?.calls[0];
+    if (call) this.#settings.tasks.start(taskId, this.#principal, writeOperation(call));
+  }
 }

@@ -30,6 +30,7 @@ export class OperationRules {
   readonly methods: OperationMethods;
   readonly #rules: Layer;
   readonly #enforcedRules: Layer;
+  readonly #isConditioned: boolean;
 
   /** `enforcedRules` is the table without its report-only rules. */
   constructor(
@@ -40,6 +41,7 @@ export class OperationRules {
     this.methods = methods;
     this.#rules = toLayer(rules);
     this.#enforcedRules = rules === enforcedRules ? this.#rules : toLayer(enforcedRules);
+    this.#isConditioned = [...rules, ...enforcedRules].some(({ conditions }) => conditions);
   }
 
   /** Whether clients may fetch results later. */
@@ -59,13 +61,11 @@ export class OperationRules {
     if (deciding.length === 0) return { kind: "unmapped" };
     if (deciding.some(({ compiled }) => compiled.isReport))
       deciding.push(...this.#decide(operation, this.#enforcedRules));
-    const restricting = this.#findConditioned(operation);
+    const restricting = this.#isConditioned ? this.#findConditioned(operation) : [];
     const values = new ArgumentReader(operation);
-    const missing = deciding
-      .filter((rule) => !rule.values)
-      .flatMap(({ compiled }) => templatesOf(compiled.requirement))
-      .find((name) => values.read(name) === "");
-    if (missing !== undefined && !operation.isPartial) return { kind: "unusable", argument: missing };
+    for (const { compiled, values: ofName } of deciding)
+      for (const name of ofName || operation.isPartial ? [] : templatesOf(compiled.requirement))
+        if (values.read(name) === "") return { kind: "unusable", argument: name };
     const toMatch = ({ compiled, values: ofName }: NamedRule): RuleMatch => ({
       compiled,
       parameter: ofName ? (name) => ofName.get(name) ?? "" : (name) => values.read(name),
@@ -158,7 +158,8 @@ class ArgumentReader {
     let value = this.#values.get(name);
     if (value !== undefined) return value;
     // Own properties only: a polluted prototype must not fill a scope. Some servers read `Team` as `team`.
-    const isOwn = Object.hasOwn(this.#parameters, name) && !hasOtherSpelling(this.#parameters, [name]);
+    const isOwn =
+      Object.hasOwn(this.#parameters, name) && !hasOtherSpelling(this.#parameters, new Set([name]));
     const argument = isOwn ? this.#parameters[name] : undefined;
     value = typeof argument === "string" ? argument : "";
     this.#values.set(name, value);

@@ -81,12 +81,12 @@ function countProperties(root: object, levels: number): number {
  * Returns whether an object has a property whose name differs from one of these only in letter case. Some
  * parsers read both as the same, also with the two letters that Unicode folds to `s` and `k`.
  */
-export const hasOtherSpelling = (object: object, names: readonly string[]): boolean =>
-  Object.keys(object).some((key) => !names.includes(key) && isSpelledLikeOne(key, names));
-
-function isSpelledLikeOne(key: string, names: readonly string[]): boolean {
-  const folded = foldCase(key);
-  return names.some((name) => name.length === key.length && foldCase(name) === folded);
+export function hasOtherSpelling(object: object, names: ReadonlySet<string>): boolean {
+  for (const key of Object.keys(object)) {
+    if (names.has(key)) continue;
+    for (const name of names) if (name.length === key.length && foldCase(name) === foldCase(key)) return true;
+  }
+  return false;
 }
 
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase();

@@ -6,19 +6,20 @@ import { createEditor, isEventStream, type ResponseEditor } from "../response-ed
 import type { ResponseWatch } from "../responses.ts";
 
 /** Watches the response of Node.js to an allowed request. */
-export function watchResponse(response: ServerResponse, { start, edits, watchStream }: ResponseWatch): void {
+export function watchResponse(response: ServerResponse, watch: ResponseWatch): void {
+  const { edits } = watch;
   let editor: ResponseEditor | undefined;
   onHeaders(response, function () {
     const read = (name: string): string | undefined => {
       const value = this.getHeader(name);
       return value === undefined ? undefined : String(value);
     };
-    start(this.statusCode, read(SESSION_FIELD));
+    watch.start(this.statusCode, read(SESSION_FIELD));
     const type = read("content-type") ?? "";
     if (isEventStream(type))
       this.once(
         "close",
-        watchStream(() => this.destroy()),
+        watch.watchStream(() => this.destroy()),
       );
     editor = createEditor(edits, { type, encoding: read("content-encoding") });
     if (editor) this.removeHeader("content-length");
@@ -77,14 +78,11 @@ function readChunk(
 }
 
 /** Watches a response of the Fetch standard; returns the one to send. */
-export async function finishResponse(
-  response: Response,
-  { start, edits, watchStream }: ResponseWatch,
-): Promise<Response> {
+export async function finishResponse(response: Response, watch: ResponseWatch): Promise<Response> {
   const { status, headers, body } = response;
-  start(status, headers.get(SESSION_FIELD) ?? undefined);
+  watch.start(status, headers.get(SESSION_FIELD) ?? undefined);
   const type = headers.get("content-type") ?? "";
-  const editor = createEditor(edits, { type, encoding: headers.get("content-encoding") ?? undefined });
+  const editor = createEditor(watch.edits, { type, encoding: headers.get("content-encoding") ?? undefined });
   if (body === null || (!isEventStream(type) && !editor)) return response;
   if (editor && !isEventStream(type)) {
     await editor.write(new Uint8Array(await response.arrayBuffer()));
@@ -92,20 +90,20 @@ export async function finishResponse(
     edited.headers.delete("content-length");
     return edited;
   }
-  return new Response(watchBody(body, editor, watchStream), { status, headers });
+  return new Response(watchBody(body, editor, watch), { status, headers });
 }
 
 /** Passes the events of a stream on, until it ends or must end. */
 function watchBody(
   body: ReadableStream<Uint8Array>,
   editor: ResponseEditor | undefined,
-  watchStream: ResponseWatch["watchStream"],
+  watch: ResponseWatch,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let stop = (): void => undefined;
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      stop = watchStream(() => {
+      stop = watch.watchStream(() => {
         reader.cancel().catch(() => undefined);
         controller.close();
       });
