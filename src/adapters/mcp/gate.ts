@@ -187,9 +187,9 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     { principal }: Verdict,
   ): Pending<Passed | Answer> => {
     const { calls } = messages;
-    if (!messages.messages.some(({ taskId }) => taskId !== undefined))
+    if (messages.messages.every(({ taskIds }) => taskIds.length === 0))
       return decide(messages, calls, exchange);
-    const ids = messages.messages.flatMap(({ taskId }) => taskId ?? []);
+    const ids = messages.messages.flatMap(({ taskIds }) => taskIds);
     return awaitAll(
       ids.map((id) => tasks.find(id, principal)),
       (found) => {

@@ -12,8 +12,8 @@ export interface Message {
   readonly method?: string;
   /** What the header `Mcp-Name` must say. */
   readonly name?: string;
-  /** Of a method of tasks. */
-  readonly taskId?: string;
+  /** The tasks that it is about. */
+  readonly taskIds: readonly string[];
   /** The parameters of a request or notification. */
   readonly params: Json;
   /** Whether it is of revision 2026-07-28 or later: it has no session, and unknown methods are 404. */
@@ -35,6 +35,9 @@ export interface Messages {
 }
 
 const MAX_BATCH = 100;
+
+/** Each operation is compared with the table: subscriptions in a batch must not multiply. */
+const MAX_CALLS = 200;
 
 /** Longer URIs are refused, as longer paths are. */
 const MAX_URI = 8_192;
@@ -76,6 +79,7 @@ export function readMessages(body: object, context: ReadContext, bytes?: Buffer)
   }
   const [first, ...others] = messages;
   const calls = first && others.length === 0 ? first.calls : messages.flatMap((message) => message.calls);
+  if (calls.length > MAX_CALLS) return INVALID.message;
   return { kind: "messages", body, bytes, messages, calls };
 }
 
@@ -102,6 +106,8 @@ const PARAMETER_NAMES = new Set([
   "_meta",
 ]);
 const REFERENCE_NAMES = new Set(["type", "name", "uri"]);
+const ARGUMENT_NAMES = new Set(["name", "value"]);
+const CONTEXT_NAMES = new Set(["arguments"]);
 const SUBSCRIPTION_NAMES = new Set(["resourceSubscriptions"]);
 
 function readMessage(entry: unknown, { methods, revision }: ReadContext): Message | Invalid {
@@ -109,10 +115,11 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
   if (hasOtherSpelling(entry, MESSAGE_NAMES)) return INVALID.spelling;
   const method = ownProperty(entry, "method");
   const isAnswer = Object.hasOwn(entry, "result") || Object.hasOwn(entry, "error");
-  if (!Object.hasOwn(entry, "method"))
-    return isAnswer
-      ? { params: NONE, isStateless: isStatelessRevision(revision), calls: [] }
-      : INVALID.message;
+  if (!Object.hasOwn(entry, "method")) {
+    const taskIds = relatedTask(ownProperty(entry, "result"));
+    if (!isAnswer || !taskIds) return INVALID.message;
+    return { params: NONE, isStateless: isStatelessRevision(revision), taskIds, calls: [] };
+  }
   if (isAnswer || typeof method !== "string") return INVALID.message;
   const params = ownProperty(entry, "params") ?? NONE;
   if (!isObject(params)) return INVALID.message;
@@ -122,6 +129,8 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
     isStatelessRevision(revision) || (isObject(meta) && isStatelessRevision(ownProperty(meta, REVISION)));
   // A removed method has no name that could be read.
   if (isStateless && !methods.isStateless(method)) return INVALID.method;
+  const taskIds = relatedTask(params);
+  if (!taskIds) return INVALID.name;
   const nameParameter = methods.get(method)?.nameParameter;
   if (nameParameter !== undefined) {
     const isDeclared = !PARAMETER_NAMES.has(nameParameter);
@@ -130,20 +139,38 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
     if (!isName(name) || (nameParameter === "uri" && !isUri(name))) return INVALID.name;
     const given = ownProperty(params, "arguments");
     const parameters = isObject(given) ? given : NONE;
-    return { method, name, params, isStateless, calls: [{ method, name, parameters }] };
+    return { method, name, params, isStateless, taskIds, calls: [{ method, name, parameters }] };
   }
   if (!/^\S+$/.test(method)) return INVALID.message;
-  if (isHousekeeping(method)) return { method, params, isStateless, calls: [] };
+  if (isHousekeeping(method)) return { method, params, isStateless, taskIds, calls: [] };
   if (method === COMPLETION) {
     const call = readCompletion(params);
-    return call ? { method, name: call.name, params, isStateless, calls: [call] } : INVALID.name;
+    return call ? { method, name: call.name, params, isStateless, taskIds, calls: [call] } : INVALID.name;
   }
   const call: Operation = { method, parameters: NONE };
-  const taskId = method.startsWith("tasks/") ? ownProperty(params, "taskId") : undefined;
-  if (isName(taskId)) return { method, name: taskId, taskId, params, isStateless, calls: [call] };
+  if (method.startsWith("tasks/") && method !== "tasks/list") {
+    const name = ownProperty(params, "taskId");
+    if (!isName(name)) return INVALID.name;
+    return { method, name, params, isStateless, taskIds: [...taskIds, name], calls: [call] };
+  }
   const subscriptions = method === "subscriptions/listen" ? readSubscriptions(params) : [];
-  return subscriptions ? { method, params, isStateless, calls: [call, ...subscriptions] } : INVALID.name;
+  if (!subscriptions) return INVALID.name;
+  return { method, params, isStateless, taskIds, calls: [call, ...subscriptions] };
 }
+
+/** The property of `_meta` that relates a message to a task: servers deliver it in the stream of the task. */
+const RELATED_TASK = "io.modelcontextprotocol/related-task";
+
+/** Returns the task that a message is related to; `undefined` if it cannot be read. */
+function relatedTask(paramsOrResult: unknown): readonly string[] | undefined {
+  const meta = isObject(paramsOrResult) ? ownProperty(paramsOrResult, "_meta") : undefined;
+  const related = isObject(meta) ? ownProperty(meta, RELATED_TASK) : undefined;
+  if (related === undefined) return NO_TASKS;
+  const taskId = isObject(related) ? ownProperty(related, "taskId") : undefined;
+  return isName(taskId) ? [taskId] : undefined;
+}
+
+const NO_TASKS: readonly string[] = [];
 
 /** The first revision without sessions. */
 const STATELESS = "2026-07-28";
@@ -175,10 +202,12 @@ function readCompletion(params: Json): (Operation & { readonly name: string }) |
   if (!isPrompt && ownProperty(ref, "type") !== "ref/resource") return undefined;
   const name = ownProperty(ref, isPrompt ? "name" : "uri");
   if (!isName(name) || (!isPrompt && !isUri(name))) return undefined;
-  const argument = ownProperty(params, "argument");
-  const completed = isObject(argument) ? ownProperty(argument, "name") : undefined;
-  const context = ownProperty(params, "context");
-  const given = isObject(context) ? ownProperty(context, "arguments") : undefined;
+  const argument = ownProperty(params, "argument") ?? NONE;
+  const context = ownProperty(params, "context") ?? NONE;
+  if (!isObject(argument) || hasOtherSpelling(argument, ARGUMENT_NAMES)) return undefined;
+  if (!isObject(context) || hasOtherSpelling(context, CONTEXT_NAMES)) return undefined;
+  const completed = ownProperty(argument, "name");
+  const given = ownProperty(context, "arguments");
   const parameters = Object.fromEntries(
     Object.entries(isObject(given) ? given : NONE).filter(([key]) => key !== completed),
   );

@@ -31,7 +31,7 @@ export function createEditor(
   return new ResponseEditor(edits, isStream && isReadable);
 }
 
-export const isEventStream = (type: string): boolean => /^text\/event-stream\b/i.test(type);
+export const isEventStream = (type: string): boolean => /^\s*text\/event-stream\b/i.test(type);
 
 /** Edits a body as it is sent: an event at a time, or a whole JSON document. */
 export class ResponseEditor {

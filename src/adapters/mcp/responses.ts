@@ -88,8 +88,8 @@ export class ResponseWatch {
     const isLegacyStream = isGet && this.#request.header("mcp-session-id") === undefined;
     // A stream of a session can replay the answers to earlier requests.
     const isListFilter = listFilter && (isGet || LISTS.some(({ method }) => this.#has(method)));
-    const isTaskFilter = hasTasks && this.#has("tasks/list");
-    const canStartTasks = hasTasks && this.#messages.calls.length > 0;
+    const isTaskFilter = hasTasks && (isGet || this.#has("tasks/list"));
+    const canStartTasks = hasTasks && (isGet || this.#messages.calls.length > 0);
     if (!isLegacyStream && !isListFilter && !canStartTasks) return undefined;
     const editMessage = (message: Json): Pending<Json> => {
       if (canStartTasks) this.#startTask(message);
@@ -105,7 +105,7 @@ export class ResponseWatch {
         sessions.start(id, principal);
       }
     };
-    const isFilter = isListFilter || isTaskFilter;
+    const isFilter = isListFilter || (isTaskFilter && !isGet);
     return compact({ editMessage, isFilter, seeEvent: isLegacyStream ? seeEvent : undefined });
   }
 
@@ -120,6 +120,9 @@ export class ResponseWatch {
     const id = idOf(message);
     const index = [this.#messages.body].flat().findIndex((request) => idOf(request) === id);
     const call = this.#messages.messages[index]?.calls[0];
-    if (call) this.#settings.tasks.start(taskId, this.#principal, writeOperation(call));
+    // The stream of a session answers earlier requests, whose operations are not known any more.
+    const isOfSession = this.#request.method === "GET";
+    if (call || isOfSession)
+      this.#settings.tasks.start(taskId, this.#principal, call ? writeOperation(call) : "");
   }
 }

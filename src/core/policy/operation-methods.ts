@@ -57,6 +57,7 @@ export type ExtensionMethods = Readonly<Record<string, string | null>>;
 export const isExtensionMethod = (method: string): boolean =>
   /^[a-z][\w.-]*(?:\/[\w.-]+)+$/i.test(method) &&
   !METHODS.has(method) &&
+  !method.startsWith("tasks/") &&
   !isHousekeeping(method) &&
   method !== COMPLETION;
 

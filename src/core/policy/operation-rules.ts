@@ -209,14 +209,15 @@ class MethodRules {
   decide(name: string): NamedRule[] {
     const compiled = this.#exact.get(name);
     if (compiled) return [{ compiled }];
-    const narrowest = this.#narrowest(this.#patterns.filter(({ pattern }) => matchName(pattern, name)));
-    const deciding = narrowest.map((rule): NamedRule => withValues(rule, name));
+    const matches = this.#matchPatterns(name);
+    const narrowest = narrowestOf(matches.filter(({ isCertain }) => isCertain));
+    const deciding = narrowest.map(toNamedRule);
     if (deciding.length === 0 && this.#everyName) deciding.push({ compiled: this.#everyName });
     if (deciding.length === 0) return deciding;
     // A server that is not the SDK's may also match these, before a wider one.
-    for (const rule of this.#patterns)
-      if (!narrowest.some(({ pattern }) => contains(rule.pattern, pattern)) && isLoosely(rule.pattern, name))
-        deciding.push(withValues(rule, name));
+    for (const match of matches)
+      if (!match.isCertain && !narrowest.some(({ pattern }) => contains(match.pattern, pattern)))
+        deciding.push(toNamedRule(match));
     return deciding;
   }
 
@@ -224,7 +225,7 @@ class MethodRules {
   decideTemplate(source: string): NamedRule[] {
     const template = parseTemplate(source);
     const containing = "message" in template ? [] : this.#containing(template);
-    const narrowest = this.#narrowest(containing);
+    const narrowest = narrowestOf(containing);
     if (narrowest.length > 0) return narrowest.map(({ compiled }) => ({ compiled }));
     return this.#everyName ? [{ compiled: this.#everyName }] : [];
   }
@@ -236,9 +237,7 @@ class MethodRules {
     const patterns: readonly NamedRule[] =
       template && !("message" in template)
         ? this.#containing(template).map(({ compiled }) => ({ compiled }))
-        : this.#patterns
-            .filter(({ pattern }) => isLoosely(pattern, name))
-            .map((rule) => withValues(rule, name));
+        : this.#matchPatterns(name).map(toNamedRule);
     const others = [exact, this.#everyName].flatMap((compiled) => (compiled ? [{ compiled }] : []));
     return [...others, ...patterns].filter(({ compiled }) => compiled.conditions);
   }
@@ -247,21 +246,30 @@ class MethodRules {
     return this.#patterns.filter(({ pattern }) => contains(pattern, template));
   }
 
-  /** Leaves out each pattern that contains another one. Of two that only cross, both must be satisfied. */
-  #narrowest(matching: readonly PatternRule[]): readonly PatternRule[] {
-    return matching.filter(
-      ({ pattern }) =>
-        !matching.some((other) => other.pattern !== pattern && contains(pattern, other.pattern)),
-    );
+  /** Matches a name with each pattern, once as long as it has no comma. */
+  #matchPatterns(name: string): readonly PatternMatch[] {
+    return this.#patterns.flatMap((rule) => {
+      const loose = matchName(rule.pattern, name, "with commas");
+      if (!loose) return [];
+      const values = name.includes(",") ? matchName(rule.pattern, name) : loose;
+      return [{ ...rule, values: values ?? new Map<string, string>(), isCertain: values !== undefined }];
+    });
   }
 }
 
-const isLoosely = (pattern: NamePattern, name: string): boolean =>
-  matchName(pattern, name, "with commas") !== undefined;
+/** A pattern that a name matches. */
+interface PatternMatch extends PatternRule {
+  readonly values: ReadonlyMap<string, string>;
+  /** Whether the SDK matches it; if not, other servers may. */
+  readonly isCertain: boolean;
+}
+
+/** Leaves out each pattern that contains another one. Of two that only cross, both must be satisfied. */
+const narrowestOf = <Rule extends PatternRule>(matching: readonly Rule[]): readonly Rule[] =>
+  matching.filter(
+    ({ pattern }) => !matching.some((other) => other.pattern !== pattern && contains(pattern, other.pattern)),
+  );
 
 /** The URI fills the variables of a template. A rule of `docs_*` has none: its arguments fill its scopes. */
-function withValues({ compiled, pattern }: PatternRule, name: string): NamedRule {
-  if (pattern.variables.length === 0) return { compiled };
-  const values = matchName(pattern, name) ?? new Map<string, string>();
-  return { compiled, values };
-}
+const toNamedRule = ({ compiled, pattern, values }: PatternMatch): NamedRule =>
+  pattern.variables.length === 0 ? { compiled } : { compiled, values };

@@ -31,6 +31,7 @@ describe("parseMessages", () => {
       name: "run_agent",
       params: { name: "run_agent", arguments: { agent_id: "web" } },
       isStateless: false,
+      taskIds: [],
       calls: [{ method: "tools/call", name: "run_agent", parameters: { agent_id: "web" } }],
     });
   });
@@ -54,7 +55,13 @@ describe("parseMessages", () => {
   it.each(["initialize", "ping", "server/discover", "notifications/initialized", "notifications/x"])(
     "finds no operation in %s",
     (method) => {
-      expect(readOne(request(method))).toEqual({ method, params: {}, isStateless: false, calls: [] });
+      expect(readOne(request(method))).toEqual({
+        method,
+        params: {},
+        isStateless: false,
+        taskIds: [],
+        calls: [],
+      });
     },
   );
 
@@ -74,7 +81,7 @@ describe("parseMessages", () => {
 
   it("reads the id of a task as a name for the header", () => {
     expect(readOne(request("tasks/get", { taskId: "seven" }))).toMatchObject({ name: "seven" });
-    expect(readOne(request("tasks/get", { taskId: 7 }))).not.toHaveProperty("name");
+    expect(readOne(request("tasks/list", { taskId: 7 }))).not.toHaveProperty("name");
   });
 
   it.each([
@@ -88,11 +95,26 @@ describe("parseMessages", () => {
     ["subscriptions/listen", { notifications: 7 }],
     ["resources/read", { name: "docs://a" }],
     ["prompts/get", { name: "" }],
+    ["tasks/get", { taskId: 7 }],
+    ["tasks/result", { taskId: ["one"] }],
+    ["tasks/cancel", {}],
+    ["tools/call", { name: "search", _meta: { "io.modelcontextprotocol/related-task": { taskId: 7 } } }],
+    ["completion/complete", { ref: { type: "ref/prompt", name: "a" }, argument: { name: "b", Name: "c" } }],
+    ["completion/complete", { ref: { type: "ref/prompt", name: "a" }, context: { Arguments: {} } }],
   ])("refuses %s with %j, which names nothing", (method, params) => {
     expect(read(request(method, params))).toMatchObject({
       kind: "invalid",
       body: { error: { code: -32602 }, id: 1 },
     });
+  });
+
+  it("refuses more than 200 operations, however they are divided into messages", () => {
+    const listen = (count: number) =>
+      request("subscriptions/listen", {
+        notifications: { resourceSubscriptions: Array.from({ length: count }, () => "docs://a") },
+      });
+    expect(read([listen(99), listen(99)]).kind).toBe("messages");
+    expect(read([listen(99), listen(100)]).kind).toBe("invalid");
   });
 
   it("returns the id of a message that is refused, if it has one", () => {
@@ -125,6 +147,7 @@ describe("parseMessages", () => {
     expect(readOne({ jsonrpc: "2.0", id: 1, result: {} })).toEqual({
       params: {},
       isStateless: false,
+      taskIds: [],
       calls: [],
     });
     expect(readOne({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } })).toMatchObject({ calls: [] });

@@ -201,7 +201,7 @@ describe("the methods that a server adds", () => {
     expect(await statusOf("x-vendor/run", { ...run, Job: "drop" }, ["ops:prod:deploy"])).toBe(400);
   });
 
-  it.each([["tools/call"], ["ping"], ["completion/complete"], ["a b"], ["/mcp"], [""]])(
+  it.each([["tools/call"], ["tasks/retry"], ["ping"], ["completion/complete"], ["a b"], ["/mcp"], [""]])(
     "cannot be %j",
     async (method) => {
       const { createResourceServer } = await import("scopegate");

@@ -109,6 +109,38 @@ describe("a task", () => {
     }
   });
 
+  it("is not used by messages of others that are related to it", async () => {
+    const send = createClient();
+    await send(alice, CALL, { task: { taskId: "one" } });
+    const _meta = { "io.modelcontextprotocol/related-task": { taskId: "one" } };
+    const related = [
+      { method: "tools/call", params: { ...CALL.params, _meta } },
+      { method: "notifications/progress", params: { _meta } },
+      { result: { action: "accept", _meta } },
+    ];
+    for (const message of related) {
+      expect(await send(bob, message)).toMatchObject(NOT_FOUND);
+      expect(await send(alice, message)).toMatchObject({ passed: true });
+    }
+    const withdrawn = { ...alice, scopes: ["other:scope"] };
+    expect(await send(withdrawn, related[1] ?? {})).toMatchObject({ passed: false, status: 403 });
+  });
+
+  it("is known, and not listed for others, if a stream of a session answers the call", async () => {
+    const gate = protectMcp(server);
+    const stream = async ({ userId, scopes }: Caller, result: object) => {
+      const authorization = `Bearer ${await issuer.token({ userId, scopes: [...scopes] })}`;
+      const outcome = await gate(new Request(RESOURCE, { headers: { authorization } }));
+      const event = `data: ${JSON.stringify({ jsonrpc: "2.0", id: 1, result })}\n\n`;
+      const headers = { "content-type": "text/event-stream" };
+      return (await (outcome as McpAccess).respond(new Response(event, { headers }))).text();
+    };
+    await stream(alice, { task: { taskId: "one" } });
+    const tasks = [{ taskId: "one" }, { taskId: "two" }];
+    expect(await stream(alice, { tasks })).toContain('"tasks":[{"taskId":"one"}]');
+    expect(await stream(bob, { tasks })).toContain('"tasks":[]');
+  });
+
   it("is refused together with the rest of a batch", async () => {
     const send = createClient();
     await send(alice, CALL, { task: { taskId: "one" } });
