@@ -14,7 +14,7 @@ import { metadata as honoMetadata } from "scopegate/hono";
 import { metadata as koaMetadata } from "scopegate/koa";
 import { type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
 import { listen } from "../../../support/http.ts";
-import { type Backend, createBackend } from "./backend.ts";
+import { type Backend, createBackend, type CreateMcp } from "./backend.ts";
 import type { Line } from "./tools.ts";
 
 export interface Host {
@@ -119,9 +119,10 @@ export async function openHost(
   {
     line = own,
     isJson = true,
+    create: createMcp,
     ...options
-  }: McpOptions & { readonly line?: Line; readonly isJson?: boolean } = {},
+  }: McpOptions & { readonly line?: Line; readonly isJson?: boolean; readonly create?: CreateMcp } = {},
 ): Promise<OpenHost> {
-  const backend = createBackend(line, isJson);
+  const backend = createBackend(line, isJson, createMcp);
   return { ...(await listen(await create(server, backend, options))), backend };
 }

@@ -37,10 +37,12 @@ export type User = keyof typeof SCOPES;
 export const tokenOf = (user: User, options = {}) =>
   issuer.token({ userId: user, scopes: [...SCOPES[user]], ...options });
 
-/** A tool that ran, such as `run_agent web`, and for whom. */
+/** What ran, such as `run_agent web`, and for whom. */
 export interface Execution {
   readonly user: string | undefined;
   readonly call: string;
+  /** The arguments or variables that the SDK passed. */
+  readonly values?: Readonly<Record<string, unknown>>;
 }
 
 const MAY_RUN: Readonly<Record<string, readonly string[]>> = {
