@@ -70,8 +70,14 @@ export const readBody = (
       if (needed > limits.maxBodyBytes) return finish("too large");
       if (bytes === 0) body = Buffer.from(chunk.buffer, chunk.byteOffset, needed);
       else {
-        if (needed > body.length)
-          body = Buffer.concat([body], Math.max(needed, announced > needed ? announced : 2 * body.length));
+        if (needed > body.length) {
+          // Memory that is not written does not count, so a client that announces much takes little.
+          const larger = Buffer.allocUnsafeSlow(
+            Math.max(needed, announced > needed ? announced : 2 * needed),
+          );
+          body.copy(larger, 0, 0, bytes);
+          body = larger;
+        }
         body.set(chunk, bytes);
       }
       bytes = needed;

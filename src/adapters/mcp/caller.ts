@@ -1,6 +1,7 @@
 /** The caller of an operation, in the form that the official SDK passes to handlers. */
 import { pipelineOf } from "../../core/port.ts";
 import type { Operation } from "../../core/policy/operation-key.ts";
+import { scopesOf } from "../../core/policy/requirement.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { clientOf } from "../../core/token/clients.ts";
@@ -111,12 +112,27 @@ export function isCallable(
   const isAllowed = (parameters: Readonly<Record<string, unknown>>, isPartial: boolean): boolean =>
     policy.decideOperation(principal, { ...called, parameters, isPartial }).allowed;
   if (args) return isAllowed(args, false);
-  // The parts of the granted scopes are the only values that can make a difference, and those of claims.
-  const parts = new Set(["any", ...(principal?.scopes ?? []).flatMap((scope) => scope.split(":"))]);
+  // Only ids that some scope grants can make a difference, and values of claims.
+  const parts = new Set(["any", ...grantedIds(server, principal, called)]);
   const claimed = principal ? claimedArguments(server, principal, called) : [{}];
   return [...parts].some((part) =>
     claimed.some((values) => isAllowed(new Proxy({}, everyArgument(part, values)), true)),
   );
+}
+
+/** Returns the ids for which a caller has the scopes of an operation. */
+function grantedIds(
+  server: ResourceServer,
+  principal: Principal | undefined,
+  called: Pick<Operation, "method" | "name">,
+): readonly string[] {
+  const { matches } = pipelineOf(server).table.forOperation({ ...called, parameters: {}, isPartial: true });
+  return matches
+    .flatMap(({ compiled }) => scopesOf(compiled.requirement))
+    .flatMap(({ template }) => {
+      const ids = template && principal?.resourceIds(template.resource, template.action);
+      return ids === undefined || ids === "all" ? [] : [...ids].slice(0, MAX_VALUES);
+    });
 }
 
 /** How many values of one claim are tried. */

@@ -130,11 +130,11 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
   const checkSession = (exchange: Exchange): Pending<Passed | Answer> => {
     const verdict = requireVerdict(exchange.raw, server);
     const ids = sessionsOf(exchange.header, verdict.request.target);
-    // A server replays the events of a session. Without a session, their owner is unknown.
-    if (ids.length === 0)
-      return exchange.header("last-event-id") === undefined
-        ? readBody(exchange, verdict)
-        : refuse(INVALID.session, exchange);
+    // A server replays the events of a session. Without the header of one, their owner is unknown.
+    const isOwnerUnknown =
+      exchange.header("last-event-id") !== undefined && exchange.header(SESSION_FIELD) === undefined;
+    if (isOwnerUnknown) return refuse(INVALID.session, exchange);
+    if (ids.length === 0) return readBody(exchange, verdict);
     return awaitAll(
       ids.map((id) => sessions.find(id, verdict.principal)),
       (found) => {

@@ -17,8 +17,8 @@ export function agree(
   messages: readonly Message[],
 ): boolean {
   const [method, name] = [header("mcp-method"), header("mcp-name")];
-  if (method === undefined && name === undefined) return true;
   const [only, ...others] = messages;
+  if (method === undefined && name === undefined && !only?.isStateless) return true;
   if (!only || others.length > 0 || (method ?? only.method) !== only.method) return false;
   if (name !== undefined && (only.name === undefined || decode(name) !== only.name)) return false;
   const [call] = only.calls;

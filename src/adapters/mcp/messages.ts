@@ -131,7 +131,8 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
   if (isStateless && !methods.isStateless(method)) return INVALID.method;
   const taskIds = relatedTask(params);
   if (!taskIds) return INVALID.name;
-  const nameParameter = methods.get(method)?.nameParameter;
+  const known = methods.get(method);
+  const nameParameter = known?.nameParameter;
   if (nameParameter !== undefined) {
     const isDeclared = !PARAMETER_NAMES.has(nameParameter);
     if (isDeclared && hasOtherSpelling(params, new Set([nameParameter]))) return INVALID.spelling;
@@ -148,7 +149,7 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
     return call ? { method, name: call.name, params, isStateless, taskIds, calls: [call] } : INVALID.name;
   }
   const call: Operation = { method, parameters: NONE };
-  if (method.startsWith("tasks/") && method !== "tasks/list") {
+  if (known && method.startsWith("tasks/") && method !== "tasks/list") {
     const name = ownProperty(params, "taskId");
     if (!isName(name)) return INVALID.name;
     return { method, name, params, isStateless, taskIds: [...taskIds, name], calls: [call] };

@@ -76,7 +76,10 @@ export async function operationsOf(mcpServer: McpServer): Promise<readonly Liste
  */
 export async function scopesOf(mcpServer: McpServer): Promise<Readonly<Record<string, readonly string[]>>> {
   const entries = (await operationsOf(mcpServer)).flatMap(({ method, pattern, scopes }) => {
-    const declared = scopes ?? (pattern.includes(" ") ? undefined : []);
+    const isNamed = pattern.includes(" ");
+    // As a key, such a name would be a pattern for other names.
+    if (isNamed && pattern.endsWith("*")) return [];
+    const declared = scopes ?? (isNamed ? undefined : []);
     return declared ? [[`${method} ${pattern}`, declared] as const] : [];
   });
   return Object.fromEntries(entries);

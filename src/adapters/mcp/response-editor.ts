@@ -16,7 +16,8 @@ export interface ResponseEdits {
 }
 
 /** An empty line ends an event (HTML standard, section 9.2.5). `\r` at the end can be half of one. */
-const END_OF_EVENT = /(?:\r\n|\n|\r(?!\n|$)){2}/;
+const END_OF_EVENT = /((?:\r\n|\n|\r(?!\n|$)){2})/;
+const MAX_EMPTY_LINE = 4;
 const LINES = /\r\n|\n|\r/;
 
 /** Creates the editor of a body; `undefined` if it is sent as it is. */
@@ -38,7 +39,10 @@ export class ResponseEditor {
   readonly #edits: ResponseEdits;
   readonly #isStream: boolean;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  #pending = "";
+  /** What has arrived and is not sent. It is joined when an event is complete. */
+  #pieces: string[] = [];
+  /** The last characters, in which an empty line can begin. */
+  #tail = "";
 
   constructor(edits: ResponseEdits, isStream: boolean) {
     this.#edits = edits;
@@ -48,26 +52,33 @@ export class ResponseEditor {
   /** Takes a part of the body, and returns what can be sent now. */
   write(chunk: Uint8Array | string): Pending<string> {
     const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
-    this.#pending += this.#decoder.decode(bytes, { stream: true });
-    return this.#isStream ? this.#takeEvents() : "";
+    return this.#add(this.#decoder.decode(bytes, { stream: true }));
   }
 
   /** Returns the rest of the body. An incomplete event has no effect in a client. */
   end(): Pending<string> {
-    this.#pending += this.#decoder.decode();
-    const rest = this.#pending;
-    this.#pending = "";
-    if (this.#isStream) return this.#editEvent(rest);
+    const complete = this.#add(this.#decoder.decode());
+    const rest = this.#pieces.join("");
+    if (this.#isStream) return joinPending([complete, this.#editEvent(rest)]);
     return rest.trim() === "" ? rest : (this.#editJson(rest) ?? (this.#edits.isFilter ? "" : rest));
   }
 
+  #add(text: string): Pending<string> {
+    this.#pieces.push(text);
+    const end = this.#tail + text;
+    this.#tail = end.slice(-MAX_EMPTY_LINE);
+    return this.#isStream && END_OF_EVENT.test(end) ? this.#takeEvents() : "";
+  }
+
   #takeEvents(): Pending<string> {
+    const events = this.#pieces.join("").split(END_OF_EVENT);
     const edited: Pending<string>[] = [];
-    for (let end = END_OF_EVENT.exec(this.#pending); end; end = END_OF_EVENT.exec(this.#pending)) {
-      const length = end.index + end[0].length;
-      edited.push(this.#editEvent(this.#pending.slice(0, length)));
-      this.#pending = this.#pending.slice(length);
-    }
+    // The separators are elements, too.
+    for (let index = 0; index + 2 < events.length; index += 2)
+      edited.push(this.#editEvent(`${events[index] ?? ""}${events[index + 1] ?? ""}`));
+    const rest = events.at(-1) ?? "";
+    this.#pieces = [rest];
+    this.#tail = rest.slice(-MAX_EMPTY_LINE);
     return joinPending(edited);
   }
 

@@ -1,7 +1,7 @@
 /** Tasks: the results of calls that a client fetches later. Only the caller of the call may see them. */
 import type { Operation } from "../../core/policy/operation-key.ts";
 import { orUndefined } from "../../core/errors.ts";
-import type { Pending } from "../../core/runtime/pending.ts";
+import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import { type Json, ownObject } from "./lists.ts";
 
 /** Longer arguments are not remembered: a scope with one of them must be granted for all values. */
@@ -38,8 +38,10 @@ export function filterTasks(message: Json, isOwn: (taskId: string) => Pending<bo
   const result = ownObject(message, "result");
   const tasks: unknown = result?.["tasks"];
   if (!result || !Array.isArray(tasks)) return message;
-  return Promise.all(tasks.map((task: Json) => isOwn(String(Object(task)["taskId"])))).then((own) => ({
+  const own = tasks.map((task: Json) => isOwn(String((Object(task) as Json)["taskId"])));
+  const filtered = (areOwn: readonly boolean[]): Json => ({
     ...message,
-    result: { ...result, tasks: tasks.filter((_, index) => own[index]) as readonly unknown[] },
-  }));
+    result: { ...result, tasks: tasks.filter((_, index) => areOwn[index]) as readonly unknown[] },
+  });
+  return own.some(isPending) ? Promise.all(own).then(filtered) : filtered(own as readonly boolean[]);
 }

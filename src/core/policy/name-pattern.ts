@@ -119,8 +119,21 @@ function findOtherSpelling({
 export const contains = (wider: NamePattern, narrower: NamePattern): boolean =>
   matchName(wider, fillPlaceholders(narrower.parts)) !== undefined;
 
+/**
+ * Returns whether a server may match a name that the official SDK does not match: `{name}` with a comma, and
+ * the parameters of a query in another order, repeated, or missing.
+ */
+export function mayMatch(pattern: NamePattern, name: string): boolean {
+  if (name.includes(",") && matchName(pattern, name, "with commas")) return true;
+  const query = pattern.parts.findIndex((part) => typeof part !== "string" && part.kind === "query");
+  if (query < 0) return false;
+  // The text before the variable is `?name=`.
+  const path = { ...pattern, parts: pattern.parts.slice(0, query - 1) };
+  return matchName(path, name.replace(/[?&].*$/s, ""), "with commas") !== undefined;
+}
+
 /** How strictly a name is compared. Some servers also match commas where the official SDK does not. */
-export type Strictness = "as the SDK" | "with commas";
+type Strictness = "as the SDK" | "with commas";
 
 /**
  * Matches a name, and returns the values of the variables; `undefined` if it does not match. Like the regular

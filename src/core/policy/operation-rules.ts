@@ -1,7 +1,7 @@
 /** The rules of operations: keys of the table without a path, as `MCP tools/call search`. */
 import { orUndefined } from "../errors.ts";
 import { hasOtherSpelling } from "../runtime/json.ts";
-import { contains, matchName, type NamePattern, parseTemplate } from "./name-pattern.ts";
+import { contains, matchName, mayMatch, type NamePattern, parseTemplate } from "./name-pattern.ts";
 import { type Operation, type OperationKey, splitOperation } from "./operation-key.ts";
 import type { OperationMethods } from "./operation-methods.ts";
 import { templatesOf } from "./requirement.ts";
@@ -86,7 +86,7 @@ export class OperationRules {
   #decide(operation: Operation, layer: Layer): NamedRule[] {
     const rules = layer.get(this.#governing(operation));
     if (!rules) return [];
-    if (this.#isTemplate(operation)) return rules.decideTemplate(operation.name ?? "");
+    if (this.#isTemplate(operation)) return rules.decideTemplate(operation);
     const [spelling = "", ...otherSpellings] = this.#spellings(operation);
     const deciding = rules.decide(spelling);
     if (deciding.length === 0) return deciding;
@@ -108,8 +108,10 @@ export class OperationRules {
     for (const layer of layers) {
       const rules = layer.get(governing);
       if (!rules?.isConditioned) continue;
-      for (const spelling of this.#spellings(operation))
-        for (const rule of rules.findConditioned(spelling, this.#isTemplate(operation))) {
+      const isTemplate = this.#isTemplate(operation);
+      for (const spelling of isTemplate ? [operation.name ?? ""] : this.#spellings(operation))
+        for (const rule of isTemplate ? rules.findForTemplate(operation) : rules.findAll(spelling)) {
+          if (!rule.compiled.conditions) continue;
           const { key } = rule.compiled.rule;
           found.set(`${rule.compiled.isReport} ${rule.values ? spelling : ""} ${key}`, rule);
         }
@@ -132,11 +134,23 @@ export class OperationRules {
    */
   #spellings({ method, name = "" }: Operation): readonly string[] {
     if (this.methods.get(method)?.nameParameter !== "uri") return [name];
-    const href = orUndefined(() => new URL(name).href) ?? name;
-    if (href === name && !name.includes("%")) return [name];
-    return [...new Set([href, name, href.replace(/%[\da-f]{2}/gi, decodeNeedless)])];
+    const href = hrefOf(name);
+    if (href === name && !/%|\/\/.*\/\//.test(name)) return [name];
+    // A handler may decode an escape, and read several slashes as one.
+    const decoded = orUndefined(() => hrefOf(decodeURIComponent(href))) ?? href;
+    const needless = href.replace(/%[\da-f]{2}/gi, decodeNeedless);
+    const readings = [href, needless, decoded].flatMap((reading) => [reading, mergeSlashes(reading)]);
+    return [...new Set([href, name, ...readings])];
   }
 }
+
+const hrefOf = (uri: string): string => orUndefined(() => new URL(uri).href) ?? uri;
+
+const mergeSlashes = (uri: string): string =>
+  uri.replace(
+    /^([a-z][\w+.-]*:\/\/)?(.*)$/i,
+    (_, scheme = "", rest: string) => `${scheme as string}${rest.replaceAll(/\/{2,}/g, "/")}`,
+  );
 
 /** Decodes an escape of a character that needs none. */
 const decodeNeedless = (escape: string): string => {
@@ -222,37 +236,54 @@ class MethodRules {
   }
 
   /** Finds the rule of a template: that of the narrowest one that contains it, or of every URI. */
-  decideTemplate(source: string): NamedRule[] {
-    const template = parseTemplate(source);
-    const containing = "message" in template ? [] : this.#containing(template);
-    const narrowest = narrowestOf(containing);
-    if (narrowest.length > 0) return narrowest.map(({ compiled }) => ({ compiled }));
+  decideTemplate(operation: Operation): NamedRule[] {
+    const narrowest = narrowestOf(this.#matchTemplate(operation)).map(toNamedRule);
+    if (narrowest.length > 0) return narrowest;
     return this.#everyName ? [{ compiled: this.#everyName }] : [];
   }
 
-  /** Finds the rules with conditions that match a name, however narrow they are. */
-  findConditioned(name: string, isTemplate: boolean): readonly NamedRule[] {
-    const exact = this.#exact.get(name);
-    const template = isTemplate ? parseTemplate(name) : undefined;
-    const patterns: readonly NamedRule[] =
-      template && !("message" in template)
-        ? this.#containing(template).map(({ compiled }) => ({ compiled }))
-        : this.#matchPatterns(name).map(toNamedRule);
-    const others = [exact, this.#everyName].flatMap((compiled) => (compiled ? [{ compiled }] : []));
-    return [...others, ...patterns].filter(({ compiled }) => compiled.conditions);
+  /** Finds all rules that match a name, however narrow they are. */
+  findAll(name: string): readonly NamedRule[] {
+    return [...this.#findPlain(name), ...this.#matchPatterns(name).map(toNamedRule)];
   }
 
-  #containing(template: NamePattern): readonly PatternRule[] {
-    return this.#patterns.filter(({ pattern }) => contains(pattern, template));
+  /** Finds all rules that contain a template. */
+  findForTemplate(operation: Operation): readonly NamedRule[] {
+    const matches = this.#matchTemplate(operation).map(toNamedRule);
+    return [...this.#findPlain(operation.name ?? ""), ...matches];
   }
 
-  /** Matches a name with each pattern, once as long as it has no comma. */
+  #findPlain(name: string): readonly NamedRule[] {
+    return [this.#exact.get(name), this.#everyName].flatMap((compiled) => (compiled ? [{ compiled }] : []));
+  }
+
+  /**
+   * Finds the patterns that contain a template. The values for the variables of the template are those of its
+   * own names. If a pattern divides the URI in another way, its variables have no values.
+   */
+  #matchTemplate(operation: Operation): readonly PatternMatch[] {
+    const template = parseTemplate(operation.name ?? "");
+    if ("message" in template) return [];
+    const reader = new ArgumentReader(operation);
+    return this.#patterns
+      .filter(({ pattern }) => contains(pattern, template))
+      .map((rule) => {
+        const isSame = rule.pattern.identity === template.identity;
+        const values = rule.pattern.variables.map(
+          (name, index) => [name, isSame ? reader.read(template.variables[index] ?? "") : ""] as const,
+        );
+        return { ...rule, values: new Map(values), isCertain: true };
+      });
+  }
+
+  /** Matches a name with each pattern, as the SDK does and as other servers may. */
   #matchPatterns(name: string): readonly PatternMatch[] {
-    return this.#patterns.flatMap((rule) => {
-      const loose = matchName(rule.pattern, name, "with commas");
-      if (!loose) return [];
-      const values = name.includes(",") ? matchName(rule.pattern, name) : loose;
-      return [{ ...rule, values: values ?? new Map<string, string>(), isCertain: values !== undefined }];
+    return this.#patterns.flatMap((rule): readonly PatternMatch[] => {
+      const values = matchName(rule.pattern, name);
+      if (values) return [{ ...rule, values, isCertain: true }];
+      return mayMatch(rule.pattern, name)
+        ? [{ ...rule, values: new Map<string, string>(), isCertain: false }]
+        : [];
     });
   }
 }

@@ -166,6 +166,28 @@ describe("a polluted prototype", () => {
   });
 });
 
+describe("an edited response", () => {
+  it("is sent once, although the list of tasks waits for a store, and the handler ends again", async () => {
+    const store = memoryStore();
+    const scopeMappings = { "* /mcp": [], "MCP tasks/list": [] };
+    const app = express().use(protectMcp(createMcpResourceServer(scopeMappings), { store }));
+    const ended: boolean[] = [];
+    app.post("/mcp", (_request, response) => {
+      const result = { tasks: [{ taskId: "one" }] };
+      response.type("json").end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
+      ended.push(response.writableEnded);
+      response.write("late");
+      response.end("late");
+    });
+    const { port, close } = await listen(createHttpServer(app));
+    closing.push(close);
+    const body = { jsonrpc: "2.0", id: 1, method: "tasks/list" };
+    const answer = await ask(port, { method: "POST", path: "/mcp", token: await issuer.token(), body });
+    expect(answer).toMatchObject({ status: 200, body: { result: { tasks: [] } } });
+    expect(ended).toEqual([true]);
+  });
+});
+
 describe("listFilter", () => {
   it.each([["[not json"], ['{"result":']])(
     "sends an empty body once for %s, however often the handler ends",

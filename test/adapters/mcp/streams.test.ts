@@ -134,6 +134,10 @@ describe.each(HOSTS)("a stream on $name", (host) => {
     expect(await send("reader", "/mcp?sessionId=one")).toBe(404);
     for (const query of SPELLINGS) expect(await send("reader", `/mcp?${query}`), query).toBe(404);
     expect(await send("runner", "/mcp?sessionId=two")).toBe(404);
+    // A session of the other transport does not show whose events are replayed.
+    const token = await tokenOf("runner");
+    const headers = [["last-event-id", "1"]] as const;
+    expect((await ask(port, { path: "/mcp?sessionId=one", token, headers })).status).toBe(404);
     const own = await start("runner", "POST", "/mcp?sessionId=one");
     expect(own.status).toBe(200);
     own.close();

@@ -173,15 +173,31 @@ describe("the rule of an operation", () => {
     ["resources/read docs://a/B?c\n", "MCP resources/read docs://a/B?c"],
     ["resources/read do\tcs://a/x/../B?c", "MCP resources/read docs://a/B?c"],
     ["resources/read not a URL", "MCP resources/read *"],
-    ["resources/read docs://a/B%3Fc", "MCP resources/read *"],
   ])("decides %s: %s", (text, key) => expect(keysOf(call(text))).toEqual([key]));
 
-  it("requires the rules of both spellings of a URI with needless escapes", () => {
-    expect(keysOf(call("resources/read docs://%61/%42?%63"))).toEqual([
-      "MCP resources/read *",
-      "MCP resources/read docs://a/B?c",
-    ]);
-  });
+  it.each(["docs://%61/%42?%63", "docs://a/B%3Fc", "docs://a//B?c", "docs://a/x%2F..%2fB?c"])(
+    "requires the rules of each reading of %s",
+    (uri) => {
+      expect(keysOf(call(`resources/read ${uri}`))).toEqual([
+        "MCP resources/read *",
+        "MCP resources/read docs://a/B?c",
+      ]);
+    },
+  );
+
+  it.each(["file:///etc//passwd", "file:////etc/passwd", "file:///etc%2Fpasswd", "file:///x/..%5cetc%5cpasswd"])(
+    "requires the rule of a file that a handler may open for %s",
+    (uri) => {
+      const table = tableOf({
+        "MCP resources/read file:///{+path}": ["files:read"],
+        "MCP resources/read file:///etc/passwd": ["root:read"],
+      });
+      expect(keysOf(table.forOperation(operation(`resources/read ${uri}`)))).toEqual([
+        "MCP resources/read file:///{+path}",
+        "MCP resources/read file:///etc/passwd",
+      ]);
+    },
+  );
 
   it("does not map a URI that only its decoded spelling maps", () => {
     const table = tableOf({ "MCP resources/read docs://a": [] });
@@ -316,6 +332,8 @@ describe("a rule for several names", () => {
     "MCP resources/read payroll://{month}": ["payroll:<month>:read"],
     "MCP resources/read payroll://{+any}": ["payroll:read"],
     "MCP resources/read payroll://summary": [],
+    "MCP resources/read q://s{?q,page}": ["search:use"],
+    "MCP resources/read *": ["all:read"],
     "MCP resources/read d://{a}/b": ["first:read"],
     "MCP resources/read d://a/{b}": ["second:read"],
     "MCP prompts/get greet": ["people:<city>:greet"],
@@ -335,6 +353,9 @@ describe("a rule for several names", () => {
     // Neither contains the other, and no order of registration is known.
     ["resources/read d://a/b", ["MCP resources/read d://{a}/b", "MCP resources/read d://a/{b}"]],
     // Servers other than the SDK's match a comma, and run the narrower template.
+    ["resources/read q://s?page=2&q=x", ["MCP resources/read *", "MCP resources/read q://s{?q,page}"]],
+    ["resources/read q://s", ["MCP resources/read *", "MCP resources/read q://s{?q,page}"]],
+    ["resources/read q://s?q=x&page=2", ["MCP resources/read q://s{?q,page}"]],
     [
       "resources/read payroll://a,b",
       ["MCP resources/read payroll://{+any}", "MCP resources/read payroll://{month}"],
@@ -358,8 +379,21 @@ describe("a rule for several names", () => {
     const keys = (uri: string) => keysOf(decide(`resources/read ${uri}`, {}, true));
     expect(keys("payroll://{id}")).toEqual(["MCP resources/read payroll://{month}"]);
     expect(keys("payroll://{+rest}")).toEqual(["MCP resources/read payroll://{+any}"]);
-    expect(decide("resources/read other://{id}", {}, true).kind).toBe("unmapped");
-    expect(decide("resources/read {", {}, true).kind).toBe("unmapped");
+    expect(keys("other://{id}")).toEqual(["MCP resources/read *"]);
+    expect(keys("{")).toEqual(["MCP resources/read *"]);
+  });
+
+  it("fills the scopes of a template only with the values of its own variables, by their place", () => {
+    const completes = (uri: string, parameters: object) =>
+      decideByRules(
+        decide(`resources/read ${uri}`, parameters, true).matches,
+        callerWith("payroll:may:read"),
+        SCOPE_RULES,
+      ).allowed;
+    expect(completes("payroll://{month}", { month: "may" })).toBe(true);
+    expect(completes("payroll://{id}", { id: "may" })).toBe(true);
+    expect(completes("payroll://{id}", { id: "june", month: "may" })).toBe(false);
+    expect(completes("payroll://june{x}", { month: "may", x: "may" })).toBe(false);
   });
 
   it("needs a scope for every id where a completion has no value yet", () => {

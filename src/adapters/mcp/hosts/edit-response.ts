@@ -38,30 +38,37 @@ function editWrites(response: ServerResponse, editorOf: () => ResponseEditor | u
   };
   let last: Promise<void> | undefined;
   // What is edited later must not be sent before what was written earlier.
-  const inOrder = (text: Pending<string>, send: (text: string) => void): void => {
+  const inOrder = (text: Pending<string>, send: (text: string) => boolean): boolean => {
     if (!last && !isPending(text)) return send(text);
-    last = Promise.resolve(last).then(async () => send(await text));
+    last = Promise.resolve(last).then(async () => void send(await text));
     last.catch(() => response.destroy());
+    return true;
   };
   response.write = (...parameters: [unknown?, unknown?, unknown?]): boolean => {
     const editor = findEditor();
     if (!editor) return write(...(parameters as [string]));
     const [chunk, done] = readChunk(parameters);
-    inOrder(chunk === undefined ? "" : editor.write(chunk), (text) => {
-      if (text === "") done?.();
-      else write(text, done);
+    return inOrder(chunk === undefined ? "" : editor.write(chunk), (text) => {
+      if (text !== "") return write(text, done);
+      done?.();
+      return true;
     });
-    return true;
   };
   response.end = (...parameters: [unknown?, unknown?, unknown?]): ServerResponse => {
-    // A second call must not send the body again.
-    Object.assign(response, { write, end });
     const editor = findEditor();
     if (!editor) return end(...(parameters as [string]));
     const [chunk, done] = readChunk(parameters);
     const first = chunk === undefined ? "" : editor.write(chunk);
-    inOrder(first, (text) => void (text === "" || write(text)));
-    inOrder(editor.end(), (text) => end(text, done));
+    inOrder(first, (text) => text === "" || write(text));
+    // The last part may be sent later, but for the handler the response has ended.
+    Object.assign(response, { write: () => false, end: () => response });
+    Object.defineProperty(response, "writableEnded", { value: true, configurable: true });
+    inOrder(editor.end(), (text) => {
+      Reflect.deleteProperty(response, "writableEnded");
+      Object.assign(response, { write, end });
+      end(text, done);
+      return true;
+    });
     return response;
   };
 }
@@ -111,7 +118,10 @@ function watchBody(
     async pull(controller) {
       // An event can have several parts, of which all but the last are edited to nothing.
       for (;;) {
-        const { done, value } = await reader.read();
+        const { done, value } = await reader.read().catch((error: unknown) => {
+          stop();
+          throw error;
+        });
         const text = await (done ? editor?.end() : editor?.write(value));
         const bytes = text === undefined ? value : Buffer.from(text);
         if (bytes && bytes.length > 0) controller.enqueue(bytes);
