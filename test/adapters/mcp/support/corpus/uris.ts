@@ -298,3 +298,13 @@ export const URI_CASES: readonly Hostile[] = [
     ),
   ),
 ];
+
+/** Paths that a file system, or a handler that decodes them, reads as the path of a narrower rule. */
+export const FILE_CASES: Readonly<Record<string, readonly Hostile[]>> = {
+  "repeated slashes": refuseFiles("etc//passwd", "/etc/passwd", "/private/a", "//private/a"),
+  "escaped slashes": refuseFiles("private%2Fa", "x/..%2fprivate/a", "etc%2Fpasswd", "%2fetc/passwd"),
+};
+
+function refuseFiles(...paths: readonly string[]): readonly Hostile[] {
+  return paths.map((path) => refusal(`reads file:///${path}`, 403, read(`file:///${path}`)));
+}
