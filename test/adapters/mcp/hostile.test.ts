@@ -166,20 +166,20 @@ describe.each(HOSTS)("an MCP server with resources, prompts and tasks on $name",
     return /"taskId":"([^"]+)"/.exec(body)?.[1] ?? "none";
   };
 
-  // Defects: the gate does not refuse these requests. The SDK runs nothing forbidden for them, but a handler of
-  // files that uses `fileURLToPath`, and servers with another parser do.
-  it.fails.each(Object.entries(FILE_CASES))(
+  // The SDK runs nothing forbidden for these requests, but a handler of files that uses `fileURLToPath`, and servers
+  // with another parser would.
+  it.each(Object.entries(FILE_CASES))(
     "refuses a file whose path has %s, and is that of a narrower rule without them",
     async (_, cases) => {
       const known = createAttacker(() => open, isAllowedInCompany, { ...total });
       expect(await known.attackAll(cases)).toEqual([]);
     },
   );
-  it.fails("refuses the id of a task that is not a string", async () => {
+  it("refuses the id of a task that is not a string", async () => {
     const known = createAttacker(() => open, isAllowedInCompany, { ...total });
     expect(await known.attackAll(coercedTaskCases(await startTask("director")))).toEqual([]);
   });
-  it.fails("refuses the keys of a completion in another letter case", async () => {
+  it("refuses the keys of a completion in another letter case", async () => {
     const known = createAttacker(() => open, isAllowedInCompany, { ...total });
     expect(await known.attackAll(COMPLETION_KEY_CASES)).toEqual([]);
   });

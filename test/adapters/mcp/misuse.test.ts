@@ -9,8 +9,10 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
 import { operationsOf, protectMcp, withMcp } from "scopegate/mcp";
+import { memoryStore } from "scopegate/store";
 import { accessMatrix, createTestIssuer } from "scopegate/testing";
 import { ask, listen } from "../../support/http.ts";
+import { createMcpResourceServer, issuer as mcpIssuer } from "./support/tools.ts";
 
 const issuer = createTestIssuer({ audience: "mcp" });
 const server = createResourceServer({
@@ -182,7 +184,7 @@ describe("an edited response", () => {
     const { port, close } = await listen(createHttpServer(app));
     closing.push(close);
     const body = { jsonrpc: "2.0", id: 1, method: "tasks/list" };
-    const answer = await ask(port, { method: "POST", path: "/mcp", token: await issuer.token(), body });
+    const answer = await ask(port, { method: "POST", path: "/mcp", token: await mcpIssuer.token(), body });
     expect(answer).toMatchObject({ status: 200, body: { result: { tasks: [] } } });
     expect(ended).toEqual([true]);
   });

@@ -185,19 +185,21 @@ describe("the rule of an operation", () => {
     },
   );
 
-  it.each(["file:///etc//passwd", "file:////etc/passwd", "file:///etc%2Fpasswd", "file:///x/..%5cetc%5cpasswd"])(
-    "requires the rule of a file that a handler may open for %s",
-    (uri) => {
-      const table = tableOf({
-        "MCP resources/read file:///{+path}": ["files:read"],
-        "MCP resources/read file:///etc/passwd": ["root:read"],
-      });
-      expect(keysOf(table.forOperation(operation(`resources/read ${uri}`)))).toEqual([
-        "MCP resources/read file:///{+path}",
-        "MCP resources/read file:///etc/passwd",
-      ]);
-    },
-  );
+  it.each([
+    "file:///etc//passwd",
+    "file:////etc/passwd",
+    "file:///etc%2Fpasswd",
+    "file:///x/..%5cetc%5cpasswd",
+  ])("requires the rule of a file that a handler may open for %s", (uri) => {
+    const table = tableOf({
+      "MCP resources/read file:///{+path}": ["files:read"],
+      "MCP resources/read file:///etc/passwd": ["root:read"],
+    });
+    expect(keysOf(table.forOperation(operation(`resources/read ${uri}`)))).toEqual([
+      "MCP resources/read file:///{+path}",
+      "MCP resources/read file:///etc/passwd",
+    ]);
+  });
 
   it("does not map a URI that only its decoded spelling maps", () => {
     const table = tableOf({ "MCP resources/read docs://a": [] });
