@@ -31,7 +31,7 @@ describe("npm run start:mcp", () => {
     const program = run("main", "hono", "--port", "0");
     const { until } = follow(program);
     const [, url = ""] = await until(
-      /^The MCP server listens on (\S+) \(hono\)\. 5 routes, each with a rule\.$/m,
+      /^The MCP server listens on (\S+) \(hono\)\. 6 routes, each with a rule\.$/m,
     );
     const [, token] = await until(/^RUNNER=(\S+)$/m);
     await until(/^(Decisions:)$/m);

@@ -1,7 +1,6 @@
 /** The caller of an operation, in the form that the official SDK passes to handlers. */
 import { pipelineOf } from "../../core/port.ts";
 import type { Operation } from "../../core/policy/operation-key.ts";
-import { scopesOf } from "../../core/policy/requirement.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { clientOf } from "../../core/token/clients.ts";
@@ -121,19 +120,17 @@ export function isCallable(
 }
 
 /** Returns the ids for which a caller has the scopes of an operation. */
-function grantedIds(
+const grantedIds = (
   server: ResourceServer,
   principal: Principal | undefined,
   called: Pick<Operation, "method" | "name">,
-): readonly string[] {
-  const { matches } = pipelineOf(server).table.forOperation({ ...called, parameters: {}, isPartial: true });
-  return matches
-    .flatMap(({ compiled }) => scopesOf(compiled.requirement))
-    .flatMap(({ template }) => {
-      const ids = template && principal?.resourceIds(template.resource, template.action);
+): readonly string[] =>
+  pipelineOf(server)
+    .policy.templatesOf(called)
+    .flatMap(({ resource, action }) => {
+      const ids = principal?.resourceIds(resource, action);
       return ids === undefined || ids === "all" ? [] : [...ids].slice(0, MAX_VALUES);
     });
-}
 
 /** How many values of one claim are tried. */
 const MAX_VALUES = 100;

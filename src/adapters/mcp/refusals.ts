@@ -14,8 +14,8 @@ interface Context {
 const REFUSED = -32000;
 
 /**
- * Before revision 2026-07-28, the body is the problem, and the challenge also names the granted scopes that the
- * table uses, because clients request only the scopes of the challenge. Since then, clients remember scopes,
+ * Before revision 2026-07-28, the body is the problem, and the challenge also names the granted scopes that
+ * the table uses, because clients request only the scopes of the challenge. Since then, clients remember scopes,
  * except where a challenge is about the login. The body is a JSON-RPC error with the id of the request.
  */
 export function explainRefusal(

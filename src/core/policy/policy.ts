@@ -112,6 +112,16 @@ export class Policy {
     return this.#decideGoverned(principal, this.table.forOperation(operation));
   }
 
+  /** Returns what the scopes of an operation that depend on an argument are about. */
+  templatesOf(
+    called: Pick<Operation, "method" | "name">,
+  ): readonly { readonly resource: string; readonly action: string }[] {
+    const { matches } = this.table.forOperation({ ...called, parameters: {}, isPartial: true });
+    return matches
+      .flatMap(({ compiled }) => scopesOf(compiled.requirement))
+      .flatMap(({ template }) => template ?? []);
+  }
+
   #decideGoverned(principal: Principal | undefined, governing: Governing): Decision {
     const refused = this.refuseByTable(governing);
     if (refused) return refused;

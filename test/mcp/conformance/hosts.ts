@@ -24,10 +24,7 @@ const server = createResourceServer({
     "MCP resources/list": [],
     "MCP resources/templates/list": [],
     "MCP resources/read *": [],
-    "MCP resources/subscribe *": [],
-    "MCP resources/unsubscribe *": [],
     "MCP subscriptions/listen": [],
-    "MCP completion/complete *": [],
     "MCP logging/setLevel": [],
   },
 });
