@@ -7,7 +7,8 @@ import { type Operation, renderOperation } from "../../core/policy/operation-key
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Answer } from "../../core/response/refusal.ts";
-import { isPending, type Pending } from "../../core/runtime/pending.ts";
+import { andThen, andThenAll } from "../../core/runtime/and-then.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
 import type { Store } from "../../core/runtime/store.ts";
 import { type AuthInfo, CallerInfo } from "./caller.ts";
 import { agree } from "./headers.ts";
@@ -135,7 +136,7 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
       exchange.header("last-event-id") !== undefined && exchange.header(SESSION_FIELD) === undefined;
     if (isOwnerUnknown) return refuse(INVALID.session, exchange);
     if (ids.length === 0) return readBody(exchange, verdict);
-    return awaitAll(
+    return andThenAll(
       ids.map((id) => sessions.find(id, verdict.principal)),
       (found) => {
         const invalid = invalidOwner(found, INVALID.session);
@@ -149,14 +150,14 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     if (WITHOUT_BODY.has(method)) {
       // Later code may change the method, and read a body that was not checked.
       if (hasBody(header)) return refuse(INVALID.message, exchange);
-      return then(isEmpty(limits), (empty) =>
+      return andThen(isEmpty(limits), (empty) =>
         empty ? pass(NO_MESSAGE, exchange) : refuse(INVALID.message, exchange),
       );
     }
     if (!isJson(header)) return refuse(INVALID.type, exchange);
     if (Number(header("content-length") ?? 0) > limits.maxBodyBytes)
       return refuse(INVALID.tooLarge, exchange);
-    return then(body(limits), (read) => {
+    return andThen(body(limits), (read) => {
       const messages = readMessagesOf(read, exchange);
       return messages.kind === "invalid"
         ? refuse(messages, exchange)
@@ -190,7 +191,7 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     if (messages.messages.every(({ taskIds }) => taskIds.length === 0))
       return decide(messages, calls, exchange);
     const ids = messages.messages.flatMap(({ taskIds }) => taskIds);
-    return awaitAll(
+    return andThenAll(
       ids.map((id) => tasks.find(id, principal)),
       (found) => {
         const invalid = invalidOwner(found, INVALID.task);
@@ -216,7 +217,7 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
       const shown = () => ({ ...request, operations: calls.map(renderOperation) });
       return pipeline.decideAgain(verdict, governing, pipeline.observer.isWatching ? shown() : request);
     });
-    return then(refusal, (refused) =>
+    return andThen(refusal, (refused) =>
       refused
         ? explainRefusal(refused, requireVerdict(raw, server).decision(), { server, messages })
         : pass(messages, exchange),
@@ -268,16 +269,6 @@ function requireVerdict(raw: object, server: ResourceServer): Verdict {
   if (!verdict) throw new Error("The guard did not decide this request.");
   return verdict;
 }
-
-/** Continues at once, unless the value is a promise: each promise costs microseconds. */
-const then = <T, Result>(value: Pending<T>, next: (value: T) => Pending<Result>): Pending<Result> =>
-  isPending(value) ? value.then(next) : next(value);
-
-const awaitAll = <T, Result>(
-  values: readonly Pending<T>[],
-  next: (values: readonly T[]) => Pending<Result>,
-): Pending<Result> =>
-  values.some(isPending) ? Promise.all(values).then(next) : next(values as readonly T[]);
 
 const BODY_LOST =
   "The body was read before protectMcp, and was not stored as a JSON value. Put protectMcp in front of the code that reads it.";

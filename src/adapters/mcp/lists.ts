@@ -31,7 +31,7 @@ export const entriesOf = (result: Json, { property }: List): readonly Json[] =>
 /** Returns the operation that calls an entry. */
 export const operationOf = (entry: Json, { operation, name }: List): Pick<Operation, "method" | "name"> => ({
   method: operation,
-  name: String(Object(entry)[name as never]),
+  name: String((Object(entry) as Json)[name]),
 });
 
 /** Removes the entries that the caller may not call from a message with the result of a list. */

@@ -91,7 +91,7 @@ function methodsOf({ logging, tasks, extensions, ...lists }: Json, isVersion2: b
   const hasTaskExtension = "io.modelcontextprotocol/tasks" in (Object(extensions) as Json);
   const canChange = ["tools", "prompts", "resources"].some((name) => {
     const { listChanged, subscribe } = Object(lists[name]) as Json;
-    return listChanged || subscribe;
+    return listChanged === true || subscribe === true;
   });
   return [
     ...(logging ? ["logging/setLevel"] : []),

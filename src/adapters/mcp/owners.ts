@@ -1,7 +1,8 @@
 /** Which caller started each session and each task. Only this caller may use it, even if its id leaks. */
 import { hash } from "node:crypto";
 import { callerKey } from "../shared/caller-key.ts";
-import { ignoreRejection, isPending, type Pending } from "../../core/runtime/pending.ts";
+import { andThen } from "../../core/runtime/and-then.ts";
+import { ignoreRejection, type Pending } from "../../core/runtime/pending.ts";
 import type { Store } from "../../core/runtime/store.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
 import { clientOf } from "../../core/token/clients.ts";
@@ -118,7 +119,7 @@ export class Owners {
 
 /** Returns whether a lookup has an owner who calls; with a store, as a promise. */
 export const isOwn = (ownership: Pending<Ownership>): Pending<boolean> =>
-  isPending(ownership) ? ownership.then(({ kind }) => kind === "own") : ownership.kind === "own";
+  andThen(ownership, ({ kind }) => kind === "own");
 
 const keys = new WeakMap<Principal, string>();
 const NO_CALLER = digestOf("");

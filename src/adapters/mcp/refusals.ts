@@ -15,8 +15,9 @@ const REFUSED = -32000;
 
 /**
  * Before revision 2026-07-28, the body is the problem, and the challenge also names the granted scopes that
- * the table uses, because clients request only the scopes of the challenge. Since then, clients remember scopes,
- * except where a challenge is about the login. The body is a JSON-RPC error with the id of the request.
+ * the table uses, because clients request only the scopes of the challenge. Since then, the body is an error
+ * of JSON-RPC with the id of the request, and clients remember scopes, unless the challenge is about the
+ * login.
  */
 export function explainRefusal(
   refusal: Refusal,

@@ -1,6 +1,7 @@
 /** Reads the JSON-RPC messages in the body of a response, and changes them before they are sent. */
 import { orUndefined } from "../../core/errors.ts";
-import { isPending, type Pending } from "../../core/runtime/pending.ts";
+import { andThen, andThenAll } from "../../core/runtime/and-then.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
 import type { Json } from "./lists.ts";
 
 /** Sees one message of a response. Returns the same object, or what is sent in its place. */
@@ -97,7 +98,7 @@ export class ResponseEditor {
     if (edited === data) return event;
     const others = lines.filter((line) => line !== "" && !/^data:?/.test(line));
     const render = (text: string): string => [...others, `data: ${text}`, "", ""].join("\n");
-    return isPending(edited) ? edited.then(render) : render(edited);
+    return andThen(edited, render);
   }
 
   /** Returns the same text if nothing changes; `undefined` if it is not JSON. */
@@ -110,13 +111,12 @@ export class ResponseEditor {
         ? this.#edits.editMessage(message)
         : message,
     );
-    const render = (all: readonly Json[]): string => {
+    return andThenAll(edited, (all) => {
       if (all.every((message, index) => message === messages[index])) return text;
       return JSON.stringify(Array.isArray(value) ? all : all[0]);
-    };
-    return edited.some(isPending) ? Promise.all(edited).then(render) : render(edited as readonly Json[]);
+    });
   }
 }
 
 const joinPending = (texts: readonly Pending<string>[]): Pending<string> =>
-  texts.some(isPending) ? Promise.all(texts).then((all) => all.join("")) : texts.join("");
+  andThenAll(texts, (all) => all.join(""));

@@ -1,7 +1,8 @@
 /** Tasks: the results of calls that a client fetches later. Only the caller of the call may see them. */
 import type { Operation } from "../../core/policy/operation-key.ts";
 import { orUndefined } from "../../core/errors.ts";
-import { isPending, type Pending } from "../../core/runtime/pending.ts";
+import { andThenAll } from "../../core/runtime/and-then.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
 import { type Json, ownObject } from "./lists.ts";
 
 /** Longer arguments are not remembered: a scope with one of them must be granted for all values. */
@@ -39,9 +40,8 @@ export function filterTasks(message: Json, isOwn: (taskId: string) => Pending<bo
   const tasks: unknown = result?.["tasks"];
   if (!result || !Array.isArray(tasks)) return message;
   const own = tasks.map((task: Json) => isOwn(String((Object(task) as Json)["taskId"])));
-  const filtered = (areOwn: readonly boolean[]): Json => ({
+  return andThenAll(own, (areOwn) => ({
     ...message,
     result: { ...result, tasks: tasks.filter((_, index) => areOwn[index]) as readonly unknown[] },
-  });
-  return own.some(isPending) ? Promise.all(own).then(filtered) : filtered(own as readonly boolean[]);
+  }));
 }

@@ -129,7 +129,7 @@ export function mayMatch(pattern: NamePattern, name: string): boolean {
   if (query < 0) return false;
   // The text before the variable is `?name=`.
   const path = { ...pattern, parts: pattern.parts.slice(0, query - 1) };
-  return matchName(path, name.replace(/[?&].*$/s, ""), "with commas") !== undefined;
+  return matchName(path, name.split(/[?&]/, 1)[0] ?? "", "with commas") !== undefined;
 }
 
 /** How strictly a name is compared. Some servers also match commas where the official SDK does not. */

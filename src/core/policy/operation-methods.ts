@@ -91,7 +91,8 @@ export class OperationMethods {
   /** Returns whether a name follows a method: `undefined` for an unknown method. */
   isNamed(method: string): boolean | undefined {
     const known = this.#methods.get(method);
-    return known && known.nameParameter !== undefined;
+    if (known === undefined) return undefined;
+    return known.nameParameter !== undefined;
   }
 
   /** Explains why a method and a name are not the key of a rule, and what to write instead. */
@@ -110,7 +111,7 @@ export class OperationMethods {
       };
     if (!known) {
       const similar = this.#suggest(method, name);
-      if (this.#hasUnknown && similar === undefined && /^\S+\/\S+$/.test(method)) return undefined;
+      if (this.#hasUnknown && similar === undefined && /^\S[^\s/]*\/\S+$/.test(method)) return undefined;
       return {
         message: `\`${method}\` is not a method of MCP clients.`,
         hint:

@@ -12,11 +12,11 @@ async function filterBody(body: string, names: readonly string[] | "all", size =
   const isCallable = ({ name = "" }) => names === "all" || names.includes(name);
   const edits = { isFilter: true, editMessage: (one: object) => filterLists(one as never, isCallable) };
   const type = /^\W?(?:event|data|id|retry)?:/.test(body) ? "text/event-stream" : "application/json";
-  const editor = createEditor(edits as never, { type, encoding: undefined });
+  const editor = createEditor(edits, { type, encoding: undefined });
   let sent = "";
   for (let start = 0; start < body.length; start += size)
-    sent += await editor?.write(body.slice(start, start + size));
-  return sent + (await editor?.end());
+    sent += (await editor?.write(body.slice(start, start + size))) ?? "";
+  return `${sent}${(await editor?.end()) ?? ""}`;
 }
 const filter = (body: string) => filterBody(body, ["open"]);
 

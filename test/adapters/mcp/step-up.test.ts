@@ -35,7 +35,7 @@ async function send(
     status: outcome.status,
     scope: / scope="([^"]*)"/.exec(challenge)?.[1],
     type: outcome.headers.get("content-type"),
-    body: (await outcome.json()) as unknown,
+    body: await outcome.json(),
   };
 }
 const call = (name: string, args: object = {}, meta: object = {}) => ({
@@ -160,7 +160,7 @@ describe("revision 2026-07-28", () => {
       modern(call("search", { q: "x", count: 1 })),
       ["mcp:use", "docs:read"],
       TABLE,
-      fields as never,
+      fields,
     );
     expect(answer.status).toBe(status);
     if (status === 400) expect(answer.body).toMatchObject({ id: 7, error: { code: -32020 } });

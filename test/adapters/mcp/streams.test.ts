@@ -6,7 +6,7 @@ import { createResourceServer } from "scopegate";
 import { type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
 import { ask } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
-import { type Access, type Backend } from "./support/backend.ts";
+import type { Access, Backend } from "./support/backend.ts";
 import { type Host, HOSTS } from "./support/hosts.ts";
 import { listen } from "../../support/http.ts";
 import { issuer, RESOURCE, tokenOf, type User } from "./support/tools.ts";

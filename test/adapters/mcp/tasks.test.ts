@@ -44,9 +44,7 @@ function createClient(options: McpOptions = {}) {
     const json = JSON.stringify({ jsonrpc: "2.0", id: 1, result });
     const type = isStream ? "text/event-stream" : "application/json";
     const text = isStream ? `event: message\ndata: ${json}\n\n` : json;
-    const response = await (outcome as McpAccess).respond(
-      new Response(text, { headers: { "content-type": type } }),
-    );
+    const response = await outcome.respond(new Response(text, { headers: { "content-type": type } }));
     const sent = (await response.text()).replace(/^event: message\ndata: /, "");
     return { status: response.status, body: JSON.parse(sent) as object, passed: true };
   };

@@ -200,7 +200,8 @@ interface AiModule {
   readonly auth: (provider: object, options: object) => Promise<unknown>;
 }
 
-const AI_SDK_MODULE = new URL("../node_modules/@ai-sdk/mcp/dist/index.js", import.meta.url);
+const AI_PACKAGE = "@ai-sdk/mcp";
+const AI_SDK_MODULE = new URL(`../node_modules/${AI_PACKAGE}/dist/index.js`, import.meta.url);
 
 async function openAiSdk(target: Target): Promise<Session> {
   const { createMCPClient, auth } = (await import(AI_SDK_MODULE.href)) as AiModule;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Answer } from "../../../core/response/refusal.ts";
-import { isPending } from "../../../core/runtime/pending.ts";
+import { andThen } from "../../../core/runtime/and-then.ts";
 import type { ResourceServer } from "../../../core/server.ts";
 import { protect } from "../../express/index.ts";
 import { type ExpressRequest, readMethod } from "../../express/request.ts";
@@ -18,10 +18,7 @@ export function createHostGate(server: ResourceServer, gate: Gate) {
   return (request: ExpressMessage, response: ServerResponse, next: (fault?: unknown) => void): void => {
     const use = ({ body }: Passed) => body && Object.assign(request, { body, _body: true });
     const finish = (outcome: Passed | Answer) => passOn(outcome, { raw: request, response, use });
-    const check = () => {
-      const outcome = gate(exchangeOf(request, readMethod(request), request.body));
-      return isPending(outcome) ? outcome.then(finish) : finish(outcome);
-    };
+    const check = () => andThen(gate(exchangeOf(request, readMethod(request), request.body)), finish);
     const refuse = (answer: Answer) => send(response, answer);
     guard(request, response, (error) =>
       error === undefined ? checkFirst(check, { refuse, next }) : next(error),

@@ -215,10 +215,13 @@ function meetAsOperations(first: CompiledRule, second: CompiledRule): readonly O
 }
 
 /** Returns whether one operation matches only names that the other one matches. */
-function isWithin({ pattern: { operation } }: CompiledRule, { pattern: { operation: wider } }: CompiledRule) {
-  if (!operation || !wider || operation.method !== wider.method) return false;
-  if (operation.identity === wider.identity || (!wider.name && !wider.pattern)) return true;
-  if (!wider.pattern) return false;
+function isWithin(
+  { pattern: { operation } }: CompiledRule,
+  { pattern: { operation: wider } }: CompiledRule,
+): boolean {
+  if (operation === undefined || operation.method !== wider?.method) return false;
+  if (operation.identity === wider.identity) return true;
+  if (!wider.pattern) return wider.name === undefined;
   if (operation.pattern) return contains(wider.pattern, operation.pattern);
   return operation.name !== undefined && matchName(wider.pattern, operation.name) !== undefined;
 }
