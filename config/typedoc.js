@@ -68,6 +68,7 @@ export default {
     "KeyLoadReason",
     "KeyState",
     "KeyUse",
+    "McpTableOptions",
     "Next",
     "NoOptions",
     "NodeRequest",
