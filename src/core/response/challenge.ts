@@ -27,12 +27,12 @@ export const CHALLENGE_FIELD = "WWW-Authenticate";
 /** Renders the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). No other code writes this header. */
 export function renderChallenge(challenge: Challenge): string {
   const { acrValues = [], maxAgeSeconds, scopes = [], retainedScopes = [] } = challenge;
-  const allScopes = scopes.length === 0 ? scopes : [...new Set([...scopes, ...retainedScopes])];
+  const extended = retainedScopes.length === 0 ? scopes : [...new Set([...scopes, ...retainedScopes])];
   const params = Object.entries({
     realm: challenge.realm,
     error: challenge.error,
     error_description: challenge.errorDescription,
-    scope: renderList(allScopes.filter(isScopeToken)) ?? renderList(scopes.filter(isScopeToken)),
+    scope: renderList(extended.filter(isScopeToken)) ?? renderList(scopes.filter(isScopeToken)),
     acr_values: renderList(acrValues),
     max_age: maxAgeSeconds === undefined ? undefined : String(maxAgeSeconds),
     resource_metadata: challenge.resourceMetadataUrl,
