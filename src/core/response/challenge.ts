@@ -27,7 +27,8 @@ export const CHALLENGE_FIELD = "WWW-Authenticate";
 /** Renders the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). No other code writes this header. */
 export function renderChallenge(challenge: Challenge): string {
   const { acrValues = [], maxAgeSeconds, scopes = [], retainedScopes = [] } = challenge;
-  const extended = retainedScopes.length === 0 ? scopes : [...new Set([...scopes, ...retainedScopes])];
+  const hasMore = scopes.length > 0 && retainedScopes.length > 0;
+  const extended = hasMore ? [...new Set([...scopes, ...retainedScopes])] : scopes;
   const params = Object.entries({
     realm: challenge.realm,
     error: challenge.error,
