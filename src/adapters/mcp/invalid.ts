@@ -23,7 +23,11 @@ const invalid = (status: number, code: number, message: string, isUnread = false
 /** Codes of JSON-RPC 2.0, section 5.1; -32020 is `HeaderMismatch`, and -32001 what the official SDK sends. */
 export const INVALID = {
   syntax: invalid(400, -32700, "The body must be JSON in UTF-8, without a property that occurs twice."),
-  message: invalid(400, -32600, "The body must be a JSON-RPC 2.0 message, or an array of up to 100."),
+  message: invalid(
+    400,
+    -32600,
+    "The body must be a JSON-RPC 2.0 message, or an array of up to 100 with up to 200 operations.",
+  ),
   name: invalid(
     400,
     -32602,

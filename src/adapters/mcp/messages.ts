@@ -38,6 +38,7 @@ const MAX_BATCH = 100;
 
 /** Each operation is compared with the table: subscriptions in a batch must not multiply. */
 const MAX_CALLS = 200;
+const MAX_URI_CHARACTERS = 16_384;
 
 /** Longer URIs are refused, as longer paths are. */
 const MAX_URI = 8_192;
@@ -79,9 +80,13 @@ export function readMessages(body: object, context: ReadContext, bytes?: Buffer)
   }
   const [first, ...others] = messages;
   const calls = first && others.length === 0 ? first.calls : messages.flatMap((message) => message.calls);
-  if (calls.length > MAX_CALLS) return INVALID.message;
+  const isTooLong = calls.length > 1 && countUriCharacters(calls) > MAX_URI_CHARACTERS;
+  if (calls.length > MAX_CALLS || isTooLong) return INVALID.message;
   return { kind: "messages", body, bytes, messages, calls };
 }
+
+const countUriCharacters = (calls: readonly Operation[]): number =>
+  calls.reduce((sum, { method, name = "" }) => sum + (method.startsWith("resources/") ? name.length : 0), 0);
 
 /** Returns the id of a request; `undefined` for anything else. */
 export function idOf(entry: unknown): string | number | undefined {
@@ -217,7 +222,9 @@ function readCompletion(params: Json): (Operation & { readonly name: string }) |
 
 const isName = (value: unknown): value is string => typeof value === "string" && value !== "";
 
-const isUri = (value: unknown): value is string => isName(value) && value.length <= MAX_URI;
+/** The characters that patterns use as placeholders are in no URI. */
+const isUri = (value: unknown): value is string =>
+  isName(value) && value.length <= MAX_URI && !/[\uE000-\uE002]/.test(value);
 
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);

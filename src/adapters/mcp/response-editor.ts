@@ -25,18 +25,31 @@ const LINES = /\r\n|\n|\r/;
 export function createEditor(
   edits: ResponseEdits | undefined,
   { type, encoding }: { readonly type: string; readonly encoding: string | undefined },
-): ResponseEditor | undefined {
+): BodyEditor | undefined {
   if (!edits) return undefined;
   const isReadable = encoding === undefined || encoding === "identity";
   const isStream = isEventStream(type);
-  if (!edits.isFilter && (!isReadable || !(isStream || /[/+]json\b/i.test(type)))) return undefined;
-  return new ResponseEditor(edits, isStream && isReadable);
+  const isDocument = type === "" || /[/+]json\b/i.test(type);
+  if (isReadable) return isStream || isDocument ? new ResponseEditor(edits, isStream) : undefined;
+  return edits.isFilter ? new DiscardingEditor() : undefined;
+}
+
+/** Edits a body in parts: each method returns what can be sent now. */
+export interface BodyEditor {
+  readonly write: (chunk: Uint8Array | string) => Pending<string>;
+  readonly end: () => Pending<string>;
+}
+
+/** Sends nothing of a body that cannot be read, such as a compressed one. */
+class DiscardingEditor implements BodyEditor {
+  readonly write = (): string => "";
+  readonly end = (): string => "";
 }
 
 export const isEventStream = (type: string): boolean => /^\s*text\/event-stream\b/i.test(type);
 
 /** Edits a body as it is sent: an event at a time, or a whole JSON document. */
-export class ResponseEditor {
+class ResponseEditor implements BodyEditor {
   readonly #edits: ResponseEdits;
   readonly #isStream: boolean;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -84,7 +84,8 @@ export class ResponseWatch {
     const { server, sessions, tasks, listFilter } = this.#settings;
     const principal = this.#principal;
     const isGet = this.#request.method === "GET";
-    const { hasTasks } = pipelineOf(server).policy.rules.operations;
+    const { policy } = pipelineOf(server);
+    const hasTasks = policy.rules.operations.hasTasks || !policy.needsRule;
     const isLegacyStream = isGet && this.#request.header("mcp-session-id") === undefined;
     // A stream of a session can replay the answers to earlier requests.
     const isListFilter = listFilter && (isGet || LISTS.some(({ method }) => this.#has(method)));
@@ -118,8 +119,13 @@ export class ResponseWatch {
     const taskId = findStartedTask(message);
     if (taskId === undefined) return;
     const id = idOf(message);
-    const index = [this.#messages.body].flat().findIndex((request) => idOf(request) === id);
-    const call = this.#messages.messages[index]?.calls[0];
+    const calls = [this.#messages.body]
+      .flat()
+      .flatMap((request, index) =>
+        idOf(request) === id ? (this.#messages.messages[index]?.calls.slice(0, 1) ?? []) : [],
+      );
+    // Of two requests with one id, it is not known which one the response answers.
+    const call = calls.length === 1 ? calls[0] : undefined;
     // The stream of a session answers earlier requests, whose operations are not known any more.
     const isOfSession = this.#request.method === "GET";
     if (call || isOfSession)

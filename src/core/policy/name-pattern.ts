@@ -125,11 +125,16 @@ export const contains = (wider: NamePattern, narrower: NamePattern): boolean =>
  */
 export function mayMatch(pattern: NamePattern, name: string): boolean {
   if (name.includes(",") && matchName(pattern, name, "with commas")) return true;
-  const query = pattern.parts.findIndex((part) => typeof part !== "string" && part.kind === "query");
-  if (query < 0) return false;
-  // The text before the variable is `?name=`.
-  const path = { ...pattern, parts: pattern.parts.slice(0, query - 1) };
-  return matchName(path, name.split(/[?&]/, 1)[0] ?? "", "with commas") !== undefined;
+  const parts: NamePart[] = [];
+  for (const part of pattern.parts) {
+    const [path = "", query] = typeof part === "string" ? part.split("?", 2) : [];
+    if (query !== undefined) {
+      const beforeQuery = { ...pattern, parts: path === "" ? parts : [...parts, path] };
+      return matchName(beforeQuery, name.split(/[?&]/, 1)[0] ?? "", "with commas") !== undefined;
+    }
+    parts.push(part);
+  }
+  return false;
 }
 
 /** How strictly a name is compared. Some servers also match commas where the official SDK does not. */

@@ -87,17 +87,17 @@ export class OperationRules {
     const rules = layer.get(this.#governing(operation));
     if (!rules) return [];
     if (this.#isTemplate(operation)) return rules.decideTemplate(operation);
-    const [spelling = "", ...otherSpellings] = this.#spellings(operation);
-    const deciding = rules.decide(spelling);
+    const { name, sent, others } = this.#readings(operation);
+    const deciding = rules.decide(name);
     if (deciding.length === 0) return deciding;
-    // Another spelling adds rules, but never maps a name: the server may read the one or the other.
-    for (const other of otherSpellings)
-      for (const rule of rules.decide(other))
-        if (
-          !rules.isForEveryName(rule.compiled) &&
-          !deciding.some(({ compiled }) => compiled === rule.compiled)
-        )
-          deciding.push(rule);
+    // Another reading adds rules, but never maps a name: the server may read the one or the other.
+    const add = (rule: NamedRule): void => {
+      if (!deciding.some(({ compiled }) => compiled === rule.compiled)) deciding.push(rule);
+    };
+    // As it was sent, a URI of no other rule is only another spelling.
+    for (const rule of sent === name ? [] : rules.decide(sent))
+      if (!rules.isForEveryName(rule.compiled)) add(rule);
+    for (const other of others) rules.decide(other).forEach(add);
     return deciding;
   }
 
@@ -109,7 +109,8 @@ export class OperationRules {
       const rules = layer.get(governing);
       if (!rules?.isConditioned) continue;
       const isTemplate = this.#isTemplate(operation);
-      for (const spelling of isTemplate ? [operation.name ?? ""] : this.#spellings(operation))
+      const { name, sent, others } = this.#readings(operation);
+      for (const spelling of isTemplate ? [operation.name ?? ""] : new Set([name, sent, ...others]))
         for (const rule of isTemplate ? rules.findForTemplate(operation) : rules.findAll(spelling)) {
           if (!rule.compiled.conditions) continue;
           const { key } = rule.compiled.rule;
@@ -128,21 +129,29 @@ export class OperationRules {
   }
 
   /**
-   * The ways in which servers may read a name; the first one maps it. Servers of the SDK look a resource up
-   * by `new URL(uri).href`, others by the URI as it was sent, and handlers may decode it (RFC 3986 section
-   * 6.2.2).
+   * The ways in which servers may read a name. Servers of the SDK look a resource up by `new URL(uri).href`,
+   * which maps it, others by the URI as it was sent. A handler may decode escapes (RFC 3986 section 6.2.2),
+   * and read several slashes as one.
    */
-  #spellings({ method, name = "" }: Operation): readonly string[] {
-    if (this.methods.get(method)?.nameParameter !== "uri") return [name];
-    const href = hrefOf(name);
-    if (href === name && !/%|\/\/.*\/\//.test(name)) return [name];
-    // A handler may decode an escape, and read several slashes as one.
-    const decoded = orUndefined(() => hrefOf(decodeURIComponent(href))) ?? href;
-    const needless = href.replace(/%[\da-f]{2}/gi, decodeNeedless);
-    const readings = [href, needless, decoded].flatMap((reading) => [reading, mergeSlashes(reading)]);
-    return [...new Set([href, name, ...readings])];
+  #readings({ method, name: sent = "" }: Operation): Readings {
+    const isUri = this.methods.get(method)?.nameParameter === "uri";
+    const name = isUri ? hrefOf(sent) : sent;
+    if (!isUri || (name === sent && !mayBeReadOtherwise(name))) return { name, sent, others: [] };
+    const decoded = [name.replace(ESCAPES, decodeNeedless), hrefOf(name.replace(ESCAPES, decodeAll))];
+    const others = [name, ...decoded].flatMap((reading) => [reading, mergeSlashes(reading)]);
+    return { name, sent, others: [...new Set(others)].filter((reading) => reading !== name) };
   }
 }
+
+interface Readings {
+  readonly name: string;
+  readonly sent: string;
+  readonly others: readonly string[];
+}
+
+const ESCAPES = /(?:%[\da-f]{2})+/gi;
+
+const mayBeReadOtherwise = (uri: string): boolean => uri.includes("%") || mergeSlashes(uri) !== uri;
 
 const hrefOf = (uri: string): string => orUndefined(() => new URL(uri).href) ?? uri;
 
@@ -152,11 +161,18 @@ const mergeSlashes = (uri: string): string =>
     (_, scheme = "", rest: string) => `${scheme as string}${rest.replaceAll(/\/{2,}/g, "/")}`,
   );
 
-/** Decodes an escape of a character that needs none. */
-const decodeNeedless = (escape: string): string => {
-  const character = String.fromCharCode(parseInt(escape.slice(1), 16));
-  return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
-};
+/** Decodes escapes of characters that need none. */
+const decodeNeedless = (escapes: string): string =>
+  escapes.replace(/%../g, (escape) => {
+    const character = characterOf(escape);
+    return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
+  });
+
+/** Decodes escapes. Some servers also decode the characters beside bytes that are no UTF-8. */
+const decodeAll = (escapes: string): string =>
+  orUndefined(() => decodeURIComponent(escapes)) ?? escapes.replace(/%[0-7]./g, characterOf);
+
+const characterOf = (escape: string): string => String.fromCharCode(parseInt(escape.slice(1), 16));
 
 /** Reads each argument once: later code may change them. */
 class ArgumentReader {
@@ -205,18 +221,18 @@ interface PatternRule {
 class MethodRules {
   readonly #exact = new Map<string, CompiledRule>();
   readonly #patterns: PatternRule[] = [];
-  #everyName: CompiledRule | undefined;
+  everyName: CompiledRule | undefined;
   isConditioned = false;
 
   add(compiled: CompiledRule, { name, pattern }: OperationKey): void {
     if (compiled.conditions) this.isConditioned = true;
     if (pattern) this.#patterns.push({ compiled, pattern });
-    else if (name === undefined) this.#everyName = compiled;
+    else if (name === undefined) this.everyName = compiled;
     else this.#exact.set(name, compiled);
   }
 
   isForEveryName(compiled: CompiledRule): boolean {
-    return compiled === this.#everyName;
+    return compiled === this.everyName;
   }
 
   /** Finds the rule of a name: that of the whole name, of the narrowest pattern, or of every name. */
@@ -226,7 +242,7 @@ class MethodRules {
     const matches = this.#matchPatterns(name);
     const narrowest = narrowestOf(matches.filter(({ isCertain }) => isCertain));
     const deciding = narrowest.map(toNamedRule);
-    if (deciding.length === 0 && this.#everyName) deciding.push({ compiled: this.#everyName });
+    if (deciding.length === 0 && this.everyName) deciding.push({ compiled: this.everyName });
     if (deciding.length === 0) return deciding;
     // A server that is not the SDK's may also match these, before a wider one.
     for (const match of matches)
@@ -237,9 +253,10 @@ class MethodRules {
 
   /** Finds the rule of a template: that of the narrowest one that contains it, or of every URI. */
   decideTemplate(operation: Operation): NamedRule[] {
+    if ("message" in parseTemplate(operation.name ?? "")) return [];
     const narrowest = narrowestOf(this.#matchTemplate(operation)).map(toNamedRule);
     if (narrowest.length > 0) return narrowest;
-    return this.#everyName ? [{ compiled: this.#everyName }] : [];
+    return this.everyName ? [{ compiled: this.everyName }] : [];
   }
 
   /** Finds all rules that match a name, however narrow they are. */
@@ -254,7 +271,7 @@ class MethodRules {
   }
 
   #findPlain(name: string): readonly NamedRule[] {
-    return [this.#exact.get(name), this.#everyName].flatMap((compiled) => (compiled ? [{ compiled }] : []));
+    return [this.#exact.get(name), this.everyName].flatMap((compiled) => (compiled ? [{ compiled }] : []));
   }
 
   /**

@@ -101,7 +101,6 @@ describe("the key of an operation", () => {
   it.each([
     "resources/read docs://reports/a:b",
     "resources/read docs://reports/%7Bmonth%7D",
-    "resources/read docs://%61%2f",
     "tools/call a{b}c",
     "tools/call a:b",
   ])("accepts %s, and decides by it", (text) => {
@@ -121,7 +120,8 @@ describe("the key of an operation", () => {
         const key = `MCP ${method} ${name}`;
         if (tableIssues({ [key]: ["own:scope"] }).length > 0 || /[{}]|\*$/.test(name)) return;
         const table = tableOf({ [key]: ["own:scope"], [`MCP ${method} *`]: [] });
-        expect(keysOf(table.forOperation(operation(`${method} ${name}`)))).toEqual([key]);
+        // A handler may read several slashes as one, or decode the name: then the rule of every name holds, too.
+        expect(keysOf(table.forOperation(operation(`${method} ${name}`)))[0]).toBe(key);
       }),
       { ...PROPERTY, numRuns: 2_000 },
     );
@@ -382,7 +382,8 @@ describe("a rule for several names", () => {
     expect(keys("payroll://{id}")).toEqual(["MCP resources/read payroll://{month}"]);
     expect(keys("payroll://{+rest}")).toEqual(["MCP resources/read payroll://{+any}"]);
     expect(keys("other://{id}")).toEqual(["MCP resources/read *"]);
-    expect(keys("{")).toEqual(["MCP resources/read *"]);
+    expect(decide("resources/read {", {}, true).kind).toBe("unmapped");
+    expect(decide("resources/read PAYROLL://{month}", {}, true).kind).toBe("unmapped");
   });
 
   it("fills the scopes of a template only with the values of its own variables, by their place", () => {

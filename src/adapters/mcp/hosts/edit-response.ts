@@ -2,13 +2,13 @@ import type { ServerResponse } from "node:http";
 import onHeaders from "on-headers";
 import { isPending, type Pending } from "../../../core/runtime/pending.ts";
 import { SESSION_FIELD } from "../gate.ts";
-import { createEditor, isEventStream, type ResponseEditor } from "../response-editor.ts";
+import { createEditor, isEventStream, type BodyEditor } from "../response-editor.ts";
 import type { ResponseWatch } from "../responses.ts";
 
 /** Watches the response of Node.js to an allowed request. */
 export function watchResponse(response: ServerResponse, watch: ResponseWatch): void {
   const { edits } = watch;
-  let editor: ResponseEditor | undefined;
+  let editor: BodyEditor | undefined;
   onHeaders(response, function () {
     const read = (name: string): string | undefined => {
       const value = this.getHeader(name);
@@ -16,7 +16,8 @@ export function watchResponse(response: ServerResponse, watch: ResponseWatch): v
     };
     watch.start(this.statusCode, read(SESSION_FIELD));
     const type = read("content-type") ?? "";
-    if (isEventStream(type))
+    // After `close`, nothing would stop the watch.
+    if (isEventStream(type) && !this.destroyed)
       this.once(
         "close",
         watch.watchStream(() => this.destroy()),
@@ -30,9 +31,9 @@ export function watchResponse(response: ServerResponse, watch: ResponseWatch): v
 type Callback = () => void;
 
 /** Replaces the methods that send the body. The headers decide how it is edited, so they come first. */
-function editWrites(response: ServerResponse, editorOf: () => ResponseEditor | undefined): void {
+function editWrites(response: ServerResponse, editorOf: () => BodyEditor | undefined): void {
   const [write, end] = [response.write.bind(response), response.end.bind(response)];
-  const findEditor = (): ResponseEditor | undefined => {
+  const findEditor = (): BodyEditor | undefined => {
     if (!response.headersSent) response.writeHead(response.statusCode);
     return editorOf();
   };
@@ -40,8 +41,13 @@ function editWrites(response: ServerResponse, editorOf: () => ResponseEditor | u
   // What is edited later must not be sent before what was written earlier.
   const inOrder = (text: Pending<string>, send: (text: string) => boolean): boolean => {
     if (!last && !isPending(text)) return send(text);
-    last = Promise.resolve(last).then(async () => void send(await text));
-    last.catch(() => response.destroy());
+    const sent = Promise.resolve(last).then(async () => void send(await text));
+    last = sent;
+    sent
+      .catch(() => response.destroy())
+      .finally(() => {
+        if (last === sent) last = undefined;
+      });
     return true;
   };
   response.write = (...parameters: [unknown?, unknown?, unknown?]): boolean => {
@@ -55,9 +61,12 @@ function editWrites(response: ServerResponse, editorOf: () => ResponseEditor | u
     });
   };
   response.end = (...parameters: [unknown?, unknown?, unknown?]): ServerResponse => {
+    const [chunk, done] = readChunk(parameters);
+    // As `end` would: the headers are written before it. An edited response has no length.
+    if (!response.headersSent && chunk && !response.hasHeader("transfer-encoding"))
+      response.setHeader("content-length", chunk.length);
     const editor = findEditor();
     if (!editor) return end(...(parameters as [string]));
-    const [chunk, done] = readChunk(parameters);
     const first = chunk === undefined ? "" : editor.write(chunk);
     inOrder(first, (text) => text === "" || write(text));
     // The last part may be sent later, but for the handler the response has ended.
@@ -86,24 +95,25 @@ function readChunk(
 
 /** Watches a response of the Fetch standard; returns the one to send. */
 export async function finishResponse(response: Response, watch: ResponseWatch): Promise<Response> {
-  const { status, headers, body } = response;
+  const { status, statusText, headers: received, body } = response;
+  const headers = new Headers(received);
   watch.start(status, headers.get(SESSION_FIELD) ?? undefined);
   const type = headers.get("content-type") ?? "";
   const editor = createEditor(watch.edits, { type, encoding: headers.get("content-encoding") ?? undefined });
   if (body === null || (!isEventStream(type) && !editor)) return response;
   if (editor && !isEventStream(type)) {
     await editor.write(new Uint8Array(await response.arrayBuffer()));
-    const edited = new Response(await editor.end(), { status, headers });
-    edited.headers.delete("content-length");
-    return edited;
+    headers.delete("content-length");
+    return new Response(await editor.end(), { status, statusText, headers });
   }
-  return new Response(watchBody(body, editor, watch), { status, headers });
+  headers.delete("content-length");
+  return new Response(watchBody(body, editor, watch), { status, statusText, headers });
 }
 
 /** Passes the events of a stream on, until it ends or must end. */
 function watchBody(
   body: ReadableStream<Uint8Array>,
-  editor: ResponseEditor | undefined,
+  editor: BodyEditor | undefined,
   watch: ResponseWatch,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
@@ -111,6 +121,7 @@ function watchBody(
   return new ReadableStream<Uint8Array>({
     start(controller) {
       stop = watch.watchStream(() => {
+        stop();
         reader.cancel().catch(() => undefined);
         controller.close();
       });
