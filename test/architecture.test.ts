@@ -198,7 +198,7 @@ const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
   "adapters/express/index.ts": 2_710,
   "adapters/fastify/index.ts": 2_010,
   "adapters/fetch/index.ts": 1_620,
-  "adapters/mcp/index.ts": 4_450,
+  "adapters/mcp/index.ts": 4_550,
   "tools/otel/index.ts": 1_450,
 };
 

@@ -190,6 +190,28 @@ describe("an edited response", () => {
   });
 });
 
+describe("a response that cannot be edited", () => {
+  const respond = async (headers: Readonly<Record<string, string>>, text: string | Buffer) => {
+    const app = express().use(protectMcp(server, { listFilter: true }));
+    app.get("/mcp", (_request, response) => void response.writeHead(405, headers).end(text));
+    const { port, close } = await listen(createHttpServer(app));
+    closing.push(close);
+    return ask(port, { path: "/mcp", token: await issuer.token({ scopes: ["agents:web:run"] }) });
+  };
+
+  it("is sent as it is, if it is neither JSON nor a stream of events", async () => {
+    expect(await respond({ "content-type": "text/plain" }, "Use POST")).toMatchObject({
+      status: 405,
+      text: "Use POST",
+    });
+  });
+
+  it.each(["text/event-stream", "application/json"])("is empty, if it is compressed %s", async (type) => {
+    const headers = { "content-type": type, "content-encoding": "gzip" };
+    expect(await respond(headers, Buffer.from([31, 139, 8]))).toMatchObject({ status: 405, text: "" });
+  });
+});
+
 describe("listFilter", () => {
   it.each([["[not json"], ['{"result":']])(
     "sends an empty body once for %s, however often the handler ends",

@@ -147,6 +147,42 @@ describe.each(HOSTS)("a stream on $name", (host) => {
   });
 });
 
+it("a stream whose client has left before its headers are written is not watched", async () => {
+  const left = new AbortController();
+  const server = createResourceServer({
+    ...issuer.resourceServerOptions,
+    resource: { id: RESOURCE, authorizationServers: ["https://login.example/"] },
+    serviceId: RESOURCE,
+    scopeMappings: TABLE,
+    isRevoked: () => {
+      checks += 1;
+      return false;
+    },
+  });
+  let checks = 0;
+  let isWritten = false;
+  const backend: Backend = {
+    executions: [],
+    node: async (_request, response) => {
+      left.abort();
+      await once(response, "close");
+      response.writeHead(200, { "content-type": "text/event-stream" }).write("data: {}\n\n");
+      checks = 0;
+      isWritten = true;
+    },
+    web: () => Promise.reject(new Error("unused")),
+  };
+  const [host] = HOSTS;
+  if (!host) throw new Error("There is no host.");
+  const { port, close } = await listen(await host.create(server, backend, { streamCheckSeconds: 0.001 }));
+  closing.push(close);
+  const headers = { authorization: `Bearer ${await tokenOf("runner")}` };
+  await fetch(`http://127.0.0.1:${port}/mcp`, { headers, signal: left.signal }).catch(() => undefined);
+  await until(() => isWritten);
+  for (let turn = 0; turn < 1_000; turn += 1) await new Promise(setImmediate);
+  expect(checks).toBe(0);
+});
+
 describe("the options of streams", () => {
   it.each([0, -1, "10", true])("refuse %j as seconds", (streamCheckSeconds) => {
     const server = createResourceServer({ ...issuer.resourceServerOptions, scopeMappings: TABLE });
