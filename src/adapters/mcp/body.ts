@@ -1,7 +1,6 @@
 /** Reads the body of a request of Node.js or the Fetch standard, with limits on size and time. */
 import type { IncomingMessage } from "node:http";
 import { orUndefined } from "../../core/errors.ts";
-import type { Pending } from "../../core/runtime/pending.ts";
 
 /** A header field of the request; several with one name are joined by `", "`. */
 export type ReadHeader = (name: string) => string | undefined;
@@ -92,14 +91,12 @@ export function readNodeHeader({ headers }: IncomingMessage, name: string): stri
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-/** Reads the body of Node's request. If it is refused, Node.js closes the connection. */
-export function readNodeBody(raw: IncomingMessage, limits: BodyLimits): Pending<ReadBody> {
+/**
+ * Reads the body of Node's request to its end, also if all of it has arrived: a proxy behind the guard sends a
+ * request without its body if the end comes later. If it is refused, Node.js closes the connection.
+ */
+export function readNodeBody(raw: IncomingMessage, limits: BodyLimits): Promise<ReadBody> {
   const announced = Number(readNodeHeader(raw, "content-length") ?? 0);
-  // All of it has arrived, for example while the token was verified.
-  if (raw.complete && raw.readableLength === announced && announced > 0) {
-    const body: unknown = raw.read();
-    if (Buffer.isBuffer(body)) return body;
-  }
   const start = ({ add, end, fail }: Sink): void => {
     const read = (chunk: Buffer | string): void => {
       if (!add(typeof chunk === "string" ? Buffer.from(chunk) : chunk)) raw.off("data", read).pause();
