@@ -92,8 +92,8 @@ export function readNodeHeader({ headers }: IncomingMessage, name: string): stri
 }
 
 /**
- * Reads the body of Node's request to its end, also if all of it has arrived: a proxy behind the guard sends a
- * request without its body if the end comes later. If it is refused, Node.js closes the connection.
+ * Reads the body of Node's request to its end, also if all of it has arrived: a proxy behind the guard would
+ * send a request without its body if the end came later. If it is refused, Node.js closes the connection.
  */
 export function readNodeBody(raw: IncomingMessage, limits: BodyLimits): Promise<ReadBody> {
   const announced = Number(readNodeHeader(raw, "content-length") ?? 0);
