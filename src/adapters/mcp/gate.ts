@@ -112,9 +112,14 @@ const OTHER_OPTIONS = {
 export function createGate(server: ResourceServer, options: McpOptions, caller = "protectMcp"): Gate {
   checkOptions(caller, options, OPTIONS, OTHER_OPTIONS);
   // Without a prototype: a polluted one must not set an option.
-  const written = { __proto__: null, ...options };
-  const { maxBodyBytes = 4_194_304, bodyTimeoutMs = 30_000 } = written;
-  const { maxSessions: maxEntries = 10_000, streamCheckSeconds = 10, listFilter = false, store } = written;
+  const plainOptions = { __proto__: null, ...options };
+  const { maxBodyBytes = 4_194_304, bodyTimeoutMs = 30_000 } = plainOptions;
+  const {
+    maxSessions: maxEntries = 10_000,
+    streamCheckSeconds = 10,
+    listFilter = false,
+    store,
+  } = plainOptions;
   const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs };
   const sessions = new Owners("session", { store, maxEntries });
   const tasks = new Owners("task", { store, maxEntries });
@@ -123,8 +128,8 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
   const { methods } = policy.rules.operations;
 
   const refuse = (invalid: Invalid, { raw }: Exchange): Answer => {
-    const words = `${invalid.status}: ${invalid.body.error.message}`;
-    observer.logResponse(words, verdictOf(raw, server)?.request);
+    const logLine = `${invalid.status}: ${invalid.body.error.message}`;
+    observer.logResponse(logLine, verdictOf(raw, server)?.request);
     return invalid;
   };
 
@@ -138,8 +143,8 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     if (ids.length === 0) return readBody(exchange, verdict);
     return andThenAll(
       ids.map((id) => sessions.find(id, verdict.principal)),
-      (found) => {
-        const invalid = invalidOwner(found, INVALID.session);
+      (ownerships) => {
+        const invalid = invalidOwner(ownerships, INVALID.session);
         return invalid ? refuse(invalid, exchange) : readBody(exchange, verdict);
       },
     );
@@ -189,22 +194,22 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
   ): Pending<Passed | Answer> => {
     const { calls } = messages;
     if (messages.messages.every(({ taskIds }) => taskIds.length === 0))
-      return decide(messages, calls, exchange);
+      return decideOperations(messages, calls, exchange);
     const ids = messages.messages.flatMap(({ taskIds }) => taskIds);
     return andThenAll(
       ids.map((id) => tasks.find(id, principal)),
-      (found) => {
-        const invalid = invalidOwner(found, INVALID.task);
+      (ownerships) => {
+        const invalid = invalidOwner(ownerships, INVALID.task);
         if (invalid) return refuse(withId(invalid, idOf(messages.body)), exchange);
-        const started = found.flatMap((task) =>
+        const started = ownerships.flatMap((task) =>
           task.kind === "own" ? (readOperation(task.note) ?? []) : [],
         );
-        return decide(messages, [...calls, ...started], exchange);
+        return decideOperations(messages, [...calls, ...started], exchange);
       },
     );
   };
 
-  const decide = (
+  const decideOperations = (
     messages: Messages,
     calls: readonly Operation[],
     exchange: Exchange,
@@ -213,9 +218,10 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     const refusal = guardOperations(server, raw, (pipeline, verdict) => {
       const governing = pipeline.table.forCalls(verdict.governing, calls);
       const { request } = verdict;
-      // A copy takes as long as the decision.
-      const shown = () => ({ ...request, operations: calls.map(renderOperation) });
-      return pipeline.decideAgain(verdict, governing, pipeline.observer.isWatching ? shown() : request);
+      if (!pipeline.observer.isWatching) return pipeline.decideAgain(verdict, governing, request);
+      // Only for an observer: the copy takes as long as the decision.
+      const operations = calls.map(renderOperation);
+      return pipeline.decideAgain(verdict, governing, { ...request, operations });
     });
     return andThen(refusal, (refused) =>
       refused
@@ -259,9 +265,9 @@ function sessionsOf(header: ReadHeader, target: string): readonly string[] {
 }
 
 /** Returns how a request is answered that names an id of another caller. */
-function invalidOwner(found: readonly Ownership[], ofOther: Invalid): Invalid | undefined {
-  if (found.some(({ kind }) => kind === "unknown")) return INVALID.unknownOwner;
-  return found.some(({ kind }) => kind === "other") ? ofOther : undefined;
+function invalidOwner(ownerships: readonly Ownership[], ofOther: Invalid): Invalid | undefined {
+  if (ownerships.some(({ kind }) => kind === "unknown")) return INVALID.unknownOwner;
+  return ownerships.some(({ kind }) => kind === "other") ? ofOther : undefined;
 }
 
 function requireVerdict(raw: object, server: ResourceServer): Verdict {

@@ -14,8 +14,6 @@ export interface Message {
   readonly name?: string;
   /** The tasks that it is about. */
   readonly taskIds: readonly string[];
-  /** The parameters of a request or notification. */
-  readonly params: Json;
   /** Whether it is of revision 2026-07-28 or later: it has no session, and unknown methods are 404. */
   readonly isStateless: boolean;
   /** None for the protocol's housekeeping and for responses. */
@@ -123,7 +121,7 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
   if (!Object.hasOwn(entry, "method")) {
     const taskIds = relatedTask(ownProperty(entry, "result"));
     if (!isAnswer || !taskIds) return INVALID.message;
-    return { params: NONE, isStateless: isStatelessRevision(revision), taskIds, calls: [] };
+    return { isStateless: isStatelessRevision(revision), taskIds, calls: [] };
   }
   if (isAnswer || typeof method !== "string") return INVALID.message;
   const params = ownProperty(entry, "params") ?? NONE;
@@ -136,32 +134,32 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
   if (isStateless && !methods.isStateless(method)) return INVALID.method;
   const taskIds = relatedTask(params);
   if (!taskIds) return INVALID.name;
-  const known = methods.get(method);
-  const nameParameter = known?.nameParameter;
+  const operationMethod = methods.get(method);
+  const nameParameter = operationMethod?.nameParameter;
   if (nameParameter !== undefined) {
     const isDeclared = !PARAMETER_NAMES.has(nameParameter);
     if (isDeclared && hasOtherSpelling(params, new Set([nameParameter]))) return INVALID.spelling;
     const name = ownProperty(params, nameParameter);
     if (!isName(name) || (nameParameter === "uri" && !isUri(name))) return INVALID.name;
-    const given = ownProperty(params, "arguments");
-    const parameters = isObject(given) ? given : NONE;
-    return { method, name, params, isStateless, taskIds, calls: [{ method, name, parameters }] };
+    const callArguments = ownProperty(params, "arguments");
+    const parameters = isObject(callArguments) ? callArguments : NONE;
+    return { method, name, isStateless, taskIds, calls: [{ method, name, parameters }] };
   }
   if (!/^\S+$/.test(method)) return INVALID.message;
-  if (isHousekeeping(method)) return { method, params, isStateless, taskIds, calls: [] };
+  if (isHousekeeping(method)) return { method, isStateless, taskIds, calls: [] };
   if (method === COMPLETION) {
     const call = readCompletion(params);
-    return call ? { method, name: call.name, params, isStateless, taskIds, calls: [call] } : INVALID.name;
+    return call ? { method, name: call.name, isStateless, taskIds, calls: [call] } : INVALID.name;
   }
   const call: Operation = { method, parameters: NONE };
-  if (known && method.startsWith("tasks/") && method !== "tasks/list") {
+  if (operationMethod && method.startsWith("tasks/") && method !== "tasks/list") {
     const name = ownProperty(params, "taskId");
     if (!isName(name)) return INVALID.name;
-    return { method, name, params, isStateless, taskIds: [...taskIds, name], calls: [call] };
+    return { method, name, isStateless, taskIds: [...taskIds, name], calls: [call] };
   }
   const subscriptions = method === "subscriptions/listen" ? readSubscriptions(params) : [];
   if (!subscriptions) return INVALID.name;
-  return { method, params, isStateless, taskIds, calls: [call, ...subscriptions] };
+  return { method, isStateless, taskIds, calls: [call, ...subscriptions] };
 }
 
 /** The property of `_meta` that relates a message to a task: servers deliver it in the stream of the task. */
@@ -213,9 +211,9 @@ function readCompletion(params: Json): (Operation & { readonly name: string }) |
   if (!isObject(argument) || hasOtherSpelling(argument, ARGUMENT_NAMES)) return undefined;
   if (!isObject(context) || hasOtherSpelling(context, CONTEXT_NAMES)) return undefined;
   const completed = ownProperty(argument, "name");
-  const given = ownProperty(context, "arguments");
+  const otherArguments = ownProperty(context, "arguments");
   const parameters = Object.fromEntries(
-    Object.entries(isObject(given) ? given : NONE).filter(([key]) => key !== completed),
+    Object.entries(isObject(otherArguments) ? otherArguments : NONE).filter(([key]) => key !== completed),
   );
   return { method: isPrompt ? "prompts/get" : "resources/read", name, parameters, isPartial: true };
 }

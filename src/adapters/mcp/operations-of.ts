@@ -93,15 +93,17 @@ function methodsOf({ logging, tasks, extensions, ...lists }: Json, isVersion2: b
     const { listChanged, subscribe } = Object(lists[name]) as Json;
     return listChanged === true || subscribe === true;
   });
-  return [
-    ...(logging ? ["logging/setLevel"] : []),
-    ...(isVersion2 && canChange ? ["subscriptions/listen"] : []),
-    ...(tasks || hasTaskExtension ? ["tasks/get"] : []),
-    ...(tasks ? ["tasks/result"] : []),
-    ...(list ? ["tasks/list"] : []),
-    ...(hasTaskExtension ? ["tasks/update"] : []),
-    ...(cancel || hasTaskExtension ? ["tasks/cancel"] : []),
-  ];
+  const hasTasks = tasks !== undefined;
+  const methods = {
+    "logging/setLevel": logging !== undefined,
+    "subscriptions/listen": isVersion2 && canChange,
+    "tasks/get": hasTasks || hasTaskExtension,
+    "tasks/result": hasTasks,
+    "tasks/list": list !== undefined,
+    "tasks/update": hasTaskExtension,
+    "tasks/cancel": cancel !== undefined || hasTaskExtension,
+  };
+  return Object.entries(methods).flatMap(([method, isOffered]) => (isOffered ? [method] : []));
 }
 
 /** Returns the scopes that an entry declares in `_meta`. */

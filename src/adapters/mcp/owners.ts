@@ -121,16 +121,16 @@ export class Owners {
 export const isOwn = (ownership: Pending<Ownership>): Pending<boolean> =>
   andThen(ownership, ({ kind }) => kind === "own");
 
-const keys = new WeakMap<Principal, string>();
+const ownerKeys = new WeakMap<Principal, string>();
 const NO_CALLER = digestOf("");
 
 /** The digest of the issuer and the user, or of all claims of a token without a user. */
 function ownerKey(caller: Principal | undefined): string {
   if (!caller) return NO_CALLER;
-  const known = keys.get(caller);
-  if (known !== undefined) return known;
+  const rememberedKey = ownerKeys.get(caller);
+  if (rememberedKey !== undefined) return rememberedKey;
   const key = digestOf(callerKey(caller));
-  keys.set(caller, key);
+  ownerKeys.set(caller, key);
   return key;
 }
 

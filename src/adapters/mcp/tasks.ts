@@ -20,9 +20,9 @@ export function writeOperation({ method, name, parameters }: Operation): string 
 /** Reads it again. Arguments may be missing, which then only a grant for all values satisfies. */
 export function readOperation(note: string): Operation | undefined {
   const [method, name, parameters] =
-    orUndefined(() => JSON.parse(note) as [string, string | undefined, Json]) ?? [];
+    orUndefined(() => JSON.parse(note) as [string, string | null, Json]) ?? [];
   if (method === undefined || parameters === undefined) return undefined;
-  return { method, ...(typeof name === "string" ? { name } : {}), parameters, isPartial: true };
+  return { method, name: name ?? undefined, parameters, isPartial: true };
 }
 
 /** Returns the id of the task that a response starts. Until revision 2025-11-25, it is in `task`. */
@@ -39,8 +39,8 @@ export function filterTasks(message: Json, isOwn: (taskId: string) => Pending<bo
   const result = ownObject(message, "result");
   const tasks: unknown = result?.["tasks"];
   if (!result || !Array.isArray(tasks)) return message;
-  const own = tasks.map((task: Json) => isOwn(String((Object(task) as Json)["taskId"])));
-  return andThenAll(own, (areOwn) => ({
+  const ownerships = tasks.map((task: Json) => isOwn(String((Object(task) as Json)["taskId"])));
+  return andThenAll(ownerships, (areOwn) => ({
     ...message,
     result: { ...result, tasks: tasks.filter((_, index) => areOwn[index]) as readonly unknown[] },
   }));

@@ -65,7 +65,7 @@ function supportedScopes(
   const path = readPath(orUndefined(() => new URL(id).pathname) ?? "");
   const transport = path && findPathRule(tree, "POST", path).leaf?.compiled;
   const lists = rules.filter(({ pattern: { operation } }) => operation?.method.endsWith("/list"));
-  const initial = scopesOfRules([...(transport ? [transport] : []), ...lists]);
+  const initial = scopesOfRules(transport ? [transport, ...lists] : lists);
   if (initial.length > 0) return initial;
   // An MCP server seldom has the routes of a base table: its clients must not request their scopes.
   return scopesOfRules(rules.filter(({ rule }) => rule.source !== "default"));

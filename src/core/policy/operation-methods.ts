@@ -90,26 +90,26 @@ export class OperationMethods {
 
   /** Returns whether a name follows a method: `undefined` for an unknown method. */
   isNamed(method: string): boolean | undefined {
-    const known = this.#methods.get(method);
-    if (known === undefined) return undefined;
-    return known.nameParameter !== undefined;
+    const described = this.#methods.get(method);
+    if (described === undefined) return undefined;
+    return described.nameParameter !== undefined;
   }
 
   /** Explains why a method and a name are not the key of a rule, and what to write instead. */
   findMistake(method: string, name: string | undefined): OperationMistake | undefined {
-    const known = this.#methods.get(method);
+    const described = this.#methods.get(method);
     if (isHousekeeping(method))
       return {
         message: `\`${method}\` needs no rule of its own.`,
         hint: "Remove it: the rule of the transport, such as `* /mcp`, decides it.",
       };
-    const governing = method === COMPLETION ? "prompts/get` or `resources/read" : known?.governedBy;
+    const governing = method === COMPLETION ? "prompts/get` or `resources/read" : described?.governedBy;
     if (governing !== undefined)
       return {
         message: `\`${method}\` has no rule of its own.`,
         hint: `Remove it: the rule of \`${governing}\` for the same name decides it.`,
       };
-    if (!known) {
+    if (!described) {
       const similar = this.#suggest(method, name);
       if (this.#hasUnknown && similar === undefined && /^\S[^\s/]*\/\S+$/.test(method)) return undefined;
       return {
@@ -119,7 +119,7 @@ export class OperationMethods {
           `${FORM} Declare a method that your server adds: mcp: { methods: { ${JSON.stringify(method)}: null } }.`,
       };
     }
-    if (known.nameParameter === undefined)
+    if (described.nameParameter === undefined)
       return name === undefined
         ? undefined
         : { message: `\`${method}\` takes no name.`, hint: `Write \`MCP ${method}\`.` };
@@ -133,14 +133,15 @@ export class OperationMethods {
 
   /** Returns the fix for a key with wrong separators or a misspelled method; `undefined` for another one. */
   #suggest(method: string, name: string | undefined): string | undefined {
-    const candidates = [...this.#methods.keys()].filter((known) => this.get(known)?.governedBy === undefined);
+    const candidates = [...this.#methods.keys()].filter((each) => this.get(each)?.governedBy === undefined);
     const text = name === undefined ? method : `${method} ${name}`;
     const misseparated = candidates.find(
-      (known) => this.isNamed(known) && new RegExp(`^${known.replace("/", "[ ./:]")}[./: ]`).test(text),
+      (candidate) =>
+        this.isNamed(candidate) && new RegExp(`^${candidate.replace("/", "[ ./:]")}[./: ]`).test(text),
     );
     if (misseparated !== undefined)
       return `Write \`MCP ${misseparated} ${text.slice(misseparated.length + 1)}\`.`;
-    const alike = candidates.filter((known) => this.isNamed(known) === (name !== undefined));
+    const alike = candidates.filter((candidate) => this.isNamed(candidate) === (name !== undefined));
     const hint = suggest(method, alike, "");
     return hint === "" ? undefined : hint;
   }

@@ -31,6 +31,8 @@ export class OperationRules {
   readonly #rules: Layer;
   readonly #enforcedRules: Layer;
   readonly #isConditioned: boolean;
+  /** Whether clients may fetch results later. */
+  readonly hasTasks: boolean;
 
   /** `enforcedRules` is the table without its report-only rules. */
   constructor(
@@ -41,18 +43,16 @@ export class OperationRules {
     this.methods = methods;
     this.#rules = toLayer(rules);
     this.#enforcedRules = rules === enforcedRules ? this.#rules : toLayer(enforcedRules);
+    this.hasTasks = [...this.#rules.keys()].some((method) => method.startsWith("tasks/"));
     this.#isConditioned = [...rules, ...enforcedRules].some(({ conditions }) => conditions);
-  }
-
-  /** Whether clients may fetch results later. */
-  get hasTasks(): boolean {
-    return [...this.#rules.keys()].some((method) => method.startsWith("tasks/"));
   }
 
   /** Finds the rule of a key of the table, or of an entry of a list of the server. */
   find(key: string): CompiledRule | undefined {
-    return this.#decide({ ...splitOperation(key), parameters: {}, isPartial: true }, this.#rules)[0]
-      ?.compiled;
+    const operation: Operation = { ...splitOperation(key), parameters: {}, isPartial: true };
+    const [deciding] = this.#decide(operation, this.#rules);
+    // The rule of every resource also decides a template that cannot be a key.
+    return deciding?.compiled ?? this.#rules.get(this.#governing(operation))?.everyName;
   }
 
   /** Finds the rules with the values for their templates. An argument must be a string that is not empty. */
@@ -62,17 +62,16 @@ export class OperationRules {
     if (deciding.some(({ compiled }) => compiled.isReport))
       deciding.push(...this.#decide(operation, this.#enforcedRules));
     const restricting = this.#isConditioned ? this.#findConditioned(operation) : [];
-    const values = new ArgumentReader(operation);
-    for (const { compiled, values: ofName } of deciding)
-      for (const name of ofName || operation.isPartial ? [] : templatesOf(compiled.requirement))
-        if (values.read(name) === "") return { kind: "unusable", argument: name };
-    const toMatch = ({ compiled, values: ofName }: NamedRule): RuleMatch => ({
+    const argumentReader = new ArgumentReader(operation);
+    const argument = operation.isPartial ? undefined : findUnusableArgument(deciding, argumentReader);
+    if (argument !== undefined) return { kind: "unusable", argument };
+    const toMatch = ({ compiled, values }: NamedRule): RuleMatch => ({
       compiled,
-      parameter: ofName ? (name) => ofName.get(name) ?? "" : (name) => values.read(name),
+      parameter: values ? (name) => values.get(name) ?? "" : (name) => argumentReader.read(name),
     });
     const matches = deciding.map(toMatch);
     const restrictions = divideRestrictions(
-      restricting.flatMap((rule) => toRestriction(toMatch(rule), rule.values ?? values)),
+      restricting.flatMap((rule) => toRestriction(toMatch(rule), rule.values ?? argumentReader)),
       matches,
     );
     return { kind: "matched", matches, restrictions };
@@ -90,9 +89,10 @@ export class OperationRules {
     const { name, sent, others } = this.#readings(operation);
     const deciding = rules.decide(name);
     if (deciding.length === 0) return deciding;
-    // Another reading adds rules, but never maps a name: the server may read the one or the other.
+    // Another reading adds rules, but never maps a name: the server may read the one or the other. The same
+    // rule counts again if the reading fills its scopes with other values.
     const add = (rule: NamedRule): void => {
-      if (!deciding.some(({ compiled }) => compiled === rule.compiled)) deciding.push(rule);
+      if (rule.values || !deciding.some(({ compiled }) => compiled === rule.compiled)) deciding.push(rule);
     };
     // As it was sent, a URI of no other rule is only another spelling.
     for (const rule of sent === name ? [] : rules.decide(sent))
@@ -103,21 +103,21 @@ export class OperationRules {
 
   #findConditioned(operation: Operation): readonly NamedRule[] {
     const governing = this.#governing(operation);
-    const layers = new Set([this.#rules, this.#enforcedRules]);
-    const found = new Map<string, NamedRule>();
-    for (const layer of layers) {
+    const isTemplate = this.#isTemplate(operation);
+    const { name, sent, others } = this.#readings(operation);
+    const readings = isTemplate ? [operation.name ?? ""] : new Set([name, sent, ...others]);
+    // Most rules are in both tables.
+    const restricting = new Map<string, NamedRule>();
+    for (const layer of new Set([this.#rules, this.#enforcedRules])) {
       const rules = layer.get(governing);
       if (!rules?.isConditioned) continue;
-      const isTemplate = this.#isTemplate(operation);
-      const { name, sent, others } = this.#readings(operation);
-      for (const spelling of isTemplate ? [operation.name ?? ""] : new Set([name, sent, ...others]))
-        for (const rule of isTemplate ? rules.findForTemplate(operation) : rules.findAll(spelling)) {
-          if (!rule.compiled.conditions) continue;
-          const { key } = rule.compiled.rule;
-          found.set(`${rule.compiled.isReport} ${rule.values ? spelling : ""} ${key}`, rule);
+      for (const reading of readings)
+        for (const rule of isTemplate ? rules.findForTemplate(operation) : rules.findAll(reading)) {
+          const { rule: written, isReport, conditions } = rule.compiled;
+          if (conditions) restricting.set(`${isReport} ${rule.values ? reading : ""} ${written.key}`, rule);
         }
     }
-    return [...found.values()];
+    return [...restricting.values()];
   }
 
   #isTemplate({ method, name = "", isPartial = false }: Operation): boolean {
@@ -173,6 +173,16 @@ const decodeAll = (escapes: string): string =>
   orUndefined(() => decodeURIComponent(escapes)) ?? escapes.replace(/%[0-7]./g, characterOf);
 
 const characterOf = (escape: string): string => String.fromCharCode(parseInt(escape.slice(1), 16));
+
+/** Finds an argument that a scope needs and that is missing, empty or not a string. */
+function findUnusableArgument(
+  deciding: readonly NamedRule[],
+  argumentReader: ArgumentReader,
+): string | undefined {
+  return deciding
+    .flatMap(({ compiled, values }) => (values ? [] : templatesOf(compiled.requirement)))
+    .find((name) => argumentReader.read(name) === "");
+}
 
 /** Reads each argument once: later code may change them. */
 class ArgumentReader {

@@ -29,7 +29,6 @@ describe("parseMessages", () => {
     expect(readOne(call("run_agent", { agent_id: "web" }))).toEqual({
       method: "tools/call",
       name: "run_agent",
-      params: { name: "run_agent", arguments: { agent_id: "web" } },
       isStateless: false,
       taskIds: [],
       calls: [{ method: "tools/call", name: "run_agent", parameters: { agent_id: "web" } }],
@@ -57,7 +56,6 @@ describe("parseMessages", () => {
     (method) => {
       expect(readOne(request(method))).toEqual({
         method,
-        params: {},
         isStateless: false,
         taskIds: [],
         calls: [],
@@ -145,7 +143,6 @@ describe("parseMessages", () => {
 
   it("finds no operation in responses", () => {
     expect(readOne({ jsonrpc: "2.0", id: 1, result: {} })).toEqual({
-      params: {},
       isStateless: false,
       taskIds: [],
       calls: [],

@@ -195,7 +195,8 @@ describe("the rule of an operation", () => {
       "MCP resources/read file:///{+path}": ["files:read"],
       "MCP resources/read file:///etc/passwd": ["root:read"],
     });
-    expect(keysOf(table.forOperation(operation(`resources/read ${uri}`)))).toEqual([
+    const keys = keysOf(table.forOperation(operation(`resources/read ${uri}`)));
+    expect([...new Set(keys)]).toEqual([
       "MCP resources/read file:///{+path}",
       "MCP resources/read file:///etc/passwd",
     ]);

@@ -7,6 +7,7 @@ import type * as oidc from "oidc-provider";
 import { Provider as untyped } from "oidc-provider/lib/provider.js";
 import { generateKey } from "../../../src/tools/testing/test-key.ts";
 import { listen } from "../../support/http.ts";
+import { follow } from "../../adapters/mcp/support/authorization-server.ts";
 
 const Provider = untyped as typeof oidc.Provider;
 
@@ -141,22 +142,6 @@ function configure(scopes: readonly string[], canRefresh: boolean): oidc.Configu
   };
 }
 
-/** Follows an authorization request as a browser does, up to the URL of the client, and returns this URL. */
-export async function signIn(url: URL, issuer: string): Promise<URL> {
-  const cookies = new Map<string, string>();
-  let next = url;
-  for (let hops = 0; next.origin === issuer; hops += 1) {
-    if (hops === 10) throw new Error(`The authorization server redirects forever: ${url.href}`);
-    const cookie = [...cookies].map((pair) => pair.join("=")).join("; ");
-    const response = await fetch(next, { redirect: "manual", headers: { cookie } });
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      if (value === "") cookies.delete(name);
-      else cookies.set(name, value);
-    }
-    const location = response.headers.get("location");
-    if (location === null) throw new Error(`${response.status}: ${await response.text()}`);
-    next = new URL(location, next);
-  }
-  return next;
-}
+/** Signs a user in, and returns the URL of the client. */
+export const signIn = (url: URL, issuer: string): Promise<URL> =>
+  follow(url, ({ origin }) => origin !== issuer);

@@ -63,7 +63,9 @@ function editWrites(response: ServerResponse, editorOf: () => BodyEditor | undef
   response.end = (...parameters: [unknown?, unknown?, unknown?]): ServerResponse => {
     const [chunk, done] = readChunk(parameters);
     // As `end` would: the headers are written before it. An edited response has no length.
-    if (!response.headersSent && chunk && !response.hasHeader("transfer-encoding"))
+    const hasLength = ["content-length", "transfer-encoding"].some((name) => response.hasHeader(name));
+    const canHaveBody = response.statusCode !== 204 && response.statusCode !== 304;
+    if (chunk && !response.headersSent && !hasLength && canHaveBody)
       response.setHeader("content-length", chunk.length);
     const editor = findEditor();
     if (!editor) return end(...(parameters as [string]));

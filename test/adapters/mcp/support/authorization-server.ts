@@ -80,11 +80,12 @@ const configure = (scopes: readonly string[], key: JWK): oidc.Configuration => (
   },
 });
 
-/** Follows an authorization request to the client, as a browser does; returns what the client is called with. */
-export async function signIn(url: URL): Promise<URLSearchParams> {
+/** Follows an authorization request as a browser does, up to the URL of the client, and returns this URL. */
+export async function follow(url: URL, isOfClient: (next: URL) => boolean): Promise<URL> {
   const cookies = new Map<string, string>();
   let next = url;
-  for (let hops = 0; hops < 10 && !next.href.startsWith(REDIRECT_URL); hops += 1) {
+  for (let hops = 0; !isOfClient(next); hops += 1) {
+    if (hops === 10) throw new Error(`The authorization server redirects forever: ${url.href}`);
     const cookie = [...cookies].map((pair) => pair.join("=")).join("; ");
     const response = await fetch(next, { redirect: "manual", headers: { cookie } });
     for (const line of response.headers.getSetCookie()) {
@@ -96,6 +97,12 @@ export async function signIn(url: URL): Promise<URLSearchParams> {
     if (location === null) throw new Error(`${response.status}: ${await response.text()}`);
     next = new URL(location, next);
   }
+  return next;
+}
+
+/** Signs a user in, and returns what the client is called with. */
+export async function signIn(url: URL): Promise<URLSearchParams> {
+  const next = await follow(url, ({ href }) => href.startsWith(REDIRECT_URL));
   if (!next.searchParams.has("code")) throw new Error(`No code: ${next.href}`);
   return next.searchParams;
 }
