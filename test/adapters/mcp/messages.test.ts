@@ -115,6 +115,24 @@ describe("parseMessages", () => {
     expect(read([listen(99), listen(100)]).kind).toBe("invalid");
   });
 
+  it("refuses a URI that is too long, and several that are too long together", () => {
+    const toRequest = (length: number, id = 1) => ({
+      ...request("resources/read", { uri: "d://".padEnd(length, "a") }),
+      id,
+    });
+    expect(read(toRequest(8_192)).kind).toBe("messages");
+    expect(read(toRequest(8_193)).kind).toBe("invalid");
+    expect(read([toRequest(8_192), toRequest(8_192, 2)]).kind).toBe("messages");
+    expect(read([toRequest(8_192), toRequest(8_192, 2), toRequest(5, 3)]).kind).toBe("invalid");
+  });
+
+  it.each(["\uE000", "\uE001", "\uE002"])(
+    "refuses %j in a URI, which stands for every value in patterns",
+    (placeholder) => {
+      expect(read(request("resources/read", { uri: `http://a${placeholder}/secret` })).kind).toBe("invalid");
+    },
+  );
+
   it("returns the id of a message that is refused, if it has one", () => {
     expect(read({ ...call([]), id: "a" })).toMatchObject({ body: { id: "a" } });
     for (const id of [null, [], {}, true])

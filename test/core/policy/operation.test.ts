@@ -185,6 +185,30 @@ describe("the rule of an operation", () => {
     },
   );
 
+  it("fills the scopes of a template with the values of each reading", () => {
+    const table = tableOf({ "MCP resources/read docs://h/{+page}": ["docs:<page>:read"] });
+    const { matches } = table.forOperation(operation("resources/read docs://h//a"));
+    const isAllowed = (...scopes: string[]) =>
+      decideByRules(matches, callerWith(...scopes), SCOPE_RULES).allowed;
+    expect(isAllowed("docs:a:read")).toBe(false);
+    expect(isAllowed("docs:/a:read")).toBe(false);
+    expect(isAllowed("docs:a:read", "docs:/a:read")).toBe(true);
+  });
+
+  it.each([
+    ["docs://h/secret%2Fx%ff", ["docs://h/{id}", "docs://h/secret/{id}"]],
+    ["docs://h/secret%2Fx%", ["docs://h/{id}", "docs://h/secret/{id}"]],
+    ["docs://h/public/%2e%2e%2fa%2fb", ["docs://h/public/{+p}", "*"]],
+    ["docs:/secret//plan", ["*", "docs:/secret/plan"]],
+    ["docs://x?page=2&fixed=1", ["*", "docs://x?fixed=1{&page}"]],
+  ])("requires the rules of each server that may read %s", (uri, names) => {
+    const templates = ["docs://h/{id}", "docs://h/secret/{id}", "docs://h/public/{+p}"];
+    const rules = [...templates, "*", "docs:/secret/plan", "docs://x?fixed=1{&page}"];
+    const table = tableOf(Object.fromEntries(rules.map((name) => [`MCP resources/read ${name}`, []])));
+    const keys = keysOf(table.forOperation(operation(`resources/read ${uri}`)));
+    expect([...new Set(keys)]).toEqual(names.map((name) => `MCP resources/read ${name}`));
+  });
+
   it.each([
     "file:///etc//passwd",
     "file:////etc/passwd",
