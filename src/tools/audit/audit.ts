@@ -173,7 +173,7 @@ function readList(routes: readonly unknown[]): readonly ListedRoute[] {
 }
 
 function readRoute(route: unknown, index: number): ListedRoute {
-  const { method, pattern, parameters, unguarded: place } = Object(route) as Partial<ListedRoute>;
+  const { method, pattern, parameters, scopes, unguarded: place } = Object(route) as Partial<ListedRoute>;
   if (typeof method !== "string" || typeof pattern !== "string")
     throw new TypeError(
       `audit takes routes such as { method: "GET", pattern: "/agents/:agent_id" }; entry ${index + 1} has another shape.`,
@@ -183,6 +183,7 @@ function readRoute(route: unknown, index: number): ListedRoute {
     pattern,
     ...compact({
       parameters: Array.isArray(parameters) ? (parameters as readonly string[]) : undefined,
+      scopes: Array.isArray(scopes) ? (scopes as readonly string[]) : undefined,
       unguarded: place === undefined ? undefined : readPlace(place, index),
     }),
   });

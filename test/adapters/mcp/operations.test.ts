@@ -2,6 +2,7 @@
 import {
   completable,
   McpServer as McpServer2,
+  requireScopes,
   ResourceTemplate as Template2,
 } from "@modelcontextprotocol/server";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -15,7 +16,7 @@ import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { audit } from "scopegate/audit";
 import { createResourceServer } from "scopegate";
-import { type McpServer, operationsOf } from "scopegate/mcp";
+import { type McpServer, operationsOf, scopesOf } from "scopegate/mcp";
 import { createTestIssuer } from "scopegate/testing";
 import { z } from "zod";
 import { createMcp, createMcpResourceServer, LINES, type Line, TABLE, TOOLS } from "./support/tools.ts";
@@ -191,5 +192,51 @@ describe("an operation that no rule can decide", () => {
     const paths = ["/tools/call", "https://a.example/mcp"];
     const texts = paths.map((path) => server.explain({ method: "MCP", path, scopes: [] }).text);
     for (const text of texts) expect(text).not.toContain("method of MCP");
+  });
+});
+
+describe("the audit of operations", () => {
+  const scopeMappings = { "MCP resources/read *": ["docs:read"], "MCP resources/read docs://{page}": [] };
+  const findings = (...patterns: readonly string[]) =>
+    audit(
+      createMcpResourceServer(scopeMappings),
+      patterns.map((pattern) => ({ method: "MCP", pattern })),
+    ).findings.map(({ kind, severity }) => `${severity} ${kind}`);
+
+  it("finds the rule of every resource for a template that cannot be a key", () => {
+    expect(findings("resources/read docs://{page*}", "resources/read docs://{page}")).toEqual([]);
+  });
+
+  it("reports a template that an earlier and wider one hides from the SDK", () => {
+    const [wide, narrow] = ["resources/read docs://{+path}", "resources/read docs://{page}"];
+    expect(findings(narrow, wide)).toEqual([]);
+    expect(findings(wide, narrow)).toEqual(["warning route_hidden"]);
+  });
+
+  it.each([
+    [["docs:read"], []],
+    [["docs:write"], ["error scopes_differ"]],
+    [["docs:read", "docs:write"], ["error scopes_differ"]],
+    [[], ["error scopes_differ"]],
+  ])("compares the scopes %j of the code with the table", (scopes, expected) => {
+    const server = createMcpResourceServer({ "MCP tools/call search": ["docs:read"] });
+    const report = audit(server, [{ method: "MCP", pattern: "tools/call search", scopes }]);
+    expect(report.findings.map(({ kind, severity }) => `${severity} ${kind}`)).toEqual(expected);
+  });
+});
+
+describe.each(LINES)("scopesOf a server of version %i", (line) => {
+  it("returns the declared scopes, and leaves out what declares none or would be a pattern", async () => {
+    const mcp = createFull(line);
+    const scopes = { "scopegate/scopes": ["docs:write"] };
+    mcp.registerTool("write", { _meta: scopes }, () => ({ content: [] }));
+    mcp.registerTool("all*", { _meta: scopes }, () => ({ content: [] }));
+    mcp.registerTool("delete", { scopeChallenge: requireScopes("docs:delete") }, () => ({ content: [] }));
+    const table = await scopesOf(mcp);
+    expect(table).toMatchObject({ "MCP tools/list": [], "MCP tools/call write": ["docs:write"] });
+    expect(table["MCP tools/call delete"]).toEqual(line === 2 ? ["docs:delete"] : undefined);
+    for (const key of ["MCP tools/call search", "MCP tools/call all*"])
+      expect(table).not.toHaveProperty([key]);
+    expect(() => createMcpResourceServer({ "* /mcp": [], ...table })).not.toThrow();
   });
 });

@@ -52,7 +52,10 @@ const HOSTS: Readonly<Record<string, Host>> = {
   },
   mcp: {
     packages: { "@modelcontextprotocol/server": "2.4.0" },
-    output: ["MCP tools/list,MCP tools/call run_agent,MCP subscriptions/listen", "401, 200 api true for reader, 403"],
+    output: [
+      "MCP tools/list,MCP tools/call run_agent,MCP subscriptions/listen",
+      "401, 200 api true for reader, 403",
+    ],
   },
   socketio: {
     peer: "socket.io",
