@@ -1,11 +1,18 @@
 /** The pipeline: request -> rules -> credential -> verified token -> principal -> decision. */
 import type { Observer } from "./observer.ts";
+import { compact } from "./runtime/compact.ts";
 import type { ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, rulesOf } from "./policy/decision.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
 import type { Governing, RoutePattern, Table } from "./policy/table.ts";
 import type { AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
+import type { ProofCheck } from "./token/binding/proof.ts";
+import {
+  PROOF_HEADER,
+  SenderConstraint,
+  type SenderConstraintRules,
+} from "./token/binding/sender-constraint.ts";
 import type { Identifier } from "./token/authenticate.ts";
 import { readClaimed } from "./token/unverified-claims.ts";
 import {
@@ -26,6 +33,8 @@ export interface Verdict {
   readonly governing: Governing;
   /** As it was when the guard ran: later code may change the framework's request. */
   readonly request: AccessRequest;
+  /** A nonce for the next proof of the client, which the response should have (RFC 9449 section 8.2). */
+  readonly nextNonce?: string;
   /** Describes the decision. For an allowed request, this takes as long as deciding it. */
   readonly decision: () => Decision;
 }
@@ -36,13 +45,16 @@ export type PendingVerdict = Pending<Verdict>;
 export class Pipeline {
   readonly #rules: ResolvedOptions;
   readonly #identify: Identifier;
+  readonly #senderConstraint: SenderConstraint | undefined;
   readonly policy: Policy;
   readonly table: Table;
   readonly observer: Observer;
   /** Whether `refusalBody` creates the bodies of refusals, so that tools cannot know them. */
   readonly hasRefusalBody: boolean;
-  /** The header fields, in lower case, that may carry a token, without `authorization`. */
-  readonly tokenHeaders: readonly string[];
+  /** The header fields, in lower case, with a token, a proof or a certificate, without `authorization`. */
+  readonly credentialHeaders: readonly string[];
+  /** How proofs of the keys of clients are checked; `undefined` if no token can be bound to a key. */
+  readonly keyProofs: SenderConstraintRules | undefined;
 
   constructor(rules: ResolvedOptions, identify: Identifier, observer: Observer) {
     this.#rules = rules;
@@ -51,7 +63,14 @@ export class Pipeline {
     this.table = this.policy.table;
     this.observer = observer;
     this.hasRefusalBody = rules.challenge.refusalBody !== undefined;
-    this.tokenHeaders = tokenHeadersOf(rules.tokenSources);
+    this.keyProofs = rules.senderConstraint;
+    this.#senderConstraint = this.keyProofs && new SenderConstraint(this.keyProofs);
+    const { dpop, mtls } = this.keyProofs ?? {};
+    this.credentialHeaders = [
+      ...tokenHeadersOf(rules.tokenSources),
+      ...(dpop ? [PROOF_HEADER] : []),
+      ...(mtls?.kind === "header" ? [mtls.header] : []),
+    ];
   }
 
   /** What stops when the server is closed, beside its own work. */
@@ -67,11 +86,12 @@ export class Pipeline {
 
   /**
    * Decides a request by the rule of its path, and by the rule of its route where `matchedPattern` names one.
-   * With `isRouteChecked`, the caller must call `decideRoute` for every route that runs.
+   * With `isRouteChecked`, the caller must call `decideRoute` for every route that runs. `sent` is the request
+   * that the client has signed, if the rule is that of another path.
    */
-  decide(request: AccessRequest, isRouteChecked: boolean): PendingVerdict {
+  decide(request: AccessRequest, isRouteChecked: boolean, sent = request): PendingVerdict {
     this.observer.start(request);
-    return this.#decideByCredential(this.policy.find(request, isRouteChecked), request);
+    return this.#decideByCredential(this.policy.find(request, isRouteChecked), request, sent);
   }
 
   /**
@@ -97,10 +117,11 @@ export class Pipeline {
     this.observer.start(request);
     return principal
       ? this.#decideForPrincipal(principal, governing, request)
-      : this.#decideByCredential(governing, request);
+      : this.#decideByCredential(governing, request, verdict.request);
   }
 
-  #decideByCredential(governing: Governing, request: AccessRequest): PendingVerdict {
+  /** `sent` is the request as the client sent it: middleware may have changed its path since. */
+  #decideByCredential(governing: Governing, request: AccessRequest, sent = request): PendingVerdict {
     const refused = this.policy.refuseByTable(governing);
     if (refused) return this.#conclude(refused, governing, request);
     const { kind, matches, restrictions } = governing;
@@ -110,14 +131,14 @@ export class Pipeline {
       matches.every(({ compiled }) => compiled.requirement.kind === "public");
     if (isPublic) return this.#conclude(allow(rulesOf(matches)), governing, request);
 
-    const credential = readCredential(request, this.#rules);
+    const credential = readCredential(sent, this.#rules);
     if (credential.kind === "missing") return this.#conclude(decideAnonymous(governing), governing, request);
     if (credential.kind !== "token") return this.#refuseCredential(credential, governing, request);
 
     const identified = this.#identify(credential.token);
-    return isPending(identified)
-      ? identified.then((awaited) => this.#decideIdentified(awaited, credential, governing, request))
-      : this.#decideIdentified(identified, credential, governing, request);
+    const decide = (awaited: Identified) =>
+      this.#decideIdentified(awaited, credential, governing, request, sent);
+    return isPending(identified) ? identified.then(decide) : decide(identified);
   }
 
   #decideIdentified(
@@ -125,17 +146,45 @@ export class Pipeline {
     credential: Token,
     governing: Governing,
     request: AccessRequest,
-  ): Verdict {
-    if (identified.kind === "identified")
-      return this.#decideForPrincipal(identified.principal, governing, request);
+    sent: AccessRequest,
+  ): PendingVerdict {
+    if (identified.kind === "identified") {
+      const { principal } = identified;
+      const constraint = this.#senderConstraint;
+      if (!constraint) return this.#decideForPrincipal(principal, governing, request);
+      const checked = constraint.check(principal, credential, sent);
+      const decide = (check: ProofCheck) => this.#decideProven(check, principal, governing, request);
+      return isPending(checked) ? checked.then(decide) : decide(checked);
+    }
     if (isMalformed(credential)) return this.#refuseCredential(WRONG_SYNTAX, governing, request);
     const { kind, ...facts } = identified;
     const rules = rulesOf(governing.matches);
     if (kind === "unavailable")
       return this.#conclude(refuse("keys_unavailable", rules, facts), governing, request);
     const claimed = readClaimed(credential.token);
-    const allFacts = claimed ? { ...facts, claimed } : facts;
+    const scheme = credential.scheme === "DPoP" ? credential.scheme : undefined;
+    const allFacts = { ...facts, ...compact({ claimed, scheme }) };
     return this.#conclude(refuse("token_rejected", rules, allFacts), governing, request);
+  }
+
+  /** Decides for the caller of a verified token, if the client has proved that the token is its own. */
+  #decideProven(
+    check: ProofCheck,
+    principal: Principal,
+    governing: Governing,
+    request: AccessRequest,
+  ): Verdict {
+    const rules = rulesOf(governing.matches);
+    if (check.kind === "unavailable")
+      return this.#conclude(refuse("keys_unavailable", rules, { cause: check.cause }), governing, request);
+    if (check.kind !== "proved") {
+      const { kind, ...facts } = check;
+      const reason = kind === "missing" ? "proof_missing" : "proof_rejected";
+      return this.#conclude(refuse(reason, rules, facts), governing, request);
+    }
+    const verdict = this.#decideForPrincipal(principal, governing, request);
+    const { nextNonce } = check;
+    return nextNonce === undefined ? verdict : { ...verdict, nextNonce };
   }
 
   #refuseCredential(credential: Unusable, governing: Governing, request: AccessRequest): Verdict {

@@ -47,9 +47,11 @@ function describeRefusal(
   request: LoggedRequest,
   issuers: Issuers,
 ): readonly string[] {
-  const { reason, rejection, claim, condition, rule, claimed } = refused;
+  const { reason, rejection, claim, condition, proofRejection, rule, claimed } = refused;
   const { operations = [] } = request;
-  const reasons = [reason, rejection, claim, condition].filter((part) => part !== undefined).join(", ");
+  const reasons = [reason, rejection, claim, condition, proofRejection]
+    .filter((part) => part !== undefined)
+    .join(", ");
   const parts = [`${describeRequest(request)} ${reasons}`];
   if (isReported) parts.push("allowed, because it is only reported");
   if (operations.length > 0) parts.push(`calls ${withoutTokens(operations.join(", "))}`);

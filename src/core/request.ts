@@ -16,7 +16,10 @@ export interface AccessRequest {
   readonly authorization?: string | readonly string[] | undefined;
   /** The value of the `Cookie` header. */
   readonly cookie?: string | undefined;
-  /** The other header fields of `tokenSources`, by their names in lower case; an array for several fields. */
+  /**
+   * The header fields of `tokenSources` and `senderConstraint`, by their names in lower case: `dpop`, for
+   * example. An array for several fields.
+   */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
   /**
    * The whole pattern of the route that the framework's router matched, in path-to-regexp's syntax. The rule
@@ -32,6 +35,11 @@ export interface AccessRequest {
    * it: the request then counts as one without a rule.
    */
   readonly upgrade?: boolean | undefined;
+  /**
+   * The request of the platform: with `senderConstraint.mtls`, the certificate is read from its `socket`. If
+   * the same object is checked again, its DPoP proof counts as the same use.
+   */
+  readonly raw?: object | undefined;
   /** The request of the framework, which `onDecision` receives as `event.source`. Nothing is read from it. */
   readonly source?: object | undefined;
 }
@@ -114,14 +122,14 @@ export function originForm(target: string): string | undefined {
 }
 
 /** The request a hook receives: without credentials, and without the query, where clients may send tokens. */
-export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "headers" | "source">;
+export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "headers" | "raw" | "source">;
 
 /**
  * Returns the request for hooks, channels and logs: without credentials, query and user information, and with
  * `[token]` for each token or API key that a client sent in a path, a parameter or the name of an operation.
  */
 export function withoutCredentials(request: AccessRequest): ObservedRequest {
-  const { authorization, cookie, headers, source, target, params, operations, ...others } = request;
+  const { authorization, cookie, headers, raw, source, target, params, operations, ...others } = request;
   return compact({
     ...others,
     target: withoutTokens(printable(observedPath(request))),
@@ -152,6 +160,12 @@ export const ownProperty = <Name extends keyof AccessRequest>(
   request: AccessRequest,
   name: Name,
 ): AccessRequest[Name] | undefined => (Object.hasOwn(request, name) ? request[name] : undefined);
+
+/** Returns the fields of one name; an array for several. Own properties only, as `ownProperty`. */
+export function headerOf(request: AccessRequest, name: string): string | readonly string[] | undefined {
+  const headers = ownProperty(request, "headers");
+  return headers && Object.hasOwn(headers, name) ? headers[name] : undefined;
+}
 
 /** @throws TypeError that names the property, for callers without types */
 export function requireString(value: unknown, call: string, name: string): asserts value is string {

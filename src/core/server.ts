@@ -12,7 +12,7 @@ import { findReportOnly } from "./policy/report-only.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import type { Rule } from "./policy/rule.ts";
 import type { AccessRequest } from "./request.ts";
-import { createRefuser, type Refusal } from "./response/refusal.ts";
+import { createRefuser, type Refusal, withNonce } from "./response/refusal.ts";
 import type { Resource } from "./response/resource-metadata.ts";
 import { compact } from "./runtime/compact.ts";
 import { createFirstWarning, createWarning } from "./runtime/warn-once.ts";
@@ -132,7 +132,7 @@ const NO_REVOCATION =
 export function createResourceServer(options: ResourceServerOptions): ResourceServer {
   const resolved = resolveOptions(options);
   const { issuers, rules, scopeRules, authorization, enforcement } = resolved;
-  const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, scopeRules);
+  const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, resolved);
   const cache = resolved.tokenCache && new TokenCache(resolved.tokenCache, resolved.now);
   const { revocation, opaqueTokens, opaqueContext, now } = resolved;
   const identify = createIdentifier(verifiers, cache, resolved);
@@ -146,7 +146,11 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const identifyAny = createIdentifier(verifiers, cache, { ...resolved, ...unchecked });
   const authenticate = async (token: string, by = identify): Promise<Principal> => {
     const identified = await by(token);
-    if (identified.kind === "identified") return identified.principal;
+    if (identified.kind === "identified") {
+      // A token alone does not show that its sender holds the key that it is bound to.
+      if (by === identify && identified.principal.binding) throw new TokenRejectedError("claims");
+      return identified.principal;
+    }
     if (identified.kind === "rejected") throw new TokenRejectedError(identified.rejection);
     throw new KeysUnavailableError(identified.cause);
   };
@@ -157,6 +161,9 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     const principal = "token" in target ? await authenticate(target.token, identifyAny) : undefined;
     return compact({ nowMs: now(), toleranceSeconds, principal });
   };
+
+  const refuseWithout = createRefuser(resolved.challenge, createFirstWarning());
+  const nonces = resolved.senderConstraint?.dpop?.nonces;
 
   const server: ResourceServer = {
     resource: resolved.resource,
@@ -179,7 +186,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     },
     authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),
     explain: (query) => policy.explain(query),
-    refuse: createRefuser(resolved.challenge, createFirstWarning()),
+    refuse: nonces ? (refused) => withNonce(refuseWithout(refused), nonces.current()) : refuseWithout,
     async ready() {
       await Promise.all([verifiers.ready(), revocation?.ready()]);
     },

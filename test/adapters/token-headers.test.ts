@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withTokenHeaders } from "../../src/adapters/shared/token-headers.ts";
+import { withCredentialHeaders } from "../../src/adapters/shared/credential-headers.ts";
 import { createServer } from "../support/resource-servers.ts";
 
 describe("the header fields of tokenSources", () => {
@@ -7,7 +7,7 @@ describe("the header fields of tokenSources", () => {
     tokenSources: [{ header: "authorization" }, { header: "proxy-authorization", scheme: null }],
   });
   const seen = { method: "GET", target: "/agents" };
-  const headersOf = (raw: object) => withTokenHeaders(server, raw, seen).headers;
+  const headersOf = (raw: object) => withCredentialHeaders(server, raw, seen).headers;
 
   it("are read from the request of Node.js, also a second one that it would drop", () => {
     const headers = { "proxy-authorization": "a", other: "b" };
@@ -27,6 +27,6 @@ describe("the header fields of tokenSources", () => {
   });
 
   it("are not read at all if no source names one", () => {
-    expect(withTokenHeaders(createServer(), { headers: {} }, seen)).toBe(seen);
+    expect(withCredentialHeaders(createServer(), { headers: {} }, seen)).toBe(seen);
   });
 });

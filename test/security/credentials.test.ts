@@ -90,6 +90,7 @@ describe("readCredential, given a credential over the size limit", () => {
         tokenSources: [{ header: "authorization" }, { cookie: "access_token" }],
         maxTokenBytes: 16_384,
         multipleCredentials: "refuse",
+        acceptsDpop: true,
       },
     );
 

@@ -58,7 +58,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
     checkFirst(
       () => {
         const seen = toAccessRequest(request, request, readMethod(request), readTarget(request));
-        return guardRequest(server, request, seen, true);
+        return guardRequest(server, request, seen, true, (name, value) => response.setHeader(name, value));
       },
       { refuse: (refusal) => send(response, refusal), next },
     );

@@ -3,7 +3,7 @@ import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { checkFirst } from "../shared/check-first.ts";
-import { findPrincipal, guardRequest, type PendingRefusal } from "../shared/guard.ts";
+import { findPrincipal, guardRequest, type PendingRefusal, type SetHeader } from "../shared/guard.ts";
 import { rememberUpgrade } from "../shared/framework-upgrades.ts";
 import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
 import { createMetadata } from "../shared/metadata.ts";
@@ -62,19 +62,20 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Fastif
     const { createMiddlewareGuard } = await import("./middleware.ts");
     return (middlewareGuard ??= createMiddlewareGuard(server));
   };
-  const check = (request: FastifyRequest): PendingRefusal => {
+  const check = (request: FastifyRequest, setHeader: SetHeader): PendingRefusal => {
     const { raw, server: instance } = request;
     const usesMiddleware = hasMiddleware(instance);
     if (usesMiddleware) {
       // The instance may have received `use` after this plugin.
-      if (!middlewareGuard) return loadMiddlewareGuard().then(() => check(request));
+      if (!middlewareGuard) return loadMiddlewareGuard().then(() => check(request, setHeader));
       middlewareGuard.watch(raw, instance);
     }
-    return guardRequest(server, raw, readRequest(request), usesMiddleware);
+    return guardRequest(server, raw, readRequest(request), usesMiddleware, setHeader);
   };
   const hook: FastifyHook = (request, reply, done) => {
     const isUpgrade = rememberUpgrade(request.raw, server);
-    checkFirst(() => check(request), {
+    const setHeader = (name: string, value: string) => reply.header(name, value);
+    checkFirst(() => check(request, setHeader), {
       refuse: (refusal) => {
         // If this hook runs before that of @fastify/websocket, nothing else closes the connection.
         if (isUpgrade) endWith(reply);

@@ -8,15 +8,19 @@ export interface Access {
   readonly principal: Principal | undefined;
   /** Why the request is allowed. The first read of this property takes as long as the decision itself. */
   readonly decision: Allowed;
+  /** With `senderConstraint.dpop.nonce`: the response should have it as `DPoP-Nonce`. Usually absent. */
+  readonly nextNonce: string | undefined;
 }
 
 /** A class, because V8 takes microseconds for an object literal with a getter. */
 export class GrantedAccess implements Access {
   readonly principal: Principal | undefined;
+  readonly nextNonce: string | undefined;
   readonly #decide: () => Decision;
 
-  constructor({ principal, decision }: Verdict) {
+  constructor({ principal, decision, nextNonce }: Verdict) {
     this.principal = principal;
+    this.nextNonce = nextNonce;
     this.#decide = decision;
   }
 

@@ -1,4 +1,6 @@
 import type { AccessRequest } from "../../core/request.ts";
+import { pipelineOf } from "../../core/port.ts";
+import { NONCE_FIELD } from "../../core/response/refusal.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Verdict } from "../../core/pipeline.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
@@ -60,7 +62,25 @@ export function protect(server: ResourceServer, options: NoOptions = {}): FetchG
   if (typeof options === "function")
     throw new TypeError("protect takes no handler: write withScopes(server, handler).");
   assertNoOptions(options);
+  assertNoSocket(server, "protect");
   return async (request) => decideAccess(server, request);
+}
+
+/** A certificate could never be found, so that every token that is bound to one would be refused. */
+function assertNoSocket(server: ResourceServer, functionName: string): void {
+  if (pipelineOf(server).keyProofs?.mtls?.needsSocket)
+    throw new TypeError(
+      `${functionName} of scopegate/fetch cannot read the certificate of a client: a request of the Fetch standard has no socket. Write senderConstraint: { mtls: { from: { header, format, trusted: () => true } } } if only a proxy can reach the server, or use scopegate/node.`,
+    );
+}
+
+/** The headers of some responses cannot be changed. */
+async function withNextNonce(answer: Response | Promise<Response>, nonce: string): Promise<Response> {
+  const response = await answer;
+  const headers = new Headers(response.headers);
+  headers.set(NONCE_FIELD, nonce);
+  const { status, statusText } = response;
+  return new Response(response.body, { status, statusText, headers });
 }
 
 function decideAccess(server: ResourceServer, request: WebRequest): Pending<Access | Response> {
@@ -102,10 +122,15 @@ export function withScopes<
   assertResourceServer(server, "withScopes");
   if (typeof (handler as unknown) !== "function")
     throw new TypeError("withScopes takes a handler: write withScopes(server, (request) => ...).");
+  assertNoSocket(server, "withScopes");
   // Not an async function: its promise would cost as much as the check of a remembered token.
   return (request, ...rest) => {
-    const answer = (access: Access | Response) =>
-      isAccess(access) ? handler(request, access, ...rest) : access;
+    const answer = (access: Access | Response) => {
+      if (!isAccess(access)) return access;
+      const response = handler(request, access, ...rest);
+      const { nextNonce } = access;
+      return nextNonce === undefined ? response : withNextNonce(response, nextNonce);
+    };
     const access = decideAccess(server, request);
     return isPending(access) ? access.then(answer) : answer(access);
   };

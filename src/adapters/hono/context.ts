@@ -12,6 +12,8 @@ import { encodeText } from "./pattern.ts";
 export interface HonoContext {
   /** The request, which earlier middleware may have replaced, and the path that Hono found routes for. */
   readonly req: { readonly raw: WebRequest; readonly path: string };
+  /** What the host passes on: the adapter for Node.js has Node's request as `incoming`. */
+  readonly env?: unknown;
   /** Whether the response is set. */
   readonly finalized: boolean;
   /** The response. */

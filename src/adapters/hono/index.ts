@@ -1,3 +1,4 @@
+import { pipelineOf } from "../../core/port.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Principal } from "../../core/token/principal.ts";
@@ -36,16 +37,25 @@ export type { HonoContext, HonoMiddleware } from "./context.ts";
 export function protect(server: ResourceServer, options: NoOptions = {}): HonoMiddleware {
   assertResourceServer(server);
   assertNoOptions(options);
+  const readsCertificates = pipelineOf(server).keyProofs?.mtls !== undefined;
   const protecting = (context: HonoContext, next: Next): unknown => {
     if (typeof next !== "function" || !("newResponse" in context)) throw misplaced("hono", context, next);
     checkRoutes(context);
-    const request = readWebRequest(context.req.raw, context, readTarget(context));
-    const refusal = guardRequest(server, context, request, true, context.req.raw);
+    const seen = readWebRequest(context.req.raw, context, readTarget(context));
+    const request = readsCertificates ? withNodeRequest(seen, context) : seen;
+    const setHeader = (name: string, value: string) => context.header(name, value);
+    const refusal = guardRequest(server, context, request, true, setHeader, context.req.raw);
     // tRPC passes on the request, and not the context.
     shareVerdicts(context, context.req.raw);
     return proceed(context, refusal, next);
   };
   return withRole("guard", protecting as HonoMiddleware, server);
+}
+
+/** On Node.js, only Node's own request has the socket with the certificate of the client. */
+function withNodeRequest(request: AccessRequest, { env }: HonoContext): AccessRequest {
+  const { incoming } = Object(env) as { readonly incoming?: object };
+  return incoming ? { ...request, raw: incoming } : request;
 }
 
 /**

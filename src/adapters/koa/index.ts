@@ -62,7 +62,8 @@ export function protect(server: ResourceServer, options: NoOptions = {}): KoaMid
       context.method.toUpperCase(),
       readTarget(context).target,
     );
-    return proceed(context, guardRequest(server, context.req, request, true), next);
+    const setHeader = (name: string, value: string) => context.set({ [name]: value });
+    return proceed(context, guardRequest(server, context.req, request, true, setHeader), next);
   };
   return withRole("guard", protecting as KoaMiddleware, server);
 }

@@ -15,6 +15,7 @@ import {
   guardRoute,
   type PendingRefusal,
   type RunningRoute,
+  type SetHeader,
   verdictOf,
 } from "../shared/guard.ts";
 import { type NodeRequest, toAccessRequest } from "../shared/node-request.ts";
@@ -28,6 +29,7 @@ export interface Call {
   readonly running?: RunningRoute | undefined;
   /** Answers the request; omitted for a GraphQL resolver. */
   readonly answer?: (refusal: Refusal) => void;
+  readonly setHeader?: SetHeader;
 }
 
 type Raw = NodeRequest & { readonly raw?: NodeRequest };
@@ -42,13 +44,15 @@ export function readCall(context: ExecutionContext): Call {
     const seen = readRequest(request as FastifyRequest);
     const patterns = seen.matchedPattern === undefined ? undefined : [seen.matchedPattern];
     const answer = (refusal: Refusal): void => sendReply(response as FastifyReply, refusal);
-    return { raw, seen, running: { ...seen, patterns }, answer };
+    const setHeader: SetHeader = (name, value) => (response as FastifyReply).header(name, value);
+    return { raw, seen, running: { ...seen, patterns }, answer, setHeader };
   }
   if (type === "http") {
     const raw = request as Routed;
     const seen = toAccessRequest(raw, raw, readMethod(raw), readTarget(raw), undefined, raw.params);
     const answer = (refusal: Refusal): void => send(response as ExpressResponse, refusal);
-    return { raw, seen, running: { ...seen, patterns: patternsAt(raw, raw.route) }, answer };
+    const setHeader: SetHeader = (name, value) => (response as ExpressResponse).setHeader(name, value);
+    return { raw, seen, running: { ...seen, patterns: patternsAt(raw, raw.route) }, answer, setHeader };
   }
   const raw = type === "graphql" ? (graph?.req?.raw ?? graph?.req) : undefined;
   if (raw) return { raw, running: mountOf(raw as ExpressRequest) };
@@ -74,10 +78,10 @@ export async function refuse({ answer }: Call, refusal: Refusal): Promise<boolea
 }
 
 /** Checks the rule of the path, unless a guard in front of NestJS has, and the rule of the route. */
-export function decideCall(server: ResourceServer, { raw, seen, running }: Call): PendingRefusal {
+export function decideCall(server: ResourceServer, { raw, seen, running, setHeader }: Call): PendingRefusal {
   const verdict = verdictOf(raw, server);
   if (!seen && !verdict?.isAllowed) throw new Error(UNDECIDED);
-  const refusal = verdict || !seen ? undefined : guardRequest(server, raw, seen, true);
+  const refusal = verdict || !seen ? undefined : guardRequest(server, raw, seen, true, setHeader);
   if (!running) return refusal;
   const checkRoute = () => guardRoute(raw, () => running);
   if (isPending(refusal)) return refusal.then((awaited) => awaited ?? checkRoute());

@@ -1,14 +1,14 @@
 import type { ResourceServer } from "../../core/server.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
-import { guardRequest } from "../shared/guard.ts";
+import { guardRequest, type SetHeader } from "../shared/guard.ts";
 import { type NodeServerRequest, toAccessRequest } from "../shared/node-request.ts";
 
 /** Decides a request of Node.js, without a route of a framework. Errors reject the promise. */
 export async function guardNodeRequest(
   server: ResourceServer,
   request: NodeServerRequest,
-  upgrade = false,
+  { upgrade = false, setHeader }: { readonly upgrade?: boolean; readonly setHeader?: SetHeader } = {},
 ): Promise<Refusal | undefined> {
   const seen = toAccessRequest(request, request, request.method ?? "", request.url ?? "");
-  return guardRequest(server, request, upgrade ? { ...seen, upgrade } : seen, false);
+  return guardRequest(server, request, upgrade ? { ...seen, upgrade } : seen, false, setHeader);
 }

@@ -58,7 +58,8 @@ export function protect(server: ResourceServer): NodeGuard {
       throw misplaced("node", ...parameters);
     try {
       if (typeof third === "function") throw misplaced("node", ...parameters);
-      const refusal = await guardNodeRequest(server, request);
+      const setHeader = (name: string, value: string) => response.setHeader(name, value);
+      const refusal = await guardNodeRequest(server, request, { setHeader });
       if (refusal && response.headersSent) warnOfAnswer();
       if (refusal) send(response, refusal);
       return !refusal;

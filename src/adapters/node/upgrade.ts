@@ -62,7 +62,7 @@ export function protectUpgrade(server: ResourceServer): UpgradeGuard {
     // After the other listeners for upgrades: one of them may be a framework whose own guard decides.
     await Promise.resolve();
     if (isDecidedByFramework(request, server)) return leave(socket);
-    const response = await guardNodeRequest(server, request, true).then(
+    const response = await guardNodeRequest(server, request, { upgrade: true }).then(
       (refusal) => refusal && toRawResponse(refusal),
       (fault: unknown) => {
         warn("The check of an upgrade failed; it is answered with 500.", fault);

@@ -5,12 +5,12 @@ import { pipelineOf } from "../../core/port.ts";
 import type { RoutePattern } from "../../core/policy/table.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
-import type { Refusal } from "../../core/response/refusal.ts";
+import { NONCE_FIELD, type Refusal } from "../../core/response/refusal.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { assertRequestOf, type Framework, warnOfPreflight } from "./misuse.ts";
 import { readProperty } from "./node-request.ts";
-import { withTokenHeaders } from "./token-headers.ts";
+import { withCredentialHeaders } from "./credential-headers.ts";
 
 /** The result of one guard for a request; without a verdict until it is decided. */
 export interface Guarded {
@@ -65,7 +65,7 @@ export function decideRequest(
   isRouteChecked: boolean,
   withHeaders = raw,
 ): PendingVerdict {
-  const request = withTokenHeaders(server, withHeaders, seen);
+  const request = withCredentialHeaders(server, withHeaders, seen);
   const guards = Kept.of(raw) ?? Kept.add(raw);
   let guarded = guards.find((candidate) => candidate.server === server);
   if (!guarded) guards.push((guarded = { server, credentials: request, verdict: undefined }));
@@ -77,14 +77,25 @@ export function decideRequest(
   return storeVerdict(guarded, pipelineOf(server).decide(first, isRouteChecked));
 }
 
+/** Sets a header field of the response of an allowed request. */
+export type SetHeader = (name: string, value: string) => unknown;
+
 /** Decides a request, stores the verdict in `raw`, and returns the response of a refusal. */
-export const guardRequest = (
+export function guardRequest(
   server: ResourceServer,
   raw: object,
   request: AccessRequest,
   isRouteChecked: boolean,
+  setHeader?: SetHeader,
   withHeaders = raw,
-): PendingRefusal => toRefusal(decideRequest(server, raw, request, isRouteChecked, withHeaders), server);
+): PendingRefusal {
+  const conclude = (verdict: Verdict): Refusal | undefined => {
+    if (verdict.nextNonce !== undefined) setHeader?.(NONCE_FIELD, verdict.nextNonce);
+    return refusalOf(verdict, server);
+  };
+  const verdict = decideRequest(server, raw, request, isRouteChecked, withHeaders);
+  return isPending(verdict) ? verdict.then(conclude) : conclude(verdict);
+}
 
 /** Returns the result of the guard of a server for a request; `undefined` until it has decided. */
 export const verdictOf = (raw: object, server: ResourceServer): Verdict | undefined =>

@@ -29,6 +29,7 @@ export function toAccessRequest(
   const headers = readProperty(raw, "headers");
   const field = ownField(headers, "authorization");
   return {
+    raw,
     source,
     method,
     target,

@@ -26,6 +26,7 @@ export function readWebRequest(
 ): AccessRequest {
   const { method, headers } = request;
   return {
+    raw: request,
     source,
     method,
     target,

@@ -1,4 +1,6 @@
 import type { AccessRequest } from "../../core/request.ts";
+import type { Decision } from "../../core/policy/decision.ts";
+import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { checkOptions, flag, type OptionChecks } from "../../core/options/check-options.ts";
 import { FAULT, type RawResponse, toRawResponse } from "../../core/response/raw-response.ts";
@@ -8,7 +10,7 @@ import type { Principal } from "../../core/token/principal.ts";
 import { rememberUpgrade } from "../shared/framework-upgrades.ts";
 import { assertResourceServer } from "../shared/misuse.ts";
 import { toAccessRequest } from "../shared/node-request.ts";
-import { withTokenHeaders } from "../shared/token-headers.ts";
+import { withCredentialHeaders } from "../shared/credential-headers.ts";
 import { close } from "../node/upgrade-socket.ts";
 import { warn } from "../node/warn.ts";
 import { findPrincipal, rememberPrincipal } from "./principals.ts";
@@ -79,12 +81,16 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
   const { tokenInAuth = false } = options;
   const sessions = new WeakMap<object, Session>();
 
+  /** The proof of a client is about the method and the path that it has sent. */
+  const decide = async (asked: AccessRequest, { method = "", url = "" }: EngineRequest): Promise<Decision> =>
+    (await pipelineOf(server).decide(asked, false, { ...asked, method, target: url })).decision();
+
   /** Decides a request by the rule of GET, because the transport chooses the method, not the client. */
   async function checkRequest(request: EngineRequest, path: string, clients: Engine["clients"]) {
     const { sid = "", transport } = request._query ?? {};
-    const asked = withTokenHeaders(server, request, toAccessRequest(request, request, "GET", path));
+    const asked = withCredentialHeaders(server, request, toAccessRequest(request, request, "GET", path));
     const isOpen = tokenInAuth && sid === "" && transport === "websocket";
-    const decision = isOpen ? undefined : await server.check(asked);
+    const decision = isOpen ? undefined : await decide(asked, request);
     if (decision?.allowed === false) return toRawResponse(server.refuse(decision));
     const caller = decision?.principal;
     if (sid === "") {

@@ -14,6 +14,7 @@ import {
   JSON_OPTION_NAMES,
   MCP_NAMES,
   RESOURCE_NAMES,
+  SENDER_CONSTRAINT_NAMES,
   TOKEN_CACHE_NAMES,
   TRUSTED_ISSUER_NAMES,
 } from "./shape.ts";
@@ -35,8 +36,16 @@ const NESTED: ReadonlyMap<string, JsonNames> = new Map([
   ["tokenCache", byJsonName(TOKEN_CACHE_NAMES)],
   ["resource", byJsonName(RESOURCE_NAMES)],
   ["mcp", byJsonName(MCP_NAMES)],
+  // A store cannot be written as JSON.
+  ...Object.entries(SENDER_CONSTRAINT_NAMES).map(
+    ([name, names]) => [name, byJsonName(names.filter((inner) => inner !== "replay"))] as const,
+  ),
 ]);
-const QUOTED_NAMES: ReadonlySet<string> = new Set([...JSON_OPTION_NAMES, ...KEY_SOURCE_NAMES]);
+const QUOTED_NAMES: ReadonlySet<string> = new Set([
+  ...JSON_OPTION_NAMES,
+  ...KEY_SOURCE_NAMES,
+  ...Object.values(SENDER_CONSTRAINT_NAMES).flat(),
+]);
 const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options contain no spaces.";
 
 /**
@@ -168,7 +177,7 @@ const ISSUER_PATH_LENGTH = 4;
 
 /** Returns how many steps at the start of a path are names of options. */
 function countOptionNames(path: Path): number {
-  if (path[0] === "keys") return path.length;
+  if (path[0] === "keys" || path[0] === "senderConstraint") return path.length;
   return path[0] === "issuers" ? ISSUER_PATH_LENGTH : 1;
 }
 

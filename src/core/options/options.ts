@@ -13,6 +13,7 @@ import type { OpaqueTokens } from "../token/opaque-tokens.ts";
 import type { Revocations } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
 import type { RefusalBodyFunction } from "../response/custom-body.ts";
+import type { SenderConstraintOptions } from "./sender-constraint.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
 
 /** When a decision was made, how long it took, and for which request of the framework. */
@@ -175,6 +176,11 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    * `metadata` of the adapters serves it, and challenges name its URL. Default: none.
    */
   readonly resource?: ResourceOptions;
+  /**
+   * Accepts tokens that are bound to a key of the client, if the client proves that it holds the key (RFC
+   * 9449, RFC 8705). Without it, they are refused. Default: none.
+   */
+  readonly senderConstraint?: SenderConstraintOptions;
   /** What the table should know about the MCP server behind `protectMcp`. Default: no methods of its own. */
   readonly mcp?: McpTableOptions;
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */

@@ -6,7 +6,9 @@ import { findPathRule } from "../policy/find-rules.ts";
 import { readPath } from "../request.ts";
 import type { CompiledRule } from "../policy/rule.ts";
 import { metadataUrlOf, type Resource } from "../response/resource-metadata.ts";
+import { compact } from "../runtime/compact.ts";
 import type { ResourceServerOptions } from "./options.ts";
+import { DPOP_DEFAULTS, type SenderConstraintOptions } from "./sender-constraint.ts";
 
 export function resolveResource(
   options: ResourceServerOptions,
@@ -30,19 +32,29 @@ export function resolveResource(
     authorization_servers: authorizationServers,
     scopes_supported: scopesSupported,
   };
-  for (const name of Object.keys(fromOptions))
+  const all = { ...fromOptions, ...describeBindings(options.senderConstraint) };
+  for (const name of Object.keys(all))
     if (Object.hasOwn(metadata, name))
       report({
         code: "option_conflict",
         path: ["resource", "metadata", name],
         message: "is set by another option.",
-        hint: "Write `id`, `authorizationServers` or `scopesSupported` of `resource`.",
+        hint: "Write `id`, `authorizationServers` or `scopesSupported` of `resource`, or `senderConstraint`.",
       });
-  const properties = { ...fromOptions, bearer_methods_supported: ["header"], ...metadata };
+  const properties = { ...all, bearer_methods_supported: ["header"], ...metadata };
   return Object.freeze({
     id,
     metadataUrl: options.resourceMetadataUrl ?? metadataUrlOf(id),
     metadata: Object.freeze(withoutEmptyArrays(properties)),
+  });
+}
+
+/** RFC 9728 section 2: which tokens are bound to a key of the client. */
+function describeBindings({ dpop, mtls, required }: SenderConstraintOptions = {}): object {
+  return compact({
+    dpop_signing_alg_values_supported: dpop && (dpop.algorithms ?? DPOP_DEFAULTS.algorithms),
+    dpop_bound_access_tokens_required: dpop && required && !mtls ? true : undefined,
+    tls_client_certificate_bound_access_tokens: mtls ? true : undefined,
   });
 }
 

@@ -13,6 +13,8 @@ import { readClock } from "../runtime/clock.ts";
 import type { Resource } from "../response/resource-metadata.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
+import type { TokenBinding } from "../token/binding/confirmation.ts";
+import type { SenderConstraintRules } from "../token/binding/sender-constraint.ts";
 import { type CredentialRules, resolveTokenSource, type TokenSource } from "../token/credential.ts";
 import type { GrantsFor } from "../token/grants.ts";
 import { toleranceFor } from "../token/issuers.ts";
@@ -27,6 +29,7 @@ import { audienceOf, type ResolvedIssuers, resolveIssuers } from "./resolve-issu
 import { resolveOpaqueRequirements } from "./resolve-opaque.ts";
 import { hasOperations, resolveResource } from "./resolve-resource.ts";
 import { findShapeMistakes } from "./schema.ts";
+import { bindingsOf, resolveSenderConstraint } from "./sender-constraint.ts";
 import { isPlainObject } from "./values.ts";
 import { checkKnownScopes } from "./vocabulary.ts";
 
@@ -49,6 +52,8 @@ export interface ResolvedOptions extends CredentialRules, CompiledTable {
   readonly grantsMaxAgeSeconds: number;
   readonly onDecision: ResourceServerOptions["onDecision"];
   readonly momentOf: (principal: Principal) => Moment;
+  readonly bindings: readonly TokenBinding[];
+  readonly senderConstraint: SenderConstraintRules | undefined;
 }
 
 /** Without these options, more tokens are accepted. So an unset variable must not remove one of them. */
@@ -59,6 +64,7 @@ const NARROWING = [
   "maxTokenAgeSeconds",
   "isRevoked",
   "revocation",
+  "senderConstraint",
 ] as const;
 
 /** A server with none of them, but with `opaqueTokens`, accepts no JWTs. */
@@ -85,6 +91,8 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
 
   const settings = { __proto__: null, ...DEFAULTS, ...options };
   if (mistakes.areReadable(["tokenSources"])) reportRepeatedSource(settings.tokenSources, mistakes);
+  if (mistakes.areReadable(["tokenSources", "senderConstraint"]) && options.senderConstraint?.dpop)
+    reportDpopSources(settings.tokenSources, mistakes);
   const scopeRules = mistakes.areReadable(["adminScope", "impliedScopes"])
     ? resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report)
     : undefined;
@@ -100,7 +108,15 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   );
   const areIssuersReadable = mistakes.pathsIn("issuers").length === 0;
   if (areIssuersReadable && mistakes.areReadable(["issuer", "issuers", "opaqueTokens", "authorization"]))
-    checkConditions(table, settings.authorization, issuerNamesOf(options), report);
+    checkConditions(
+      table,
+      {
+        authorization: settings.authorization,
+        issuers: issuerNamesOf(options),
+        checksKeys: options.senderConstraint !== undefined,
+      },
+      report,
+    );
   if (scopeRules) {
     checkOrder(table, scopeRules, report);
     checkOverrides(table, scopeRules, report);
@@ -124,12 +140,14 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   if (issues.length > 0 || !scopeRules || !opaqueRequirements) throw new ConfigurationError(issues);
 
   const now = options.now ?? Date.now;
+  const senderConstraint = options.senderConstraint && resolveSenderConstraint(options.senderConstraint, now);
   const { clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
   return {
     issuers,
     tokenSources: settings.tokenSources.map(resolveTokenSource),
     maxTokenBytes: settings.maxTokenBytes,
     multipleCredentials: settings.multipleCredentials,
+    acceptsDpop: senderConstraint?.dpop !== undefined,
     tokenCache:
       settings.tokenCache === false ? undefined : { ...DEFAULTS.tokenCache, ...settings.tokenCache },
     now,
@@ -141,6 +159,10 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
       realm: options.realm,
       resourceMetadataUrl: resource?.metadataUrl ?? options.resourceMetadataUrl,
       initialScopes: hasOperations(table.rules) ? initialScopesOf(resource) : [],
+      dpop: senderConstraint?.dpop && {
+        algorithms: senderConstraint.dpop.algorithms,
+        isOnlyScheme: senderConstraint.isRequired && !senderConstraint.mtls,
+      },
       unmappedStatus: settings.unmappedRoutes === "not_found" ? 404 : 403,
       refusalBody: options.refusalBody,
     },
@@ -157,6 +179,8 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
       nowSeconds: readClock(now).getTime() / 1000,
       toleranceSeconds: toleranceFor(principal, issuers.configurations, clockToleranceSeconds),
     }),
+    bindings: bindingsOf(options.senderConstraint),
+    senderConstraint,
   };
 }
 
@@ -208,6 +232,25 @@ function reportRepeatedSource(sources: CredentialRules["tokenSources"], { report
     message: "contains a source twice.",
     hint: "Write each source once.",
   });
+}
+
+/** RFC 9449 section 7.1: a token with a proof is in `Authorization`. */
+function reportDpopSources(sources: CredentialRules["tokenSources"], { report }: Mistakes): void {
+  const headers = sources.flatMap((source) => ("header" in source ? source : []));
+  if (!headers.some(({ header }) => header === "authorization"))
+    report({
+      code: "option_conflict",
+      path: ["tokenSources"],
+      message: "does not have `authorization`, where clients of DPoP send their tokens.",
+      hint: 'Add { header: "authorization" }, or remove `senderConstraint.dpop`.',
+    });
+  if (headers.some(({ scheme }) => scheme?.toLowerCase() === "dpop"))
+    report({
+      code: "option_conflict",
+      path: ["tokenSources"],
+      message: "has the scheme DPoP, which `senderConstraint.dpop` reads with its proof.",
+      hint: 'Write { header: "authorization" }.',
+    });
 }
 
 const isSameScheme = (scheme = "", otherScheme = ""): boolean =>

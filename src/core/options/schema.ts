@@ -7,6 +7,7 @@ import {
   optionsSchema,
   MCP_NAMES,
   RESOURCE_NAMES,
+  SENDER_CONSTRAINT_NAMES,
   SCOPE_SOURCE_NAMES,
   type ShapeIssue,
   TOKEN_CACHE_NAMES,
@@ -109,6 +110,7 @@ function optionNamesAt(path: Path): readonly string[] {
   if (path[0] === "tokenCache") return TOKEN_CACHE_NAMES;
   if (path[0] === "resource") return RESOURCE_NAMES;
   if (path[0] === "mcp") return MCP_NAMES;
+  if (path[0] === "senderConstraint") return SENDER_CONSTRAINT_NAMES[String(path.at(-1))] ?? [];
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
 

@@ -1,6 +1,8 @@
 /** The shape of every option. `resolve.ts` checks which options can be combined. */
 import * as z from "zod/mini";
 import { isSecureUrl } from "../keys/secure-url.ts";
+import { ALGORITHMS, isSymmetric } from "../keys/algorithm.ts";
+import { isAddressRange } from "../token/binding/client-certificate.ts";
 import { keys, verificationKeys } from "./key-source-shape.ts";
 import { CONDITION_NAMES } from "../policy/conditions/conditions.ts";
 import { isExtensionMethod } from "../policy/operation-methods.ts";
@@ -12,7 +14,8 @@ import * as values from "./values.ts";
 const someScopes = z.array(z.string()).check(z.minLength(1, { abort: true }));
 const named = { anyOf: z.exactOptional(someScopes), filtered: z.exactOptional(z.string()) };
 /** An object without properties of a class, which would not be read. */
-const plain = <Shape extends z.core.$ZodType>(shape: Shape) => z.pipe(z.custom(values.isPlainObject), shape);
+const plain = <Shape extends z.core.$ZodType>(shape: Shape, error?: string) =>
+  z.pipe(z.custom(values.isPlainObject, error === undefined ? {} : { error }), shape);
 /** The folder of the conditions checks them, with a message for each mistake. */
 const conditions = Object.fromEntries(CONDITION_NAMES.map((name) => [name, z.exactOptional(z.unknown())]));
 const hasConditions = (entry: object): boolean => CONDITION_NAMES.some((name) => Object.hasOwn(entry, name));
@@ -167,6 +170,68 @@ const mcp = {
   ),
 };
 
+const ORIGIN = "Write an origin as clients use it, without a path: https://api.example.";
+const isOrigin = (url: string): boolean => isSecureUrl(url) && new URL(url).origin === url;
+const ORIGINS = `Write an array of at least one origin. ${ORIGIN}`;
+const PROOF_ALGORITHMS = ALGORITHMS.filter((name) => !isSymmetric(name));
+const PROOF_ALGORITHM = `Write one of ${PROOF_ALGORITHMS.join(", ")}: a proof is never signed with a shared secret.`;
+const NONCE = "Write true, or { secret, lifetimeSeconds }.";
+const nonce = {
+  secret: z.exactOptional(
+    z
+      .string({ error: "Write a string of at least 32 characters." })
+      .check(z.minLength(32, { error: "Write at least 32 random characters." })),
+  ),
+  lifetimeSeconds: z.exactOptional(
+    values.integerFrom(1, 86_400, "Write a whole number of seconds, 1 to 86400."),
+  ),
+};
+const dpop = {
+  origins: values.nonEmptyArray(
+    z.string({ error: ORIGIN }).check(z.refine(isOrigin, { error: ORIGIN })),
+    ORIGINS,
+  ),
+  algorithms: z.exactOptional(
+    values.nonEmptyArray(
+      z.enum(PROOF_ALGORITHMS, { error: PROOF_ALGORITHM }),
+      "Write an array of at least one algorithm.",
+    ),
+  ),
+  windowSeconds: z.exactOptional(values.integerFrom(1, 3600, "Write a whole number of seconds, 1 to 3600.")),
+  nonce: z.exactOptional(z.union([z.boolean(), z.strictObject(nonce)], { error: NONCE })),
+  replay: z.exactOptional(
+    values.objectWith(
+      ["get", "set", "delete"],
+      "Write a store of scopegate/store, such as redisStore(client).",
+    ),
+  ),
+};
+const FROM =
+  'Write "socket", or { header: "client-cert", format: "rfc9440", trusted: ["10.0.0.0/8"] } for the field that a proxy sets.';
+const TRUSTED = 'Write an array of addresses such as ["10.0.0.0/8"], or a function that takes the socket.';
+const certificateHeader = {
+  header: z.string({ error: FROM }).check(z.regex(LOWER_CASE_NAME, { error: FROM })),
+  format: z.enum(["rfc9440", "pem-urlencoded", "xfcc"], {
+    error: 'Write "rfc9440", "pem-urlencoded" or "xfcc".',
+  }),
+  trusted: z.union(
+    [
+      values.nonEmptyArray(z.string().check(z.refine(isAddressRange, { error: TRUSTED })), TRUSTED),
+      values.callback(TRUSTED),
+    ],
+    { error: TRUSTED },
+  ),
+};
+const mtls = {
+  from: z.union([z.literal("socket"), z.strictObject(certificateHeader)], { error: FROM }),
+};
+const SENDER_CONSTRAINT = "Write { dpop: { origins } }, { mtls: { from } }, or both.";
+const senderConstraint = {
+  dpop: z.exactOptional(plain(z.strictObject(dpop), 'Write { origins: ["https://api.example"] }.')),
+  mtls: z.exactOptional(plain(z.strictObject(mtls), 'Write { from: "socket" }.')),
+  required: z.exactOptional(values.flag),
+};
+
 const METADATA_URL = "Write an absolute https URL as printable ASCII without spaces.";
 
 /** The options that JSON can represent. */
@@ -198,6 +263,14 @@ const jsonOptions = {
   grantsMaxAgeSeconds: values.numberFrom(0, 3600, "Write a number of seconds from 0 to 3600."),
   multipleCredentials: z.enum(["refuse", "first"], { error: 'Write "refuse" or "first".' }),
   resource: z.strictObject(resource, { error: "Write { id, authorizationServers }." }),
+  senderConstraint: plain(
+    z.strictObject(senderConstraint).check(
+      z.refine((option) => option.dpop !== undefined || option.mtls !== undefined, {
+        error: SENDER_CONSTRAINT,
+      }),
+    ),
+    SENDER_CONSTRAINT,
+  ),
   mcp: z.strictObject(mcp, { error: 'Write { methods: { "skills/list": null } }.' }),
   realm: values.printable("Write printable ASCII."),
   resourceMetadataUrl: values.secureUrl.check(
@@ -246,6 +319,14 @@ export const TOKEN_CACHE_NAMES = Object.keys(cacheRules);
 export const SCOPE_SOURCE_NAMES = Object.keys(scopeSource);
 export const RESOURCE_NAMES = Object.keys(resource);
 export const MCP_NAMES = Object.keys(mcp);
+/** The names inside of `senderConstraint`, by the name of the object that has them. */
+export const SENDER_CONSTRAINT_NAMES: Readonly<Record<string, readonly string[]>> = {
+  senderConstraint: Object.keys(senderConstraint),
+  dpop: Object.keys(dpop),
+  nonce: Object.keys(nonce),
+  mtls: Object.keys(mtls),
+  from: Object.keys(certificateHeader),
+};
 export const TRUSTED_ISSUER_NAMES = Object.keys(trustedIssuer);
 
 /** A shape error of zod. */

@@ -1,6 +1,8 @@
 import type { Rejection } from "../errors.ts";
 import type { RequiredScope } from "../scopes/required-scope.ts";
 import type { Satisfaction, ScopeRules } from "../scopes/scope.ts";
+import type { TokenBinding } from "../token/binding/confirmation.ts";
+import type { ProofRejection } from "../token/binding/proof.ts";
 import type { ClaimedToken } from "../token/unverified-claims.ts";
 import { grantedScopesOf } from "../scopes/scope-sets.ts";
 import type { Principal } from "../token/principal.ts";
@@ -16,6 +18,8 @@ export type RefusalReason =
   | "token_rejected"
   | "scope_insufficient"
   | "caller_not_allowed"
+  | "proof_missing"
+  | "proof_rejected"
   | "authentication_insufficient"
   | "route_unmapped"
   | "keys_unavailable";
@@ -61,7 +65,7 @@ export interface Refused extends DecisionFacts {
   /** `true` if an operation of MCP, not a path, has no rule. */
   readonly isOperation?: true;
   /**
-   * The condition that the caller does not meet, when the reason is `caller_not_allowed` or
+   * The condition that the caller does not meet, when the reason is `caller_not_allowed`, `proof_missing` or
    * `authentication_insufficient`. For logs; never part of the response.
    */
   readonly condition?: ConditionName;
@@ -74,6 +78,15 @@ export interface Refused extends DecisionFacts {
    * well, for MCP clients that request only the scopes of the challenge, and would lose all others.
    */
   readonly retained?: readonly string[];
+  /** What was wrong with the proof, when the reason is `proof_rejected`. For logs. */
+  readonly proofRejection?: ProofRejection;
+  /**
+   * With `proof_missing` and `proof_rejected`: how the token is bound to a key of the client. Absent for a
+   * token that is bound to none.
+   */
+  readonly binding?: TokenBinding;
+  /** `DPoP` if the request had a token with this scheme. */
+  readonly scheme?: "DPoP";
   /** What was wrong with the token, when the reason is `token_rejected`. */
   readonly rejection?: Rejection;
   /** The missing or wrong claim, when the rejection is `claims`. For logs; never part of the response. */

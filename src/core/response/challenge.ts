@@ -1,13 +1,16 @@
 import { isScopeToken } from "../scopes/scope.ts";
 
-/** The auth-params of a Bearer challenge (RFC 6750 section 3, RFC 9470 section 3, RFC 9728 section 5.1). */
+/** One challenge: its scheme and its auth-params (RFC 6750 section 3, RFC 9449, RFC 9470, RFC 9728). */
 export interface Challenge {
+  readonly scheme: "Bearer" | "DPoP";
   readonly realm?: string | undefined;
   readonly error?:
     | "invalid_request"
     | "invalid_token"
     | "insufficient_scope"
     | "insufficient_user_authentication"
+    | "invalid_dpop_proof"
+    | "use_dpop_nonce"
     | undefined;
   readonly errorDescription?: string | undefined;
   readonly scopes?: readonly string[] | undefined;
@@ -15,6 +18,8 @@ export interface Challenge {
   readonly retainedScopes?: readonly string[] | undefined;
   readonly acrValues?: readonly string[] | undefined;
   readonly maxAgeSeconds?: number | undefined;
+  /** Of the scheme DPoP: the algorithms of proofs. */
+  readonly algorithms?: readonly string[] | undefined;
   readonly resourceMetadataUrl?: string | undefined;
 }
 
@@ -25,7 +30,10 @@ const MAX_LIST_BYTES = 1_024;
 export const CHALLENGE_FIELD = "WWW-Authenticate";
 
 /** Renders the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). No other code writes this header. */
-export function renderChallenge(challenge: Challenge): string {
+export const renderChallenges = (challenges: readonly Challenge[]): string =>
+  challenges.map(renderChallenge).join(", ");
+
+function renderChallenge(challenge: Challenge): string {
   const { acrValues = [], maxAgeSeconds, scopes = [], retainedScopes = [] } = challenge;
   const hasMore = scopes.length > 0 && retainedScopes.length > 0;
   const extended = hasMore ? [...new Set([...scopes, ...retainedScopes])] : scopes;
@@ -36,9 +44,10 @@ export function renderChallenge(challenge: Challenge): string {
     scope: renderList(extended.filter(isScopeToken)) ?? renderList(scopes.filter(isScopeToken)),
     acr_values: renderList(acrValues),
     max_age: maxAgeSeconds === undefined ? undefined : String(maxAgeSeconds),
+    algs: challenge.algorithms?.join(" "),
     resource_metadata: challenge.resourceMetadataUrl,
   }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${quotedString(value)}`]));
-  return params.length === 0 ? "Bearer" : `Bearer ${params.join(", ")}`;
+  return [challenge.scheme, params.join(", ")].filter((part) => part !== "").join(" ");
 }
 
 /**

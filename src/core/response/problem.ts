@@ -43,6 +43,14 @@ const PROBLEMS: Readonly<
     detail: "The access token does not grant the scopes that this operation needs.",
   },
   caller_not_allowed: { status: 403, detail: "The access token does not allow this request." },
+  proof_missing: {
+    status: 401,
+    detail: "The access token must be sent with a proof of the key that it is bound to.",
+  },
+  proof_rejected: {
+    status: 401,
+    detail: "The proof of the key that the access token is bound to is not accepted.",
+  },
   authentication_insufficient: {
     status: 401,
     detail: "The user must log in again, recently or more strongly, for this operation.",

@@ -1,5 +1,5 @@
 import type { Refused } from "../policy/decision.ts";
-import { type Challenge, CHALLENGE_FIELD, renderChallenge } from "./challenge.ts";
+import { type Challenge, CHALLENGE_FIELD, renderChallenges } from "./challenge.ts";
 import { createProblem, describeRefusal, type Problem } from "./problem.ts";
 import { createBody, type RefusalBodyFunction } from "./custom-body.ts";
 
@@ -31,6 +31,14 @@ export interface RefusalRules {
   readonly resourceMetadataUrl: string | undefined;
   /** The scopes that a 401 names: those that clients of an MCP server request first. Default: none. */
   readonly initialScopes?: readonly string[];
+  /** What clients of DPoP need to know (RFC 9449). */
+  readonly dpop?:
+    | {
+        readonly algorithms: readonly string[];
+        /** Whether every token needs a proof, so that `Bearer` is not offered. */
+        readonly isOnlyScheme: boolean;
+      }
+    | undefined;
   /** The status for a route without a rule. */
   readonly unmappedStatus?: 403 | 404;
   readonly refusalBody?: RefusalBodyFunction | undefined;
@@ -50,11 +58,12 @@ export function createRefuser(
   const { refusalBody } = rules;
   const cache = new Map<string, Refusal>();
   const standardRefusal = (refused: Refused): Refusal => {
-    const { reason, rejection, isOperation, retryAfterSeconds } = refused;
+    const { reason, rejection, proofRejection, isOperation, retryAfterSeconds } = refused;
     const isIndividual = reason === "scope_insufficient" || reason === "authentication_insufficient";
     if (isIndividual || retryAfterSeconds !== undefined) return createRefusal(refused, rules);
     // Everything in the response must follow from this name. Add what else it depends on.
-    const name = `${reason} ${rejection ?? ""} ${isOperation ?? ""}`;
+    const proof = `${refused.binding ?? ""} ${proofRejection ?? ""} ${schemeOf(refused)}`;
+    const name = `${reason} ${rejection ?? ""} ${isOperation ?? ""} ${proof}`;
     const cached = cache.get(name);
     if (cached) return cached;
     const { status, headers, problem } = createRefusal(refused, rules);
@@ -88,23 +97,56 @@ const notRefused = (value: object): TypeError =>
 
 export function createRefusal(refused: Refused, rules: RefusalRules): Refusal {
   const problem = createProblem(refused, rules.unmappedStatus);
-  const challenge = createChallenge(refused, rules);
+  const params = createChallengeParams(refused, rules);
+  const challenges = params ? createChallenges(params, refused, problem.status, rules) : [];
   const headers: Record<string, string> = {
     "Content-Type": "application/problem+json",
     // A shared cache must not send the refusal of one caller to another.
     "Cache-Control": "no-store",
   };
-  if (challenge) headers[CHALLENGE_FIELD] = renderChallenge(challenge);
+  if (challenges.length > 0) headers[CHALLENGE_FIELD] = renderChallenges(challenges);
   if (refused.reason === "keys_unavailable")
     headers["Retry-After"] = String(refused.retryAfterSeconds ?? RETRY_AFTER_SECONDS);
   return { status: problem.status, headers, body: problem, problem };
 }
 
+/** The field that hands a nonce to the client (RFC 9449 section 8.1). */
+export const NONCE_FIELD = "DPoP-Nonce";
+
+/** Returns a response with the nonce that the next proof of the client needs. */
+export const withNonce = (refusal: Refusal, nonce: string): Refusal => ({
+  ...refusal,
+  headers: { ...refusal.headers, [NONCE_FIELD]: nonce },
+});
+
+/** The scheme of the token that a request had; `Bearer` if it had none. */
+const schemeOf = ({ scheme, principal }: Refused): Challenge["scheme"] =>
+  scheme ?? (principal?.binding === "dpop" ? "DPoP" : "Bearer");
+
+/** The parameters go to the scheme that was used. A 401 for `Bearer` offers DPoP, too (RFC 9449 section 7.2). */
+function createChallenges(
+  params: Omit<Challenge, "scheme">,
+  refused: Refused,
+  status: number,
+  { dpop }: RefusalRules,
+): readonly Challenge[] {
+  const bearer: Challenge = { scheme: "Bearer", ...params };
+  if (!dpop) return [bearer];
+  const { algorithms, isOnlyScheme } = dpop;
+  const isDpop = isOnlyScheme || schemeOf(refused) === "DPoP" || isAboutDpop(refused);
+  if (isDpop) return [{ scheme: "DPoP", ...params, algorithms }];
+  return status === 401 ? [bearer, { scheme: "DPoP", algorithms }] : [bearer];
+}
+
+/** A proof is missing or wrong, and it is not the certificate of the client. */
+const isAboutDpop = ({ reason, binding }: Refused): boolean =>
+  (reason === "proof_missing" || reason === "proof_rejected") && binding !== "mtls";
+
 /** RFC 6750 section 3.1: no error without credentials. No challenge if another token would not help. */
-function createChallenge(
+function createChallengeParams(
   refused: Refused,
   { realm, resourceMetadataUrl, initialScopes }: RefusalRules,
-): Challenge | undefined {
+): Omit<Challenge, "scheme"> | undefined {
   const shared = { realm, resourceMetadataUrl };
   const errorDescription = describeRefusal(refused);
   switch (refused.reason) {
@@ -115,6 +157,9 @@ function createChallenge(
       return { error: "invalid_request", errorDescription, ...shared };
     case "token_rejected":
       return { error: "invalid_token", errorDescription, scopes: initialScopes, ...shared };
+    case "proof_missing":
+    case "proof_rejected":
+      return { error: proofErrorOf(refused), errorDescription, ...shared };
     case "scope_insufficient":
       return {
         error: "insufficient_scope",
@@ -137,6 +182,15 @@ function createChallenge(
     case "keys_unavailable":
       return undefined;
   }
+}
+
+/**
+ * RFC 9449 sections 7.1 and 9. A token that is bound to no key, or to a certificate, needs to be replaced: RFC
+ * 8705 section 3 has `invalid_token` for it.
+ */
+function proofErrorOf({ binding, proofRejection }: Refused): Challenge["error"] {
+  if (binding !== "dpop") return "invalid_token";
+  return proofRejection === "nonce" ? "use_dpop_nonce" : "invalid_dpop_proof";
 }
 
 /** A client cannot request a template, whose parameter has a value that no scope can contain. */

@@ -1,4 +1,4 @@
-import { type AccessRequest, ownProperty } from "../request.ts";
+import { type AccessRequest, headerOf, ownProperty } from "../request.ts";
 
 /** Where a request may carry its token. Never in the query, which ends up in logs (RFC 6750 section 5.3). */
 export type TokenSource = HeaderSource | { readonly cookie: string };
@@ -16,13 +16,22 @@ interface HeaderSource {
 
 /** A request's credential. `missing` includes other servers' schemes; `malformed` includes several tokens. */
 export type Credential =
-  | { readonly kind: "token"; readonly token: string; readonly source: "header" | "cookie" }
+  | {
+      readonly kind: "token";
+      readonly token: string;
+      readonly source: "header" | "cookie";
+      /** `Bearer` for every source but the scheme `DPoP`, whose requests have a proof (RFC 9449). */
+      readonly scheme: AuthenticationScheme;
+    }
   | { readonly kind: "missing" }
   | { readonly kind: "malformed"; readonly cause: string }
   | { readonly kind: "too_large" };
 
 export type Token = Extract<Credential, { kind: "token" }>;
 export type Unusable = Extract<Credential, { kind: "malformed" | "too_large" }>;
+
+/** The schemes of this server (RFC 6750 section 2.1, RFC 9449 section 7.1). */
+export type AuthenticationScheme = "Bearer" | "DPoP";
 
 const MISSING: Credential = { kind: "missing" };
 const malformed = (cause: string) => ({ kind: "malformed", cause }) as const;
@@ -36,6 +45,7 @@ const TOO_LARGE: Credential = { kind: "too_large" };
 /** RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1). */
 const BEARER = "bearer";
 const BEARER_PREFIX = "bearer ";
+const DPOP = "dpop";
 const AUTHORIZATION = "authorization";
 
 /** Returns a source with its own `scheme`, so that a polluted prototype cannot add one. */
@@ -70,6 +80,8 @@ export interface CredentialRules {
   readonly tokenSources: readonly TokenSource[];
   readonly maxTokenBytes: number;
   readonly multipleCredentials: "refuse" | "first";
+  /** Whether `Authorization` may have the scheme `DPoP`. */
+  readonly acceptsDpop: boolean;
 }
 
 /**
@@ -79,14 +91,14 @@ export interface CredentialRules {
  */
 export function readCredential(
   request: AccessRequest,
-  { tokenSources, maxTokenBytes, multipleCredentials }: CredentialRules,
+  { tokenSources, maxTokenBytes, multipleCredentials, acceptsDpop }: CredentialRules,
 ): Credential {
   let first = MISSING;
   for (const source of tokenSources) {
     const credential =
       "cookie" in source
         ? readCookie(ownProperty(request, "cookie"), source.cookie, maxTokenBytes)
-        : readHeader(fieldsOf(request, source.header), source, maxTokenBytes);
+        : readHeader(fieldsOf(request, source.header), source, maxTokenBytes, acceptsDpop);
     if (credential.kind === "missing") continue;
     if (multipleCredentials === "first") return credential;
     if (first.kind !== "missing") return SEVERAL_SOURCES;
@@ -97,21 +109,20 @@ export function readCredential(
 
 /** Own properties only: a polluted prototype must not add a credential. */
 function fieldsOf(request: AccessRequest, name: string): string | readonly string[] | undefined {
-  if (name === AUTHORIZATION) return ownProperty(request, "authorization");
-  const headers = ownProperty(request, "headers");
-  return headers && Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return name === AUTHORIZATION ? ownProperty(request, "authorization") : headerOf(request, name);
 }
 
 function readHeader(
   fields: string | readonly string[] | undefined,
   source: HeaderSource,
   maxTokenBytes: number,
+  acceptsDpop: boolean,
 ): Credential {
-  if (typeof fields === "string") return readField(fields, source, maxTokenBytes);
+  if (typeof fields === "string") return readField(fields, source, maxTokenBytes, acceptsDpop);
   const [field, ...others] = fields ?? [];
   // Even with different schemes: the next server may read the other field.
   if (others.length > 0) return malformed(`The request has several ${nameOf(source.header)} headers.`);
-  return field === undefined ? MISSING : readField(field, source, maxTokenBytes);
+  return field === undefined ? MISSING : readField(field, source, maxTokenBytes, acceptsDpop);
 }
 
 /** Returns the name of a field or a scheme as it is usually written: `Authorization`. */
@@ -120,16 +131,21 @@ const nameOf = (header: string): string => header.replaceAll(/\b[a-z]/g, (letter
 /** A field with the token alone. Several fields that were joined have a comma, which no token contains. */
 function readToken(field: string, maxTokenBytes: number): Credential {
   if (field === "") return MISSING;
-  return field.length > maxTokenBytes ? TOO_LARGE : { kind: "token", token: field, source: "header" };
+  return field.length > maxTokenBytes
+    ? TOO_LARGE
+    : { kind: "token", token: field, source: "header", scheme: "Bearer" };
 }
 
 /** Another scheme is not a credential for this server (RFC 6750 section 3.1). */
 function readField(
   field: string,
-  { header, scheme = BEARER }: HeaderSource,
+  { header, scheme: expected = BEARER }: HeaderSource,
   maxTokenBytes: number,
+  acceptsDpop: boolean,
 ): Credential {
-  if (scheme === null) return readToken(field, maxTokenBytes);
+  if (expected === null) return readToken(field, maxTokenBytes);
+  const isDpop = acceptsDpop && header === AUTHORIZATION && DPOP_FIELD.test(field);
+  const scheme = isDpop ? DPOP : expected;
   const start = scheme.length + 1;
   const prefix = scheme === BEARER ? BEARER_PREFIX : `${scheme.toLowerCase()} `;
   if (field.slice(0, start).toLowerCase() !== prefix) {
@@ -144,8 +160,11 @@ function readField(
   let tokenStart = start;
   while (field[tokenStart] === " ") tokenStart += 1;
   const token = field.slice(tokenStart);
-  return token === "" ? withoutToken(header, scheme) : { kind: "token", token, source: "header" };
+  if (token === "") return withoutToken(header, scheme);
+  return { kind: "token", token, source: "header", scheme: isDpop ? "DPoP" : "Bearer" };
 }
+
+const DPOP_FIELD = /^dpop(?: |$)/i;
 
 const withoutToken = (header: string, scheme: string): Credential =>
   malformed(`The ${nameOf(header)} header has the scheme ${nameOf(scheme)} without a token.`);
@@ -173,7 +192,9 @@ function readCookie(cookie: string | undefined, name: string, maxTokenBytes: num
   const [token = ""] = values;
   // Applications clear a cookie by setting it to an empty value.
   if (token === "") return MISSING;
-  return token.length > maxTokenBytes ? TOO_LARGE : { kind: "token", token, source: "cookie" };
+  return token.length > maxTokenBytes
+    ? TOO_LARGE
+    : { kind: "token", token, source: "cookie", scheme: "Bearer" };
 }
 
 /** A cookie value may be in double quotes (RFC 6265 section 4.1.1). */

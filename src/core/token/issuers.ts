@@ -1,7 +1,6 @@
 import { KeysUnavailableError } from "../errors.ts";
 import type { KeySourceStatus } from "../keys/key-event.ts";
 import type { KeyResolver } from "../keys/verification-key.ts";
-import type { ScopeRules } from "../scopes/scope.ts";
 import { claimAt } from "./claim-path.ts";
 import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
 import type { Principal, PrincipalRules } from "./principal.ts";
@@ -12,8 +11,11 @@ import { createTokenVerifier, type TokenRules, type TokenVerifier } from "./veri
 export interface IssuerConfiguration {
   readonly keys: KeyResolver;
   readonly token: TokenRules;
-  readonly principal: Omit<PrincipalRules, "scopeRules">;
+  readonly principal: Omit<PrincipalRules, keyof SharedRules>;
 }
+
+/** What the principals of all issuers have in common. */
+export type SharedRules = Pick<PrincipalRules, "scopeRules" | "bindings">;
 
 /** Verifies the tokens of one issuer. */
 interface IssuerVerifier {
@@ -42,14 +44,14 @@ export function rememberIssuers(server: object, issuers: readonly IssuerConfigur
 export function createIssuers(
   configurations: readonly IssuerConfiguration[],
   selectByIssuer: boolean,
-  scopeRules: ScopeRules,
+  shared: SharedRules,
 ) {
   const verifiers = configurations.map(({ keys, token, principal }): IssuerVerifier => ({
     kind: "verifier",
     keys,
     verify: createTokenVerifier(token, keys),
     // A copy, because the caller may change an array of the options later.
-    principal: { ...structuredClone(principal), scopeRules },
+    principal: { ...structuredClone(principal), ...shared },
   }));
   const [firstVerifier] = verifiers;
   const byIssuer = new Map(configurations.map(({ token }, index) => [token.issuer, verifiers[index]]));

@@ -82,7 +82,7 @@ export function readJsonSegment(segment: string): Readonly<Record<string, unknow
 }
 
 /** Requires unused bits to be zero (RFC 4648 section 3.5), so that one token has only one spelling. */
-function isCanonicalBase64Url(segment: string): boolean {
+export function isCanonicalBase64Url(segment: string): boolean {
   if (!BASE64URL.test(segment) || segment.length % 4 === 1) return false;
   const last = segment.slice(-1);
   if (segment.length % 4 === 2) return "AQgw".includes(last);

@@ -3,6 +3,7 @@ import { readClock } from "../runtime/clock.ts";
 import { isPending, type Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
+import type { TokenBinding } from "./binding/confirmation.ts";
 import type { ClaimPath } from "./claim-path.ts";
 import type { Identified } from "./identification.ts";
 import { type Principal, type PrincipalRules, readPrincipal, type TokenKind } from "./principal.ts";
@@ -85,6 +86,7 @@ export interface OpaqueRules {
   readonly opaqueContext: OpaqueContext;
   readonly opaqueRequirements: OpaqueRequirements;
   readonly scopeRules: ScopeRules;
+  readonly bindings: readonly TokenBinding[];
   readonly maxTokenBytes: number;
 }
 
@@ -105,7 +107,7 @@ export const requirementsOf = (
 /** Creates one principal for each object of claims, for one server: scope hierarchies may differ. */
 function createKindIdentifier(
   kind: OpaqueTokens,
-  { opaqueContext, opaqueRequirements, scopeRules }: OpaqueRules,
+  { opaqueContext, opaqueRequirements, scopeRules, bindings }: OpaqueRules,
 ): (token: string) => Pending<Identified> {
   const { now, clockToleranceSeconds, userIdClaim, sessionIdClaim } = opaqueContext;
   const { scopesClaim, tokenKind } = kind;
@@ -116,6 +118,7 @@ function createKindIdentifier(
     userIdClaim: tokenKind === "api_key" ? "sub" : userIdClaim,
     sessionIdClaim,
     scopeRules,
+    bindings,
     tokenKind,
   };
   /** Runs for each request, because tokens become too old. */

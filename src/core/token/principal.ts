@@ -4,6 +4,7 @@ import { compact, type Writable } from "../runtime/compact.ts";
 import { estimateBytes } from "../runtime/estimate-bytes.ts";
 import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
 import { type Actor, readDelegation } from "./actors.ts";
+import { readConfirmation, TOKEN_BINDINGS, type TokenBinding } from "./binding/confirmation.ts";
 import { type ClaimSource, claimValuesOf } from "./claim-values.ts";
 import { claimAt, claimNameOf, type ClaimPath, isOptionalString } from "./claim-path.ts";
 import { type RejectedToken, rejectToken } from "./rejection.ts";
@@ -18,6 +19,8 @@ export interface PrincipalRules {
   readonly userIdClaim: ClaimPath;
   readonly sessionIdClaim: ClaimPath;
   readonly scopeRules: ScopeRules;
+  /** The bindings to a key of the client that the server can check. */
+  readonly bindings: readonly TokenBinding[];
   /** Absent for JWTs. */
   readonly tokenKind?: TokenKind;
 }
@@ -42,6 +45,11 @@ export interface Principal {
   readonly actor?: Actor;
   /** The chain of actors, at most eight, the current one first. Only the first one decides anything. */
   readonly delegation?: readonly Actor[];
+  /**
+   * The key of the client that the token is bound to, and that the client has proved to hold: that of DPoP
+   * (RFC 9449), or the certificate of TLS (RFC 8705). Absent for a bearer token.
+   */
+  readonly binding?: TokenBinding;
   /** What the caller sent, if it was not a JWT: an API key, or a token that its issuer looked up. */
   readonly tokenKind?: TokenKind;
   /** All claims of the verified token. Check the type of the claims that you read. */
@@ -75,9 +83,9 @@ export function readPrincipal(
   if (!isOptionalString(sessionId)) return invalidClaim(claimNameOf(rules.sessionIdClaim));
   if (!isOptionalString(issuer)) return invalidClaim("iss");
   if (!isOptionalString(tokenId)) return invalidClaim("jti");
-  // A token that is bound to a key (RFC 7800, RFC 8705, RFC 9449) must not be accepted without proof of the
-  // key.
-  if (claimAt(claims, "cnf") !== undefined) return invalidClaim("cnf");
+  // A token that is bound to a key must not be accepted without a proof of the key.
+  const confirmation = readConfirmation(claims, rules.bindings);
+  if (confirmation.kind === "unusable") return invalidClaim("cnf");
   const delegation = readDelegation(claims);
   if (delegation.kind === "too deep") return invalidClaim("act");
   const invalidDate = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
@@ -96,6 +104,7 @@ export function readPrincipal(
   if (tokenId !== undefined) principal.tokenId = tokenId;
   if (typeof expiresAt === "number") principal.expiresAt = expiresAt;
   if (rules.tokenKind) principal.tokenKind = rules.tokenKind;
+  if (confirmation.kind === "bound") principal.binding = confirmation.binding;
   if (delegation.kind === "delegated") {
     principal.delegation = Object.freeze(delegation.actors);
     principal.actor = delegation.actors[0];
@@ -118,6 +127,7 @@ export function createPrincipal(
   const { has, resourceIds } = set;
   const [userId, issuer] = [claimAt(claims, "sub"), claimAt(claims, "iss")];
   const delegation = readDelegation(claims);
+  const confirmation = readConfirmation(claims, TOKEN_BINDINGS);
   const principal: Principal = {
     has,
     resourceIds,
@@ -129,6 +139,7 @@ export function createPrincipal(
       issuer: typeof issuer === "string" ? issuer : undefined,
       actor: delegation.kind === "delegated" ? delegation.actors[0] : undefined,
       delegation: delegation.kind === "delegated" ? Object.freeze(delegation.actors) : undefined,
+      binding: confirmation.kind === "bound" ? confirmation.binding : undefined,
     }),
     claims,
   };

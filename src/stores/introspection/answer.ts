@@ -54,6 +54,8 @@ export function findMistake(claims: Claims, rules: AnswerRules, now: number): Re
   if (Math.max(nbf as number, iat as number) > now + tolerance) return reject("not_yet_valid");
   if (issuer !== undefined && claim("iss") !== issuer) return reject("issuer");
   if (!isAccessToken(claim("token_type"), claim("token_use"), audience)) return reject("type");
+  // RFC 9449 section 6.2: such a token is bound to a key, so it is not a bearer token.
+  if (isDpop(claim("token_type")) && claim("cnf") === undefined) return reject("claims", { claim: "cnf" });
   const aud = [claim("aud")].flat();
   return audience && !audience.some((accepted) => aud.includes(accepted)) ? reject("audience") : undefined;
 }
@@ -63,8 +65,12 @@ export function findMistake(claims: Claims, rules: AnswerRules, now: number): Re
  * Hydra). The check of the audience usually rejects them. Without that check, `token_type` is required.
  */
 const isAccessToken = (type: unknown, use: unknown, audience: unknown): boolean =>
-  (type === undefined ? audience !== undefined : typeof type === "string" && /^bearer$/i.test(type)) &&
+  (type === undefined
+    ? audience !== undefined
+    : typeof type === "string" && /^(?:bearer|dpop)$/i.test(type)) &&
   (use === undefined || use === "access_token");
+
+const isDpop = (type: unknown): boolean => typeof type === "string" && type.toLowerCase() === "dpop";
 
 const reject = (rejection: Rejected["rejection"], why: Pick<Rejected, "claim" | "cause"> = {}): Rejected => ({
   kind: "rejected",

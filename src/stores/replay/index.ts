@@ -1,9 +1,8 @@
 /** The entry point `scopegate/replay`: values that may be used once. */
-import { hash } from "node:crypto";
 import { checkOptions, clock } from "../../core/options/check-options.ts";
 import { readClock } from "../../core/runtime/clock.ts";
+import { rememberOnce } from "../../core/runtime/once.ts";
 import type { Store } from "../../core/runtime/store.ts";
-import { withinLimit } from "../../core/runtime/time-limit.ts";
 
 /** Remembers values that may be used once. */
 export interface Replays {
@@ -45,14 +44,7 @@ export function createReplays(store: Store, options: ReplaysOptions = {}): Repla
     async remember(id, until) {
       const end = timeOf(id, until);
       if (end <= readClock(now).getTime()) return false;
-      // A client chooses the id, and some stores limit the length of keys.
-      const key = `replay:${hash("sha256", id, "base64url")}`;
-      const isFirst: unknown = await withinLimit(
-        store.set(key, "1", { until, ifAbsent: true }),
-        "The store of replays",
-      );
-      if (typeof isFirst !== "boolean") throw new TypeError("`set` of a store must return a boolean.");
-      return isFirst;
+      return rememberOnce(store, id, until);
     },
   };
 }

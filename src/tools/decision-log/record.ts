@@ -39,7 +39,7 @@ export function describeDecision(id: string, [decision, request, event]: Observe
   const { subject, hashSecret, include } = details;
   const { principal } = decision;
   const refusal = refusalIn(decision);
-  const { reason, rejection, claim, condition } = refusal ?? {};
+  const { reason, rejection, claim, condition, proofRejection } = refusal ?? {};
   const { required, missing } = refusal ?? decision;
   const calls = ownProperty(request, "operations");
   const matched = ownProperty(request, "matchedPattern");
@@ -71,12 +71,15 @@ export function describeDecision(id: string, [decision, request, event]: Observe
     rejection,
     claim,
     condition,
+    proof: proofRejection,
     cause: bounded(cause),
     required: required.map(show),
     missing: missing.map(show),
     granted: principal && reason !== "token_rejected" ? principal.scopes : null,
     issuer: bounded(principal?.issuer),
     subject: identify(principal?.userId),
+    // How the token is bound to a key of the client.
+    bound: principal?.binding ?? refusal?.binding,
     // Who acts for the subject: the current actor first.
     actors: principal?.delegation?.map(({ sub }) => identify(sub) ?? null),
     durationMs: Math.round(event.durationMs * 1000) / 1000,

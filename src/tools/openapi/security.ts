@@ -38,11 +38,11 @@ export function readSchemes(document: OpenApiDocument): Schemes {
   return new Map(types.flatMap(([name, type]) => (type ? [[name, type === "oauth" || isNew] as const] : [])));
 }
 
-/** Returns the type of a scheme whose credential is a bearer token. */
+/** Returns the type of a scheme whose credential is an access token. */
 export function typeOf(scheme: unknown): "oauth" | "bearer" | undefined {
   const [type, name] = [readOwn(scheme, "type"), readOwn(scheme, "scheme")];
   if (type === "oauth2" || type === "openIdConnect") return "oauth";
-  return type === "http" && /^bearer$/i.test(String(name)) ? "bearer" : undefined;
+  return type === "http" && /^(?:bearer|dpop)$/i.test(String(name)) ? "bearer" : undefined;
 }
 
 /** Entries with the same identity require the same. */

@@ -165,6 +165,9 @@ function attributesOf(decision: Decision): Attributes {
   if (refused) attributes["scopegate.reason"] = refused.reason;
   if (refused?.rejection) attributes["scopegate.rejection"] = refused.rejection;
   if (refused?.condition) attributes["scopegate.condition"] = refused.condition;
+  if (refused?.proofRejection) attributes["scopegate.proof"] = refused.proofRejection;
+  const bound = decision.principal?.binding ?? refused?.binding;
+  if (bound) attributes["scopegate.bound"] = bound;
   if (decision.rule) attributes["scopegate.rule"] = decision.rule.key;
   // Not who: an issuer can name any number of actors.
   if (decision.principal?.actor) attributes["scopegate.delegated"] = true;

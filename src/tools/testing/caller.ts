@@ -10,6 +10,7 @@ import { compact } from "../../core/runtime/compact.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Principal } from "../../core/token/principal.ts";
+import type { TestProofOptions } from "./proofs.ts";
 import type { TestTokenOptions } from "./token-options.ts";
 import { requireGrantable } from "./mistakes.ts";
 
@@ -39,6 +40,8 @@ export interface IssuedCaller extends TokenCaller {
   readonly scopes: readonly string[];
   /** Whether a server of the issuer must accept its tokens: if it rejects one, `check` throws. */
   readonly isGood: boolean;
+  /** Creates the proof of a request, if its tokens are bound to a key. */
+  readonly proofFor: ((options: TestProofOptions) => Promise<string>) | undefined;
   /** Creates a token; `changes` override the options of the caller. */
   readonly token: (changes?: TestTokenOptions) => Promise<string>;
 }

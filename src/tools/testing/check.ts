@@ -5,10 +5,17 @@ import { splitOperation } from "../../core/policy/operation-key.ts";
 import { ANY_METHODS } from "../../core/policy/operation-methods.ts";
 import { findMethodMistake } from "../../core/policy/route-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
+import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { issuersOf } from "../../core/token/issuers.ts";
-import { principalOf, requireCaller, type ScopedCaller, type TestCaller } from "./caller.ts";
+import {
+  type IssuedCaller,
+  principalOf,
+  requireCaller,
+  type ScopedCaller,
+  type TestCaller,
+} from "./caller.ts";
 
 /** A request without its credential. */
 export interface TestRequest {
@@ -95,12 +102,32 @@ export async function decide(
   if (caller === "anonymous") return server.check(request);
   if (!("token" in caller)) return decideByScopes(server, request, caller);
   const token = typeof caller.token === "string" ? caller.token : await caller.token();
+  if ("proofFor" in caller && caller.proofFor)
+    return decideWithProof(server, request, token, caller.proofFor);
   const { cookie } = caller;
   const credential =
     cookie === undefined ? { authorization: `Bearer ${token}` } : { cookie: `${cookie}=${token}` };
   const decision = await server.check({ ...request, ...credential });
   if ("isGood" in caller && caller.isGood) requireAccepted(decision, server);
   return decision;
+}
+
+/** Sends a new proof, with the nonce of the server if it needs one. An operation of MCP is sent by POST. */
+async function decideWithProof(
+  server: ResourceServer,
+  request: TestRequest,
+  token: string,
+  proofFor: NonNullable<IssuedCaller["proofFor"]>,
+): Promise<Decision> {
+  const pipeline = pipelineOf(server);
+  const { origins: [origin = "https://service.test"] = [], nonces } = pipeline.keyProofs?.dpop ?? {};
+  const isOperation = request.method === OPERATION_METHOD;
+  const method = isOperation ? "POST" : request.method;
+  const target = isOperation ? "/" : request.target;
+  const nonce = nonces?.current();
+  const proof = await proofFor({ method, url: origin + target, token, ...compact({ nonce }) });
+  const asked = { ...request, authorization: `DPoP ${token}`, headers: { dpop: proof } };
+  return (await pipeline.decide(asked, false, { ...asked, method, target })).decision();
 }
 
 /** Decides as if a token with these scopes was accepted. */

@@ -20,6 +20,7 @@ const UNMET: Readonly<Record<ConditionName, (nowSeconds: number, claims: Claims)
   where: (_, claims) => Object.fromEntries(Object.keys(claims).map((name) => [name, "another-value"])),
   actors: () => ({ act: { sub: "another-actor" } }),
   clients: () => ({ client_id: "another-client" }),
+  senderConstrained: () => ({ cnf: undefined }),
   acr: () => ({ acr: "urn:scopegate:another-acr" }),
   maxAuthAgeSeconds: (now) => ({ auth_time: now - 10 * YEAR }),
 };

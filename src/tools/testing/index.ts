@@ -9,6 +9,12 @@ export type { IssuedCaller, ScopedCaller, TestCaller, TokenCaller } from "./call
 export { check } from "./check.ts";
 export { type TestRejection, testConditions, testRejections } from "./flaws.ts";
 export type { TestKeyServer } from "./key-server.ts";
+export {
+  type TestBinding,
+  type TestProofOptions,
+  type TestProofRejection,
+  testProofRejections,
+} from "./proofs.ts";
 export type { SampleParams } from "./sample-route.ts";
 export {
   createTestIssuer,

@@ -18,6 +18,7 @@ import type { IssuedCaller } from "./caller.ts";
 import { KeyRing } from "./key-ring.ts";
 import { openKeyServer, type TestKeyServer } from "./key-server.ts";
 import { splitScopes } from "./mistakes.ts";
+import { ProofKeys, type TestProofOptions } from "./proofs.ts";
 import type { SigningKey, TestKey } from "./test-key.ts";
 import { signToken } from "./sign-token.ts";
 import { type ClaimOptions, claimsOf, isGood } from "./token-options.ts";
@@ -78,6 +79,12 @@ export interface TestIssuer {
    * @throws ConfigurationError for an unknown option, and for scopes that grant nothing
    */
   token(options?: TestTokenOptions): Promise<string>;
+  /**
+   * Creates a DPoP proof (RFC 9449) for one request with a token of `token({ bound: "dpop" })`. Send the
+   * token as `Authorization: DPoP <token>`, and the proof as `DPoP`.
+   * @throws ConfigurationError for an unknown option, and for a URL that is not absolute
+   */
+  proofFor(options: TestProofOptions): Promise<string>;
   /** Creates a caller for `check` and `accessMatrix`. Its `token` creates tokens with these options. */
   caller(options?: TestTokenOptions): IssuedCaller;
   /** Creates a new signing key. The old keys stay published unless they are withdrawn. */
@@ -131,6 +138,7 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
   const { scopesClaim, userIdClaim, sessionIdClaim } = options;
   const claimOptions: ClaimOptions = compact({ scopesClaim, userIdClaim, sessionIdClaim });
   const ring = new KeyRing(algorithm, options.kid, options.signingKey);
+  const proofKeys = new ProofKeys();
   const header = { alg: algorithm, ...compact({ typ: tokenType ?? undefined }) };
   let { issuer = "https://issuer.test" } = options;
   const shared = () => ({ issuer, audience, keys: { jwks: ring.jwks }, ...claimOptions });
@@ -139,8 +147,13 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
   const token = async (tokenOptions: TestTokenOptions = {}): Promise<string> => {
     requireTokenOptions("token", tokenOptions);
     const profile = { ...claimNames, issuer, audience, claims, now };
-    return signToken(tokenOptions, claimsOf(tokenOptions, profile), ring, header);
+    const confirmation = tokenOptions.bound && proofKeys.confirmationOf(tokenOptions.bound);
+    return signToken(tokenOptions, claimsOf(tokenOptions, profile, confirmation), ring, header);
   };
+
+  // Async, so that a mistake in the options rejects the promise.
+  const proofFor = async (proofOptions: TestProofOptions): Promise<string> =>
+    Promise.resolve(proofKeys.sign(proofOptions, now));
 
   const testIssuer: TestIssuer = {
     get issuer() {
@@ -161,6 +174,7 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
       return { ...shared(), algorithms: [algorithm] };
     },
     token,
+    proofFor,
     caller: (described = {}) => {
       requireTokenOptions("caller", described);
       const { scopes } = described;
@@ -168,6 +182,7 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
         scopes: typeof scopes === "string" ? splitScopes(scopes) : (scopes ?? []),
         isGood: isGood(described, claimNames),
         token: (changes = {}) => token({ ...described, ...changes }),
+        proofFor: described.bound === "dpop" ? proofFor : undefined,
       };
     },
     rotate: (how = {}) => {

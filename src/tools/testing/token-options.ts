@@ -4,6 +4,7 @@ import type { ClaimPath } from "../../core/token/claim-path.ts";
 import type { ConditionName } from "../../core/policy/conditions/condition.ts";
 import { FLAWS, testConditions, type TestRejection, testRejections, unmetClaims } from "./flaws.ts";
 import { requireGrantable } from "./mistakes.ts";
+import { isTestBinding, type TestBinding } from "./proofs.ts";
 
 /** The contents of a token. `null` omits a claim. */
 export interface TestTokenOptions {
@@ -27,6 +28,11 @@ export interface TestTokenOptions {
   readonly acr?: string | null;
   /** How long ago the user has logged in, in seconds: `auth_time` (RFC 9470). Default: none. */
   readonly authAge?: number | null;
+  /**
+   * What the token is bound to (`cnf`): `"dpop"` for the key of `issuer.proofFor`, or the certificate of a
+   * client as PEM or DER. Default: nothing.
+   */
+  readonly bound?: TestBinding;
   /** The lifetime in seconds; negative for an expired token. Default: `300`. */
   readonly expiresIn?: number | null;
   /** Any claims. They override those above; `undefined` omits a claim. */
@@ -77,6 +83,7 @@ const TOKEN_OPTIONS: OptionChecks<TestTokenOptions> = {
     hint: 'Write the `sub` of each actor: ["agent-1"].',
   },
   acr: anyValue,
+  bound: { accepts: isTestBinding, hint: 'Write "dpop", or { certificate }.' },
   authAge: {
     accepts: (seconds) => seconds === null || Number.isFinite(seconds),
     hint: "Write seconds, or null for no `auth_time`.",
@@ -93,7 +100,7 @@ export function requireTokenOptions(functionName: string, options: TestTokenOpti
 /** The options that may make a token invalid on purpose. */
 const DELIBERATE = ["audience", "issuer", "header", "kid", "rejectedAs"] as const;
 
-/** The claims that every server checks (RFC 7519 section 4.1), and `cnf`, which it rejects (RFC 7800). */
+/** The claims that every server checks (RFC 7519 section 4.1), and `cnf`, which most reject (RFC 7800). */
 const CHECKED_CLAIMS: readonly string[] = ["iss", "aud", "exp", "nbf", "iat", "cnf"];
 
 /** Reports whether a server with the options of the issuer must accept the token. */
@@ -105,7 +112,11 @@ export function isGood(options: TestTokenOptions, profile: Required<ClaimOptions
   return !Object.values(options).includes(null) && (options.expiresIn ?? 1) > 0;
 }
 
-export function claimsOf(options: TestTokenOptions, profile: TokenProfile): Record<string, unknown> {
+export function claimsOf(
+  options: TestTokenOptions,
+  profile: TokenProfile,
+  confirmation: object | undefined,
+): Record<string, unknown> {
   const { userId = "user-1", sessionId, scopes = [], expiresIn = 300, tokenId } = options;
   const { clientId, actors = [], acr, authAge, unmet } = options;
   const { audience = profile.audience, issuer = profile.issuer, rejectedAs } = options;
@@ -123,6 +134,7 @@ export function claimsOf(options: TestTokenOptions, profile: TokenProfile): Reco
     ["client_id", clientId],
     ["act", nestActors(actors)],
     ["acr", acr],
+    ["cnf", confirmation],
     ["auth_time", authAge === undefined || authAge === null ? null : now - authAge],
   ];
   for (const [path, value] of named) if (value !== undefined && value !== null) write(claims, path, value);

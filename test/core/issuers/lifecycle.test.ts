@@ -50,14 +50,14 @@ describe("ready", () => {
   it("rejects with a fixed message if a source rejects with a value that is not an error", async () => {
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- A source may reject with anything.
     const keys = { ...resolverOf(() => []), ready: () => Promise.reject("canary") };
-    const { issuers, scopeRules } = resolveOptions({
+    const resolved = resolveOptions({
       serviceId: "agents-prod",
       issuers: issuersWith({ jwks: remoteJwks }),
     });
-    const configurations = issuers.configurations.map((configuration) =>
+    const configurations = resolved.issuers.configurations.map((configuration) =>
       configuration.token.issuer === REMOTE.iss ? { ...configuration, keys } : configuration,
     );
-    const error: unknown = await createIssuers(configurations, true, scopeRules)
+    const error: unknown = await createIssuers(configurations, true, resolved)
       .ready()
       .catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(KeysUnavailableError);

@@ -78,6 +78,38 @@ describe("parseConfiguration", () => {
     });
   });
 
+  it("converts the names inside of sender_constraint, and names a misspelled one as the file does", () => {
+    const json = {
+      sender_constraint: {
+        dpop: {
+          origins: ["https://api.example"],
+          window_seconds: 60,
+          nonce: { secret: "x".repeat(32), lifetime_seconds: 60 },
+        },
+        mtls: { from: { header: "client-cert", format: "rfc9440", trusted: ["10.0.0.0/8"] } },
+        required: true,
+      },
+      scope_mappings: { "POST /payments": { scopes: [], sender_constrained: true } },
+    };
+    expect(parseConfiguration(json)).toMatchObject({
+      senderConstraint: {
+        dpop: { windowSeconds: 60, nonce: { lifetimeSeconds: 60 } },
+        mtls: json.sender_constraint.mtls,
+        required: true,
+      },
+      scopeMappings: { "POST /payments": { scopes: [], senderConstrained: true } },
+    });
+    expect(
+      issuesOf({ sender_constraint: { dpop: { origins: ["https://a.example"], window_second: 5 } } }),
+    ).toMatchObject([
+      { path: ["sender_constraint", "dpop", "window_second"], hint: "Did you mean `window_seconds`?" },
+    ]);
+    expect(issuesOf({ sender_constraint: { dpop: { origins: ["a"], replay: {} } } })).toMatchObject([
+      { code: "option_unknown", path: ["sender_constraint", "dpop", "replay"] },
+      { code: "option_invalid", path: ["sender_constraint", "dpop", "origins", 0] },
+    ]);
+  });
+
   it("supports every option that JSON can represent", () => {
     const functions = [
       "isRevoked",

@@ -55,4 +55,5 @@ export const JSON_NAMES: readonly (readonly [string, string, unknown])[] = [
   ["mcp", "mcp", { methods: { "skills/list": null } }],
   ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],
   ["resource", "resource", { id: "https://service.example/mcp" }],
+  ["sender_constraint", "senderConstraint", { mtls: { from: "socket" } }],
 ];

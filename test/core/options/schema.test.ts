@@ -295,7 +295,15 @@ describe("an entry of the table with an unknown property", () => {
 });
 
 describe("the options object", () => {
-  const narrowing = ["issuer", "requiredClaims", "clients", "maxTokenAgeSeconds", "isRevoked", "revocation"];
+  const narrowing = [
+    "issuer",
+    "requiredClaims",
+    "clients",
+    "maxTokenAgeSeconds",
+    "isRevoked",
+    "revocation",
+    "senderConstraint",
+  ];
 
   it.each<readonly [string, unknown]>([
     ["null", null],

@@ -1,21 +1,35 @@
 import { describe, expect, it } from "vitest";
-import { type Challenge, renderChallenge } from "../../../src/core/response/challenge.ts";
+import { type Challenge, renderChallenges } from "../../../src/core/response/challenge.ts";
 
-describe("renderChallenge", () => {
+/** Renders one challenge of the scheme Bearer. */
+const renderBearer = (params: Omit<Challenge, "scheme">): string =>
+  renderChallenges([{ scheme: "Bearer", ...params }]);
+
+describe("renderChallenges", () => {
+  it("writes several challenges into one value, each with its own parameters (RFC 9449 section 7.2)", () => {
+    const challenges: readonly Challenge[] = [
+      { scheme: "Bearer", realm: "agents" },
+      { scheme: "DPoP", error: "invalid_dpop_proof", algorithms: ["ES256", "PS256"] },
+    ];
+    expect(renderChallenges(challenges)).toBe(
+      'Bearer realm="agents", DPoP error="invalid_dpop_proof", algs="ES256 PS256"',
+    );
+  });
+
   it("writes a bare challenge without parameters (RFC 6750 section 3.1)", () => {
-    expect(renderChallenge({})).toBe("Bearer");
-    expect(renderChallenge({ realm: undefined, scopes: [] })).toBe("Bearer");
+    expect(renderBearer({})).toBe("Bearer");
+    expect(renderBearer({ realm: undefined, scopes: [] })).toBe("Bearer");
   });
 
   it("writes the parameters of RFC 6750 section 3 and RFC 9728 section 5.1 in a fixed order", () => {
-    const challenge: Challenge = {
+    const challenge: Omit<Challenge, "scheme"> = {
       resourceMetadataUrl: "https://service.example/.well-known/oauth-protected-resource",
       scopes: ["agents:read", "agents:web:run"],
       errorDescription: "More is needed.",
       error: "insufficient_scope",
       realm: "agents",
     };
-    expect(renderChallenge(challenge)).toBe(
+    expect(renderBearer(challenge)).toBe(
       'Bearer realm="agents", error="insufficient_scope", error_description="More is needed.", ' +
         'scope="agents:read agents:web:run", ' +
         'resource_metadata="https://service.example/.well-known/oauth-protected-resource"',
@@ -23,13 +37,13 @@ describe("renderChallenge", () => {
   });
 
   it("escapes quotation marks and backslashes", () => {
-    expect(renderChallenge({ realm: 'the "a\\b" realm' })).toBe('Bearer realm="the \\"a\\\\b\\" realm"');
+    expect(renderBearer({ realm: 'the "a\\b" realm' })).toBe('Bearer realm="the \\"a\\\\b\\" realm"');
   });
 
   it.each(["agents\r\nSet-Cookie: a=b", "agents\nx", "agents\0", "agents\u007f", "agents\u0085", "\tagents"])(
     "removes the control characters of %j",
     (realm) => {
-      expect(renderChallenge({ realm, errorDescription: realm, resourceMetadataUrl: realm })).toMatch(
+      expect(renderBearer({ realm, errorDescription: realm, resourceMetadataUrl: realm })).toMatch(
         /^[\x20-\x7e]+$/,
       );
     },
@@ -38,15 +52,15 @@ describe("renderChallenge", () => {
   it.each(['agents"read', "agents read", "agents\\read", "", "agents\nread", "agénts:read", "agents,\u0000"])(
     "omits %j, which is not a scope-token (RFC 6749 section 3.3)",
     (scope) => {
-      expect(renderChallenge({ scopes: [scope] })).toBe("Bearer");
-      expect(renderChallenge({ scopes: ["a:b", scope, "c:d"] })).toBe('Bearer scope="a:b c:d"');
+      expect(renderBearer({ scopes: [scope] })).toBe("Bearer");
+      expect(renderBearer({ scopes: ["a:b", scope, "c:d"] })).toBe('Bearer scope="a:b c:d"');
     },
   );
 
   it("leaves out scopes of more than 1,024 bytes, and keeps the other parameters", () => {
     const scopesOf = (bytes: number) => [`a:${"b".repeat(511)}`, "c".repeat(bytes - 514)];
-    expect(renderChallenge({ scopes: scopesOf(1_024) })).toBe(`Bearer scope="${scopesOf(1_024).join(" ")}"`);
-    expect(renderChallenge({ scopes: scopesOf(1_025), error: "insufficient_scope" })).toBe(
+    expect(renderBearer({ scopes: scopesOf(1_024) })).toBe(`Bearer scope="${scopesOf(1_024).join(" ")}"`);
+    expect(renderBearer({ scopes: scopesOf(1_025), error: "insufficient_scope" })).toBe(
       'Bearer error="insufficient_scope"',
     );
   });

@@ -14,7 +14,7 @@ function read(
   tokenSources = HEADER,
   multipleCredentials: "refuse" | "first" = "refuse",
 ): object {
-  const rules = { tokenSources, maxTokenBytes: 16_384, multipleCredentials };
+  const rules = { tokenSources, maxTokenBytes: 16_384, multipleCredentials, acceptsDpop: false };
   const credential = readCredential({ method: "GET", target: "/agents", ...request }, rules);
   if (credential.kind === "malformed") return MALFORMED;
   if (credential.kind !== "token") return credential;
@@ -278,7 +278,7 @@ describe("isMalformed", () => {
         text,
         (header, payload, signature, more) => {
           const encoded = `${header}.${payload}.${signature}${more}`;
-          const credential = { kind: "token", token: encoded, source: "header" } as const;
+          const credential = { kind: "token", token: encoded, source: "header", scheme: "Bearer" } as const;
           fc.pre(isMalformed(credential));
           const { kind, ...rejected } = findFormMistake(encoded, 16_384) ?? readJwt(encoded);
           expect([kind, rejected]).toEqual(["rejected", { rejection: "malformed" }]);

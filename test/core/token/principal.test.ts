@@ -17,6 +17,7 @@ const RULES: PrincipalRules = {
   userIdClaim: "sub",
   sessionIdClaim: "session_id",
   scopeRules: scopeRulesOf({ "agents:write": ["agents:read"] }),
+  bindings: [],
 };
 
 const read = (claims: Readonly<Record<string, unknown>>, rules: Partial<PrincipalRules> = {}) =>

@@ -20,6 +20,7 @@ const RULES = {
   scopeSources: [{ claim: "scopes" }],
   userIdClaim: "sub",
   sessionIdClaim: "session_id",
+  bindings: [],
   scopeRules: scopeRulesOf({ "agents:write": ["agents:read"] }),
 } as const;
 

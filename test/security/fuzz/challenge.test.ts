@@ -1,14 +1,17 @@
 /** Any challenge is rendered as exactly one valid challenge with the same parameters. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { renderChallenge } from "../../../src/core/response/challenge.ts";
+import { type Challenge, renderChallenges } from "../../../src/core/response/challenge.ts";
 import { parseChallenges } from "../../support/challenge-parser.ts";
 import { noise } from "./mutations.ts";
 import { fuzzRuns } from "./runs.ts";
 
+const renderBearer = (params: Omit<Challenge, "scheme">): string =>
+  renderChallenges([{ scheme: "Bearer", ...params }]);
+
 const runs = { numRuns: fuzzRuns() };
 
-describe("renderChallenge", () => {
+describe("renderChallenges", () => {
   const printable = fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
   });
@@ -46,7 +49,7 @@ describe("renderChallenge", () => {
           scope: scopes?.join(" "),
           resource_metadata: resourceMetadataUrl,
         };
-        expect(parseChallenges(renderChallenge(challenge))).toEqual([{ scheme: "Bearer", params }]);
+        expect(parseChallenges(renderBearer(challenge))).toEqual([{ scheme: "Bearer", params }]);
       }),
       runs,
     );
@@ -61,7 +64,7 @@ describe("renderChallenge", () => {
     });
     fc.assert(
       fc.property(anything, (challenge) => {
-        const written = renderChallenge(challenge);
+        const written = renderBearer(challenge);
         expect(written).toMatch(/^[\x20-\x7e]+$/);
         const [{ scheme, params } = {}, ...others] = parseChallenges(written);
         expect([scheme, others]).toEqual(["Bearer", []]);

@@ -32,6 +32,7 @@ describe("readCredential", () => {
           tokenSources,
           maxTokenBytes,
           multipleCredentials: "refuse",
+          acceptsDpop: true,
         });
         if (credential.kind !== "token")
           return ["missing", "malformed", "too_large"].includes(credential.kind);

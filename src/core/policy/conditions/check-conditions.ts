@@ -13,11 +13,19 @@ import { parseRouteKey } from "../route-key.ts";
 import { identitiesOf } from "./conditions.ts";
 import type { Where } from "./written.ts";
 
+/** The options of the server that conditions depend on. */
+export interface ServerOptions {
+  readonly authorization: boolean;
+  /** The issuers whose tokens may have different claims. */
+  readonly issuers: readonly string[];
+  /** Whether tokens can be bound to a key of the client. */
+  readonly checksKeys: boolean;
+}
+
 /** Reports conditions that cannot take effect as they are written: at most 20. */
 export function checkConditions(
   table: CompiledTable,
-  authorization: boolean,
-  issuers: readonly string[],
+  { authorization, issuers, checksKeys }: ServerOptions,
   report: Report,
 ): void {
   const all = [...table.rules, ...table.hiddenRules];
@@ -26,6 +34,9 @@ export function checkConditions(
   const withAcr = conditioned.filter(({ rule }) => rule.conditions?.acr);
   const issues = conditioned.flatMap((restricting) => [
     ...(authorization ? [] : [withoutAuthorization(restricting.rule)]),
+    ...(checksKeys || !restricting.rule.conditions?.senderConstrained
+      ? []
+      : [withoutSenderConstraint(restricting.rule)]),
     ...findUnknownIssuers(restricting, issuers),
     ...findUnknownExceptions(restricting, all),
     ...open.flatMap((other) => findMissingException(restricting, other, table) ?? []),
@@ -42,6 +53,13 @@ const withoutAuthorization = (rule: Rule): ConfigurationIssue => ({
   path: optionPath(rule),
   message: "has conditions, which `authorization: false` does not check.",
   hint: "Remove `authorization: false`, or the conditions.",
+});
+
+const withoutSenderConstraint = (rule: Rule): ConfigurationIssue => ({
+  code: "option_conflict",
+  path: [...optionPath(rule), "senderConstrained"],
+  message: "refuses every token: without `senderConstraint`, none can be bound to a key.",
+  hint: 'Write senderConstraint: { dpop: { origins: ["https://api.example"] } }, or remove the condition.',
 });
 
 /** Two issuers may give one name to different claims: `org_id` of the one may be chosen by its users. */

@@ -6,7 +6,17 @@ import type { RequiredScope } from "../../scopes/required-scope.ts";
 import type { Conditions } from "./written.ts";
 
 /** The conditions, in the order in which they refuse. */
-export type ConditionName = "where" | "actors" | "clients" | "acr" | "maxAuthAgeSeconds";
+export type ConditionName =
+  "where" | "actors" | "clients" | "senderConstrained" | "acr" | "maxAuthAgeSeconds";
+
+/** Why a caller that does not meet a condition is refused, in the order in which they refuse. */
+export const CONDITION_REASONS = [
+  "caller_not_allowed",
+  "proof_missing",
+  "authentication_insufficient",
+] as const;
+
+export type ConditionReason = (typeof CONDITION_REASONS)[number];
 
 /** When a request is decided. */
 export interface Moment {
@@ -35,7 +45,7 @@ export interface AmbiguousBinding {
 export interface CompiledCondition {
   readonly name: ConditionName;
   /** `authentication_insufficient` if the user can satisfy it by logging in again (RFC 9470). */
-  readonly reason: "caller_not_allowed" | "authentication_insufficient";
+  readonly reason: ConditionReason;
   readonly isMet: (caller: ConditionCaller) => boolean;
   /** What is only one of several values of a claim, of a caller that meets the condition. */
   readonly findAmbiguous?: (caller: ConditionCaller) => readonly AmbiguousBinding[];

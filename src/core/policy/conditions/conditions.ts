@@ -10,6 +10,7 @@ import { actors } from "./actors.ts";
 import { clients } from "./clients.ts";
 import { type CompiledConditions, type ConditionKind, readStrings, reportInvalid } from "./condition.ts";
 import { maxAuthAge } from "./max-auth-age.ts";
+import { senderConstrained } from "./sender-constrained.ts";
 import { where } from "./where.ts";
 import type { Conditions } from "./written.ts";
 
@@ -18,6 +19,7 @@ const KINDS = {
   where,
   actors,
   clients,
+  senderConstrained,
   acr,
   maxAuthAgeSeconds: maxAuthAge,
 } satisfies { readonly [Name in keyof Conditions]?: ConditionKind<never> };

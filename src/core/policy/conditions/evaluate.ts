@@ -7,7 +7,14 @@ import { isClient } from "../../token/clients.ts";
 import type { Principal } from "../../token/principal.ts";
 import { createFacts, type Decision, type DecisionFacts, type Refused, report } from "../decision.ts";
 import type { Restriction, Rule } from "../rule.ts";
-import type { AmbiguousBinding, ConditionCaller, ConditionName, Moment } from "./condition.ts";
+import {
+  type AmbiguousBinding,
+  CONDITION_REASONS,
+  type ConditionCaller,
+  type ConditionName,
+  type ConditionReason,
+  type Moment,
+} from "./condition.ts";
 
 /** A known caller, and when it calls. */
 export interface KnownCaller {
@@ -44,7 +51,8 @@ function refuseByCondition(
 ): Refused {
   const { rule, name: condition, reason } = first;
   const facts = createFacts(rules, principal, { required, missing: [], satisfied }, rule);
-  if (reason === "caller_not_allowed") return Object.freeze({ ...facts, allowed: false, reason, condition });
+  if (reason !== "authentication_insufficient")
+    return Object.freeze({ ...facts, allowed: false, reason, condition });
   const needed = compact({ acrValues: acrValues && Object.freeze(acrValues), maxAgeSeconds });
   return Object.freeze({ ...facts, ...needed, allowed: false, reason, condition });
 }
@@ -53,7 +61,7 @@ function refuseByCondition(
 export interface UnmetCondition {
   readonly rule: Rule;
   readonly name: ConditionName;
-  readonly reason: "caller_not_allowed" | "authentication_insufficient";
+  readonly reason: ConditionReason;
 }
 
 /** Why a caller may not call: the first condition that it does not meet, and what a new login must have. */
@@ -64,8 +72,6 @@ export interface UnmetConditions {
   /** The smallest age of the login. */
   readonly maxAgeSeconds: number | undefined;
 }
-
-const REASONS = ["caller_not_allowed", "authentication_insufficient"] as const;
 
 /** Finds the conditions that a caller does not meet; `undefined` if it meets all of them. */
 export function findUnmet(
@@ -88,12 +94,17 @@ export function findUnmet(
   }
   const combined = findCombined(ambiguous);
   if (combined) unmet.push({ rule: combined.rule, name: "where", reason: "caller_not_allowed" });
-  const [first] = REASONS.flatMap((reason) => unmet.filter((condition) => condition.reason === reason));
+  const [first] = CONDITION_REASONS.flatMap((reason) =>
+    unmet.filter((condition) => condition.reason === reason),
+  );
   if (!first) return undefined;
   const all = held.flatMap(({ conditions }) => conditions.all);
   return {
     // Without a user, nobody can log in again.
-    first: hasUser(principal) ? first : { ...first, reason: "caller_not_allowed" },
+    first:
+      first.reason === "authentication_insufficient" && !hasUser(principal)
+        ? { ...first, reason: "caller_not_allowed" }
+        : first,
     acrValues: intersectionOf(all.flatMap(({ acrValues }) => (acrValues ? [acrValues] : []))),
     maxAgeSeconds: minimumOf(all.flatMap(({ maxAgeSeconds }) => maxAgeSeconds ?? [])),
   };

@@ -27,6 +27,11 @@ export interface Conditions {
   readonly actors?: Actors;
   /** The clients that may call. Each of the claims `client_id`, `azp` and `cid` must be one of them. */
   readonly clients?: readonly string[];
+  /**
+   * `true`: the token is bound to a key of the client (RFC 9449, RFC 8705). Needs the option
+   * `senderConstraint`.
+   */
+  readonly senderConstrained?: true;
   /** The values of the claim `acr` that are enough: `{ anyOf: ["urn:example:mfa"] }` (RFC 9470). */
   readonly acr?: Acr;
   /** How long ago the user may have logged in, by the claim `auth_time`, in seconds (RFC 9470). */

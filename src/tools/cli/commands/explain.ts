@@ -176,7 +176,7 @@ function describeAnswer(server: ResourceServer, decision: Decision, token: strin
 
 const describeClaim = (claim: string): string =>
   claim === "cnf"
-    ? "the claim cnf binds the token to a key of its client (DPoP or mutual TLS), which is not supported"
+    ? "the claim cnf binds the token to a key of its client, which the server cannot check: see the option senderConstraint"
     : `the claim ${claim} is missing or has a wrong value`;
 
 /** The names of the values that a rejection is about. Other values may be personal. */

@@ -36,6 +36,11 @@ export const token: Command = {
     },
     like: { value: "KIND", text: LIKE },
     claim: { value: "NAME=VALUE", isRepeatable: true, text: "another claim; the value is JSON or a string" },
+    dpop: { text: "bind the token to a new key, and print a curl command with a proof for --request" },
+    request: {
+      value: "REQUEST",
+      text: "the request of --dpop: the method and the URL. Default: GET http://localhost:3000/",
+    },
     config: { ...config, text: "the configuration, for `aud`, `iss`, names of claims and the algorithm" },
     key: {
       value: "FILE",
@@ -50,6 +55,10 @@ export const token: Command = {
       "Prints the token, and at a terminal how to accept it.",
     ],
     ["--like cloudflare-access --aud 32eafc7 --scope orders:read", "A token as a proxy would send it."],
+    [
+      "--dpop --request 'GET http://localhost:3000/agents/web' --scope agents:web:read",
+      "A token that is bound to a key, and a curl command that can be used once.",
+    ],
     ["--public-key", 'The public key, for `export JWT_PUBLIC_KEY="$(scopegate token --public-key)"`.'],
     [
       "--jwks > development.jwks.json",
@@ -61,13 +70,14 @@ export const token: Command = {
       throw new UsageError(
         "token signs with a development key: unset NODE_ENV, or get a token from your issuer.",
       );
-    const [options, expiresIn, claims, scopes, likeness, authAge] = await input.all(
+    const [options, expiresIn, claims, scopes, likeness, authAge, request] = await input.all(
       () => readProfile(input),
       () => readSeconds(input.text("expires") ?? "1h"),
       () => readClaims(input),
       () => readScopes(input),
       () => readLikeness(input.text("like")),
       () => (input.has("auth-age") ? readSeconds(input.text("auth-age") ?? "", "auth-age") : undefined),
+      () => readRequest(input),
     );
     const { createTestIssuer } = await import("../../testing/index.ts");
     const file = input.text("key") ?? KEY_FILE;
@@ -88,15 +98,23 @@ export const token: Command = {
     const text = await issuer.token({
       scopes,
       userId,
-      ...compact({ header: likeness?.header, authAge }),
+      ...compact({ header: likeness?.header, authAge, bound: request && ("dpop" as const) }),
       audience: input.text("aud") ?? options.audience ?? null,
       issuer: input.text("iss") ?? options.issuer ?? null,
       expiresIn,
       claims: { ...likeness?.claims(userId, Math.floor(Date.now() / 1000)), ...claims },
     });
+    const proof = request && (await issuer.proofFor({ ...request, token: text }));
     const key = JSON.stringify(verificationKey.trim());
     const note = `The key of this token is in ${file}: do not commit it. To accept it in development only:\n  "verification_keys": [${key}]\nor "keys": { "jwks_file": "development.jwks.json" } after scopegate token --jwks > development.jwks.json\nThe algorithm is ${issuer.algorithm}.${likeness ? `\nFor such tokens, add: ${JSON.stringify(likeness.configuration)}` : ""}`;
-    return { data: { token: text, verification_key: verificationKey }, text, note };
+    if (!request || proof === undefined)
+      return { data: { token: text, verification_key: verificationKey }, text, note };
+    const curl = `curl -X ${request.method} -H 'Authorization: DPoP ${text}' -H 'DPoP: ${proof}' '${request.url}'`;
+    return {
+      data: { token: text, proof, verification_key: verificationKey },
+      text: `${text}\n${curl}`,
+      note,
+    };
   },
 };
 
@@ -107,6 +125,21 @@ function readLikeness(kind: string | undefined): Likeness | undefined {
   throw new UsageError(
     `--like takes a kind of tokens. ${suggest(kind, kinds, `Write one of ${kinds.join(", ")}.`)}`,
   );
+}
+
+/** The request that a proof is for; `undefined` without `--dpop`. */
+function readRequest(input: CommandInput): { readonly method: string; readonly url: string } | undefined {
+  const written = input.text("request");
+  if (!input.has("dpop")) {
+    if (written !== undefined) throw new UsageError("--request needs --dpop.");
+    return undefined;
+  }
+  const [method = "", url = "", ...others] = (written ?? "GET http://localhost:3000/").split(" ");
+  // The URL is quoted for a shell.
+  const isUrl = others.length === 0 && /^https?:\/\/[^\s']+$/.test(url) && URL.canParse(url);
+  if (!isUrl || !/^[A-Z]+$/.test(method))
+    throw new UsageError("--request takes a method and a URL: --request 'GET http://localhost:3000/agents'.");
+  return { method, url };
 }
 
 /** Returns what the configuration says about tokens, so that its server accepts the new one. */

@@ -1,4 +1,4 @@
-/** Reads the header fields that `tokenSources` names, beside `Authorization` and `Cookie`. */
+/** Reads the header fields that a server needs beside `Authorization` and `Cookie`. */
 import { pipelineOf } from "../../core/port.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
@@ -6,8 +6,12 @@ import { type NodeRequest, readFields } from "./node-request.ts";
 import type { WebRequest } from "./web-request.ts";
 
 /** Returns the request with these fields as they are now: later code may change them. */
-export function withTokenHeaders(server: ResourceServer, raw: object, request: AccessRequest): AccessRequest {
-  const names = pipelineOf(server).tokenHeaders;
+export function withCredentialHeaders(
+  server: ResourceServer,
+  raw: object,
+  request: AccessRequest,
+): AccessRequest {
+  const names = pipelineOf(server).credentialHeaders;
   if (names.length === 0) return request;
   const headers = Object.fromEntries(names.map((name) => [name, readHeader(raw, name)]));
   return { ...request, headers };

@@ -1,0 +1,129 @@
+/** The option `senderConstraint`: tokens that are bound to a key of their client. */
+import { randomBytes } from "node:crypto";
+import type { Socket } from "node:net";
+import type { Algorithm } from "../keys/algorithm.ts";
+import { createMemoryStore } from "../runtime/memory-store.ts";
+import type { Store } from "../runtime/store.ts";
+import {
+  type CertificateFormat,
+  type CertificateSource,
+  createAddressCheck,
+} from "../token/binding/client-certificate.ts";
+import { TOKEN_BINDINGS, type TokenBinding } from "../token/binding/confirmation.ts";
+import { Nonces } from "../token/binding/nonces.ts";
+import type { SenderConstraintRules } from "../token/binding/sender-constraint.ts";
+
+/** The option `senderConstraint`: at least one of `dpop` and `mtls`. */
+export interface SenderConstraintOptions {
+  /** Tokens that are bound to a key of the client, which signs a proof for each request (RFC 9449). */
+  readonly dpop?: DpopOptions;
+  /** Tokens that are bound to the certificate of the client (RFC 8705). */
+  readonly mtls?: MtlsOptions;
+  /**
+   * Whether tokens that are bound to no key are refused. Without it, they are bearer tokens, except for rules
+   * with `senderConstrained`. Default: `false`.
+   */
+  readonly required?: boolean;
+}
+
+/** How DPoP proofs are verified. */
+export interface DpopOptions {
+  /**
+   * The origins that clients use: `["https://api.example"]`, https, or http on this machine. The `htu` of a
+   * proof must be one of them and the path of the request. `Host` and forwarded headers are never read, so a
+   * server behind a proxy has the origin of the proxy here.
+   */
+  readonly origins: readonly string[];
+  /** The accepted algorithms of proofs. Default: `["ES256", "EdDSA", "Ed25519", "PS256", "RS256"]`. */
+  readonly algorithms?: readonly Exclude<Algorithm, "HS256" | "HS384" | "HS512">[];
+  /**
+   * How old the `iat` of a proof may be, in seconds. It may be 5 seconds ahead, and with `nonce` as much as it
+   * may be old. Default: `300`.
+   */
+  readonly windowSeconds?: number;
+  /**
+   * Whether proofs need a nonce of the server (RFC 9449 section 9). `true` uses a random secret: write one if
+   * several processes serve one API. Default: `false`.
+   */
+  readonly nonce?: boolean | DpopNonceOptions;
+  /**
+   * Remembers the `jti` of each proof. Default: 1,000,000 of them in memory. Use `redisStore(client)` of
+   * `scopegate/store` if several processes serve one API: otherwise, each accepts a proof once.
+   */
+  readonly replay?: Store;
+}
+
+/** How nonces are made. */
+export interface DpopNonceOptions {
+  /** At least 32 characters, the same in every process. Default: random for each server. */
+  readonly secret?: string;
+  /** How long a nonce is handed out, in seconds; it is accepted for as long again. Default: `300`. */
+  readonly lifetimeSeconds?: number;
+}
+
+/** Where the certificate of a client is found. */
+export interface MtlsOptions {
+  /** `"socket"`: this process terminates TLS, with `requestCert`. Otherwise, the header field of a proxy. */
+  readonly from: "socket" | CertificateHeader;
+}
+
+/** The header field in which a proxy, which terminates TLS, sends the certificate of the client. */
+export interface CertificateHeader {
+  /** The name of the field, in lower case. The proxy must remove it from the requests of clients. */
+  readonly header: string;
+  /**
+   * `"rfc9440"`: `:base64:` (HAProxy, Caddy). `"pem-urlencoded"`: `$ssl_client_escaped_cert` of nginx.
+   * `"xfcc"`: `X-Forwarded-Client-Cert` of Envoy.
+   */
+  readonly format: CertificateFormat;
+  /**
+   * The addresses of the proxy, such as `["10.0.0.0/8"]`, or a function that recognizes its connections; where
+   * the host has none, as in `scopegate/fetch`, it receives `{}`. The field from anybody else is refused.
+   */
+  readonly trusted: readonly string[] | ((socket: Socket) => boolean);
+}
+
+/** The values of omitted options. Each is an algorithm of the usual client libraries. */
+export const DPOP_DEFAULTS = {
+  algorithms: ["ES256", "EdDSA", "Ed25519", "PS256", "RS256"],
+  windowSeconds: 300,
+  nonceSeconds: 300,
+  maxProofs: 1_000_000,
+} as const;
+
+/** The bindings that a server with this option can check. */
+export const bindingsOf = (options: SenderConstraintOptions | undefined): readonly TokenBinding[] =>
+  TOKEN_BINDINGS.filter((binding) => options?.[binding] !== undefined);
+
+/** Resolves the option. Its shape has been checked. */
+export function resolveSenderConstraint(
+  { dpop, mtls, required = false }: SenderConstraintOptions,
+  now: () => number,
+): SenderConstraintRules {
+  return {
+    dpop: dpop && {
+      origins: dpop.origins.map((origin) => new URL(origin).origin),
+      algorithms: [...(dpop.algorithms ?? DPOP_DEFAULTS.algorithms)],
+      windowSeconds: dpop.windowSeconds ?? DPOP_DEFAULTS.windowSeconds,
+      nonces: resolveNonces(dpop.nonce, now),
+      replay: dpop.replay ?? createMemoryStore(DPOP_DEFAULTS.maxProofs, now),
+      now,
+    },
+    mtls: mtls && resolveSource(mtls.from),
+    isRequired: required,
+  };
+}
+
+function resolveNonces(nonce: DpopOptions["nonce"], now: () => number): Nonces | undefined {
+  if (nonce === undefined || nonce === false) return undefined;
+  const { secret, lifetimeSeconds = DPOP_DEFAULTS.nonceSeconds } = nonce === true ? {} : nonce;
+  return new Nonces(secret ?? randomBytes(32), lifetimeSeconds, now);
+}
+
+function resolveSource(from: MtlsOptions["from"]): CertificateSource {
+  if (from === "socket") return { kind: "socket", needsSocket: true };
+  const { header, format, trusted } = from;
+  const needsSocket = typeof trusted !== "function";
+  const isTrusted = needsSocket ? createAddressCheck(trusted) : (trusted as (socket: object) => boolean);
+  return { kind: "header", needsSocket, header, format, isTrusted };
+}

@@ -1,0 +1,148 @@
+/** The certificate with which a client has connected, as its SHA-256 (RFC 8705 section 3.1). */
+import { hash, X509Certificate } from "node:crypto";
+import { BlockList, isIP } from "node:net";
+import { orUndefined } from "../../errors.ts";
+import { type AccessRequest, headerOf, ownProperty } from "../../request.ts";
+
+/** How a proxy writes the certificate into a header field. */
+export type CertificateFormat = "rfc9440" | "pem-urlencoded" | "xfcc";
+
+/** Where the certificate of a client is found. */
+export type CertificateSource =
+  | { readonly kind: "socket"; readonly needsSocket: true }
+  | {
+      readonly kind: "header";
+      /** Whether the connection decides who is trusted. A function may know without it. */
+      readonly needsSocket: boolean;
+      /** In lower case. */
+      readonly header: string;
+      readonly format: CertificateFormat;
+      readonly isTrusted: (socket: object) => boolean;
+    };
+
+/** The part of a connection that is read: a `TLSSocket`, or what the compatibility layer of HTTP/2 has. */
+interface Connection {
+  readonly remoteAddress?: unknown;
+  readonly getPeerCertificate?: (isDetailed: boolean) => unknown;
+}
+
+/** The thumbprint of the certificate, or why there is none. */
+export type ClientCertificate =
+  | { readonly kind: "certificate"; readonly thumbprint: string }
+  | { readonly kind: "none" }
+  | { readonly kind: "unusable"; readonly cause: string };
+
+const NONE: ClientCertificate = { kind: "none" };
+const unusable = (cause: string): ClientCertificate => ({ kind: "unusable", cause });
+
+/** Reads the certificate of the client of a request. Its subject, its issuer and its dates are not read. */
+export function readClientCertificate(request: AccessRequest, source: CertificateSource): ClientCertificate {
+  const connection = connectionOf(request);
+  if (source.kind === "socket") return readSocket(connection);
+  const { header, format, isTrusted } = source;
+  const field = headerOf(request, header);
+  if (field === undefined) return NONE;
+  if (orUndefined(() => isTrusted(connection ?? {})) !== true)
+    return unusable(`The header ${header} comes from a peer that is not in \`trusted\`.`);
+  if (typeof field !== "string") return unusable(`The request has several ${header} headers.`);
+  // A proxy sets it for clients without a certificate, too.
+  if (field === "") return NONE;
+  const thumbprint = field.length > MAX_FIELD ? undefined : FORMATS[format](field);
+  if (thumbprint === undefined) return unusable(`The header ${header} is not one certificate (${format}).`);
+  return { kind: "certificate", thumbprint };
+}
+
+/** The socket of Node's request. */
+function connectionOf(request: AccessRequest): Connection | undefined {
+  const raw = ownProperty(request, "raw") as { readonly socket?: unknown } | undefined;
+  const socket = raw?.socket;
+  return typeof socket === "object" && socket !== null ? socket : undefined;
+}
+
+/** The handshake has proved that the client holds its key, whoever issued the certificate. */
+function readSocket(connection: Connection | undefined): ClientCertificate {
+  const certificate = connection?.getPeerCertificate?.(false) as
+    { readonly raw?: unknown } | null | undefined;
+  const der = certificate?.raw;
+  return der instanceof Uint8Array ? { kind: "certificate", thumbprint: thumbprintOf(der) } : NONE;
+}
+
+const thumbprintOf = (der: Uint8Array): string => hash("sha256", der, "base64url");
+
+/** Far larger than certificates, and below the limit of Node.js for all headers. */
+const MAX_FIELD = 16_384;
+
+/** Each returns the thumbprint of exactly one certificate. */
+const FORMATS: Readonly<Record<CertificateFormat, (field: string) => string | undefined>> = {
+  rfc9440: readByteSequence,
+  "pem-urlencoded": readPem,
+  xfcc: readForwardedElement,
+};
+
+/** A byte sequence between colons (RFC 9440 section 2.1, RFC 9651 section 3.3.5). */
+function readByteSequence(field: string): string | undefined {
+  const [, base64 = ""] = /^:([A-Za-z\d+/]+={0,2}):$/.exec(field) ?? [];
+  return readBase64(base64);
+}
+
+/** `$ssl_client_escaped_cert` of nginx: a PEM with percent-encoding. */
+function readPem(field: string): string | undefined {
+  const pem = orUndefined(() => decodeURIComponent(field));
+  const [, base64 = ""] = PEM.exec(pem ?? "") ?? [];
+  return readBase64(base64.replaceAll(/\r?\n/g, ""));
+}
+
+const PEM = /^-----BEGIN CERTIFICATE-----\r?\n([A-Za-z\d+/=\r\n]+)-----END CERTIFICATE-----(?:\r?\n)?$/;
+
+/** Another spelling of the same bytes is refused: an honest proxy writes only one. */
+function readBase64(base64: string): string | undefined {
+  const der = Buffer.from(base64, "base64");
+  if (base64 === "" || der.toString("base64") !== base64) return undefined;
+  const certificate = orUndefined(() => new X509Certificate(der));
+  // Bytes after the certificate would be ignored.
+  return certificate?.raw.equals(der) ? thumbprintOf(der) : undefined;
+}
+
+/**
+ * The `Hash` of the only element of `X-Forwarded-Client-Cert`, in hex. A second element is another proxy's, or
+ * the client's.
+ */
+function readForwardedElement(field: string): string | undefined {
+  const pairs = [...field.matchAll(PAIR)];
+  const length = pairs.reduce((sum, [pair]) => sum + pair.length, 0);
+  if (length !== field.length || pairs.at(-1)?.[0].endsWith(";")) return undefined;
+  const hashes = pairs.filter(([, name]) => name?.toLowerCase() === "hash");
+  const [, , hex = ""] = hashes.length === 1 ? (hashes[0] ?? []) : [];
+  return /^[\da-f]{64}$/i.test(hex) ? Buffer.from(hex, "hex").toString("base64url") : undefined;
+}
+
+/** One `Name=value`; a value with a comma, a semicolon or an equals sign is in quotes. */
+const PAIR = /([A-Za-z]+)=((?:[^",;=\s]*)|"(?:[^"\\]|\\.)*")(?:;|$)/gy;
+
+/** Returns whether the address of a peer is in one of the ranges, written as `10.0.0.0/8` or one address. */
+export function createAddressCheck(ranges: readonly string[]): (socket: object) => boolean {
+  const list = new BlockList();
+  for (const range of ranges) addRange(list, range);
+  return (socket) => {
+    const { remoteAddress } = socket as Connection;
+    if (typeof remoteAddress !== "string") return false;
+    const family = isIP(remoteAddress);
+    // A list of IPv4 addresses also matches IPv4-mapped IPv6 addresses.
+    return family !== 0 && list.check(remoteAddress, family === 4 ? "ipv4" : "ipv6");
+  };
+}
+
+function addRange(list: BlockList, range: string): void {
+  const [address = "", prefix] = range.split("/");
+  const family = isIP(address) === 4 ? "ipv4" : "ipv6";
+  if (prefix === undefined) list.addAddress(address, family);
+  else list.addSubnet(address, Number(prefix), family);
+}
+
+/** Returns whether a text is an address, or a range of addresses. */
+export function isAddressRange(text: string): boolean {
+  const [address = "", prefix, ...others] = text.split("/");
+  const family = isIP(address);
+  if (family === 0 || others.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
+}

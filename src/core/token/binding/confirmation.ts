@@ -1,0 +1,45 @@
+/** The claim `cnf`, which binds a token to a key of its client (RFC 7800). */
+import { claimAt } from "../claim-path.ts";
+
+/** How a token is bound to a key of its client: DPoP (RFC 9449), or the certificate of TLS (RFC 8705). */
+export type TokenBinding = "dpop" | "mtls";
+
+/** All of them, in the order in which they are named. */
+export const TOKEN_BINDINGS: readonly TokenBinding[] = ["dpop", "mtls"];
+
+/** The members of `cnf`: each is the SHA-256 of the key (RFC 7638) or of the certificate. */
+const MEMBERS: Readonly<Record<TokenBinding, string>> = { dpop: "jkt", mtls: "x5t#S256" };
+
+/** Whether a token is bound, and by which of the bindings that the server can check. */
+export type Confirmation =
+  | { readonly kind: "unbound" }
+  | { readonly kind: "bound"; readonly binding: TokenBinding }
+  /** Nobody could check it, so the token must not be accepted. */
+  | { readonly kind: "unusable" };
+
+const UNBOUND: Confirmation = { kind: "unbound" };
+const UNUSABLE: Confirmation = { kind: "unusable" };
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Reads `cnf`. Members beside one that is checked are ignored; a claim with other members only is unusable. */
+export function readConfirmation(claims: Claims, checked: readonly TokenBinding[]): Confirmation {
+  if (claimAt(claims, "cnf") === undefined) return UNBOUND;
+  const present = checked.filter((binding) => memberOf(claims, binding) !== undefined);
+  const [binding] = present;
+  if (binding === undefined || present.some((name) => thumbprintOf(claims, name) === undefined))
+    return UNUSABLE;
+  return { kind: "bound", binding };
+}
+
+/** Returns the thumbprint of the key that a token is bound to; `undefined` if it has none in this form. */
+export function thumbprintOf(claims: Claims, binding: TokenBinding): string | undefined {
+  const member = memberOf(claims, binding);
+  return typeof member === "string" && THUMBPRINT.test(member) ? member : undefined;
+}
+
+const memberOf = (claims: Claims, binding: TokenBinding): unknown =>
+  claimAt(claims, ["cnf", MEMBERS[binding]]);
+
+/** 32 bytes in canonical base64url. */
+const THUMBPRINT = /^[\w-]{42}[AEIMQUYcgkosw048]$/;

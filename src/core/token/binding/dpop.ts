@@ -1,0 +1,199 @@
+/** The proof that a client holds the key of its token, for one request (DPoP, RFC 9449). */
+import { areEqual } from "../../runtime/constant-time.ts";
+import { hash } from "node:crypto";
+import { JOSEAlgNotAllowed, JWSSignatureVerificationFailed, JWTClaimValidationFailed } from "jose/errors";
+import { jwtVerify } from "jose/jwt/verify";
+import type { Algorithm } from "../../keys/algorithm.ts";
+import { importJwk } from "../../keys/import-key.ts";
+import { materialOf, type VerificationKey } from "../../keys/verification-key.ts";
+import type { AccessRequest } from "../../request.ts";
+import { readClock } from "../../runtime/clock.ts";
+import { isOnlyReading } from "../../runtime/json.ts";
+import { rememberOnce } from "../../runtime/once.ts";
+import type { Store } from "../../runtime/store.ts";
+import { claimAt } from "../claim-path.ts";
+import { iatToleranceOf } from "../issued-at.ts";
+import { isCanonicalBase64Url, readJsonSegment } from "../jwt-parts.ts";
+import type { Principal } from "../principal.ts";
+import { thumbprintOf } from "./confirmation.ts";
+import type { Nonces } from "./nonces.ts";
+import { readPublicKey } from "./public-key.ts";
+import { PROVED, type ProofCheck, type ProofRejection } from "./proof.ts";
+import { normalizeUri, normalPathOf } from "./target-uri.ts";
+
+/** What a proof must satisfy. */
+export interface DpopRules {
+  /** Normalized: `https://api.example`. */
+  readonly origins: readonly string[];
+  readonly algorithms: readonly Algorithm[];
+  readonly windowSeconds: number;
+  readonly nonces: Nonces | undefined;
+  readonly replay: Store;
+  readonly now: () => number;
+}
+
+/** A request with a token, whose proof is checked. */
+export interface ProvenRequest {
+  readonly request: AccessRequest;
+  readonly token: string;
+  readonly principal: Principal;
+}
+
+/** Far larger than a proof with an RSA key of 4096 bits and a long path. */
+const MAX_PROOF_LENGTH = 8_192;
+/** Clients use random ids of about 20 characters. */
+const MAX_JTI_LENGTH = 256;
+const TYPE = "dpop+jwt";
+
+/**
+ * Critical extensions (RFC 7515 section 4.1.11) and `b64` (RFC 7797) are not supported, and a proof has no other
+ * key than `jwk`.
+ */
+const UNSUPPORTED = ["crit", "b64", "jku", "x5u", "x5c"];
+
+/** The header of a proof, whose key is that of the token. */
+interface AcceptedHeader {
+  readonly encoded: string;
+  readonly algorithm: Algorithm;
+  readonly key: VerificationKey;
+}
+
+interface RejectedHeader {
+  readonly proofRejection: ProofRejection;
+  readonly cause?: string;
+}
+
+const rejected = (proofRejection: ProofRejection, cause?: string): ProofCheck =>
+  cause === undefined
+    ? { kind: "rejected", binding: "dpop", proofRejection }
+    : { kind: "rejected", binding: "dpop", proofRejection, cause };
+
+/** Verifies proofs. */
+export class DpopVerifier {
+  readonly #rules: DpopRules;
+  /**
+   * The header that a client used with a token, by the claims of the token, which the cache of tokens keeps.
+   * Clients repeat it, so that its key is imported once.
+   */
+  readonly #headers = new WeakMap<object, AcceptedHeader>();
+
+  constructor(rules: DpopRules) {
+    this.#rules = rules;
+  }
+
+  /** Verifies the proof of a request whose token was verified (RFC 9449 section 4.3). */
+  async verify(proof: string, proven: ProvenRequest): Promise<ProofCheck> {
+    const parts = readProof(proof);
+    if (!parts) return rejected("malformed", "The header DPoP is not one JWT in the compact form.");
+    const { claims } = proven.principal;
+    const thumbprint = thumbprintOf(claims, "dpop");
+    if (thumbprint === undefined) return rejected("binding", "The token is not bound to a key (`cnf.jkt`).");
+    const header = this.#readHeader(parts.header, claims, thumbprint);
+    if ("proofRejection" in header) return rejected(header.proofRejection, header.cause);
+    const { key, algorithm } = header;
+    const nowSeconds = readClock(this.#rules.now).getTime() / 1000;
+    let payload: Readonly<Record<string, unknown>>;
+    try {
+      const material = await materialOf(key, algorithm);
+      const verified = await jwtVerify(proof, material, {
+        typ: TYPE,
+        algorithms: [...this.#rules.algorithms],
+        currentDate: new Date(nowSeconds * 1000),
+      });
+      payload = verified.payload;
+    } catch (error) {
+      return rejected(rejectionOf(error));
+    }
+    if (!isOnlyReading(payload, Buffer.from(parts.payload, "base64url"))) return rejected("malformed");
+    return this.#checkClaims(payload, proven, thumbprint, nowSeconds);
+  }
+
+  /** Reads the key of the proof, which must be that of the token: before its signature costs any time. */
+  #readHeader(encoded: string, claims: object, thumbprint: string): AcceptedHeader | RejectedHeader {
+    const known = this.#headers.get(claims);
+    if (known?.encoded === encoded) return known;
+    const header = readJsonSegment(encoded);
+    if (!header || UNSUPPORTED.some((name) => Object.hasOwn(header, name)))
+      return { proofRejection: "malformed" };
+    const algorithm = this.#rules.algorithms.find((allowed) => allowed === claimAt(header, "alg"));
+    if (algorithm === undefined) return { proofRejection: "algorithm" };
+    const jwk = readPublicKey(claimAt(header, "jwk"));
+    if (!jwk) return { proofRejection: "key" };
+    if (!areEqual(jwk.thumbprint, thumbprint))
+      return {
+        proofRejection: "binding",
+        cause: "The token is bound to another key than that of the proof.",
+      };
+    const imported = importJwk(jwk.key, [algorithm]);
+    if (imported.kind === "mistake") return { proofRejection: "key", cause: imported.mistake.message };
+    const accepted = { encoded, algorithm, key: imported.key };
+    this.#headers.set(claims, accepted);
+    return accepted;
+  }
+
+  async #checkClaims(
+    payload: Readonly<Record<string, unknown>>,
+    { request, token }: ProvenRequest,
+    thumbprint: string,
+    nowSeconds: number,
+  ): Promise<ProofCheck> {
+    const { windowSeconds, nonces, replay } = this.#rules;
+    if (claimAt(payload, "htm") !== request.method) return rejected("htm");
+    if (!this.#isTarget(claimAt(payload, "htu"), request.target))
+      return rejected("htu", "The URI is not one of `origins` with the path of the request.");
+    const ath = claimAt(payload, "ath");
+    if (typeof ath !== "string" || !areEqual(ath, hash("sha256", token, "base64url"))) return rejected("ath");
+    const nonce = claimAt(payload, "nonce");
+    const freshness = nonces?.check(typeof nonce === "string" ? nonce : "");
+    if (freshness === "unknown") return rejected("nonce");
+    const iat = claimAt(payload, "iat");
+    if (typeof iat !== "number" || !Number.isFinite(iat)) return rejected("iat");
+    if (iat < nowSeconds - windowSeconds) return rejected("iat", "The proof is older than `windowSeconds`.");
+    // A nonce shows that the proof is new, even if the clock of the client is wrong (RFC 9449 section 8).
+    const aheadSeconds = nonces ? windowSeconds : iatToleranceOf(0);
+    if (iat > nowSeconds + aheadSeconds) return rejected("iat", "The proof was issued in the future.");
+    const jti = claimAt(payload, "jti");
+    if (typeof jti !== "string" || jti === "" || jti.length > MAX_JTI_LENGTH) return rejected("jti");
+    // Last, so that only a proof that would be accepted is remembered.
+    try {
+      const end = new Date((iat + windowSeconds + CLOCK_DIFFERENCE_SECONDS) * 1000);
+      const isFirst = await rememberOnce(replay, `dpop ${thumbprint} ${jti}`, end);
+      if (!isFirst) return rejected("replayed");
+    } catch (cause) {
+      return { kind: "unavailable", cause };
+    }
+    return nonces && freshness === "expiring" ? { kind: "proved", nextNonce: nonces.current() } : PROVED;
+  }
+
+  #isTarget(htu: unknown, target: string): boolean {
+    const uri = typeof htu === "string" ? normalizeUri(htu) : undefined;
+    const path = normalPathOf(target);
+    if (uri === undefined || path === undefined) return false;
+    return this.#rules.origins.some((origin) => uri === origin + path);
+  }
+}
+
+/** Another process may have a clock that is behind: it still accepts a proof that is too old here. */
+const CLOCK_DIFFERENCE_SECONDS = 60;
+
+/** The parts of a proof that are read here. */
+interface ProofParts {
+  readonly header: string;
+  readonly payload: string;
+}
+
+/** Divides a proof; `undefined` if it is not one JWT, in its only spelling. */
+function readProof(proof: string): ProofParts | undefined {
+  if (proof.length > MAX_PROOF_LENGTH) return undefined;
+  const [header = "", payload = "", signature = "", ...others] = proof.split(".", 4);
+  const isOneJwt = others.length === 0 && [header, payload, signature].every(isCanonicalBase64Url);
+  return isOneJwt ? { header, payload } : undefined;
+}
+
+/** Every error of jose is a rejection. */
+function rejectionOf(error: unknown): ProofRejection {
+  if (error instanceof JWSSignatureVerificationFailed) return "signature";
+  if (error instanceof JOSEAlgNotAllowed) return "algorithm";
+  if (error instanceof JWTClaimValidationFailed) return error.claim === "typ" ? "type" : "claims";
+  return "claims";
+}

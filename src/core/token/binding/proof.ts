@@ -1,0 +1,49 @@
+/** What is wrong with the proof that a client holds the key of its token. */
+import type { TokenBinding } from "./confirmation.ts";
+
+/**
+ * Why a proof was rejected: the `proofRejection` of a refusal whose reason is `proof_rejected`. `htm`, `htu`,
+ * `ath`, `iat`, `jti` and `nonce` are the claims of a DPoP proof (RFC 9449 section 4.2).
+ */
+export type ProofRejection =
+  | "malformed"
+  | "type"
+  | "algorithm"
+  | "key"
+  | "signature"
+  | "claims"
+  | "htm"
+  | "htu"
+  | "ath"
+  | "iat"
+  | "jti"
+  | "nonce"
+  | "replayed"
+  | "binding"
+  | "scheme"
+  | "certificate";
+
+/** The result for one request. */
+export type ProofCheck =
+  | {
+      readonly kind: "proved";
+      /** A nonce for the next request: that of this one expires soon. */
+      readonly nextNonce?: string;
+    }
+  | {
+      readonly kind: "missing";
+      /** The binding of the token; absent for a token that is bound to no key. */
+      readonly binding?: TokenBinding;
+      readonly cause: string;
+    }
+  | {
+      readonly kind: "rejected";
+      readonly binding: TokenBinding;
+      readonly proofRejection: ProofRejection;
+      /** A sentence for the operator's log. */
+      readonly cause?: string;
+    }
+  /** The store of replays failed. */
+  | { readonly kind: "unavailable"; readonly cause: unknown };
+
+export const PROVED: ProofCheck = Object.freeze({ kind: "proved" });

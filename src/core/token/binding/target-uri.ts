@@ -1,0 +1,45 @@
+/** The URI that a DPoP proof names in `htu`, without query and fragment (RFC 9449 section 4.2). */
+import { orUndefined } from "../../errors.ts";
+import { originForm, pathOf } from "../../request.ts";
+
+/**
+ * An absolute http URI: its scheme, its authority and its path. Printable ASCII only, without a backslash and
+ * without user information: parsers disagree about what the host is then.
+ */
+const HTTP_URI = /^(https?):\/\/([^/?#@\\]+)(\/[^?#\\]*)?(?:[?#].*)?$/i;
+const PRINTABLE = /^[\x21-\x7e]+$/;
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: "80", https: "443" };
+
+/**
+ * Normalizes a URI (RFC 3986 sections 6.2.2 and 6.2.3), and removes its query and its fragment; `undefined`
+ * for anything but an http URI.
+ */
+export function normalizeUri(text: string): string | undefined {
+  if (!PRINTABLE.test(text)) return undefined;
+  const [, scheme = "", authority = "", path = ""] = HTTP_URI.exec(text) ?? [];
+  const normalPath = normalizePath(path);
+  if (scheme === "" || normalPath === undefined) return undefined;
+  const lowerScheme = scheme.toLowerCase();
+  const [, host = "", port = ""] = /^(.*?)(?::(\d*))?$/.exec(authority.toLowerCase()) ?? [];
+  const isDefaultPort = port === "" || port === DEFAULT_PORTS[lowerScheme];
+  return `${lowerScheme}://${host}${isDefaultPort ? "" : `:${port}`}${normalPath}`;
+}
+
+/** Returns the normalized path of a request target; `undefined` for a target without a path. */
+export function normalPathOf(target: string): string | undefined {
+  const origin = originForm(target);
+  return origin === undefined ? undefined : normalizePath(pathOf(origin));
+}
+
+/** The URL parser removes dot segments, and percent-encodes characters that a URI cannot contain. */
+function normalizePath(path: string): string | undefined {
+  const url = orUndefined(() => new URL(`http://host${path}`));
+  return url?.pathname.replaceAll(/%[\da-f]{2}/gi, normalizeEncoded);
+}
+
+/** RFC 3986 section 6.2.2.2: a letter, a digit and `-._~` are the same without percent-encoding. */
+function normalizeEncoded(encoded: string): string {
+  const character = String.fromCodePoint(Number.parseInt(encoded.slice(1), 16));
+  return /[\w.~-]/.test(character) ? character : encoded.toUpperCase();
+}

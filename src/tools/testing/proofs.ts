@@ -1,0 +1,146 @@
+/** DPoP proofs for tests (RFC 9449): valid ones, and one with each mistake. */
+import { hash, randomUUID, X509Certificate } from "node:crypto";
+import {
+  anyString,
+  anyValue,
+  checkOptions,
+  oneOf,
+  type OptionChecks,
+  optionError,
+  required,
+} from "../../core/options/check-options.ts";
+import { orUndefined } from "../../core/errors.ts";
+import { compact } from "../../core/runtime/compact.ts";
+import type { ProofRejection } from "../../core/token/binding/proof.ts";
+import { readPublicKey } from "../../core/token/binding/public-key.ts";
+import { signProof } from "./sign-token.ts";
+import { createTestKey, type TestKey } from "./test-key.ts";
+
+/** A rejection that a proof can cause. The others depend on how the request is sent, or on earlier requests. */
+export type TestProofRejection = Exclude<ProofRejection, "replayed" | "scheme" | "certificate">;
+
+/** The request that a proof is for, and what is wrong with the proof. */
+export interface TestProofOptions {
+  /** The method: `htm`. */
+  readonly method: string;
+  /** The absolute URL, as the client uses it: `htu`, without query and fragment. */
+  readonly url: string;
+  /** The access token, for `ath`. */
+  readonly token: string;
+  /** The nonce of the last `DPoP-Nonce`. Default: none. */
+  readonly nonce?: string;
+  /** Creates a proof that a server rejects for this reason. */
+  readonly rejectedAs?: TestProofRejection | undefined;
+  /** Any claims. They override those above; `undefined` omits a claim. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** Header parameters. They override `alg`, `typ` and `jwk`; `undefined` omits one. */
+  readonly header?: Readonly<Record<string, unknown>>;
+}
+
+/** A change that makes a valid proof invalid. */
+interface Flaw {
+  readonly header?: Readonly<Record<string, unknown>>;
+  readonly claims?: (nowSeconds: number) => Readonly<Record<string, unknown>>;
+  readonly signingKey?: "another";
+  readonly isTruncated?: boolean;
+}
+
+const HOUR = 3600;
+
+const FLAWS: Readonly<Record<TestProofRejection, Flaw>> = {
+  malformed: { isTruncated: true },
+  type: { header: { typ: "JWT" } },
+  algorithm: { header: { alg: "HS256" } },
+  key: { header: { jwk: undefined } },
+  // The header has the key of the token, and another key has signed.
+  signature: { signingKey: "another" },
+  claims: { claims: (now) => ({ exp: now - HOUR }) },
+  htm: { claims: () => ({ htm: "TRACE" }) },
+  htu: { claims: () => ({ htu: "https://another-service.test/" }) },
+  ath: { claims: () => ({ ath: sha256("another token") }) },
+  iat: { claims: (now) => ({ iat: now - 2 * HOUR }) },
+  jti: { claims: () => ({ jti: undefined }) },
+  nonce: { claims: () => ({ nonce: "unknown-nonce" }) },
+  binding: {},
+};
+
+/** The rejections that a proof can cause: the values of `rejectedAs` of `proofFor`. */
+export const testProofRejections: readonly TestProofRejection[] = Object.freeze(
+  Object.keys(FLAWS) as TestProofRejection[],
+);
+
+const OPTIONS: OptionChecks<TestProofOptions> = {
+  method: required(anyString),
+  url: required({
+    accepts: (url) => typeof url === "string" && URL.canParse(url),
+    hint: "Write the absolute URL of the request: https://api.example/agents.",
+  }),
+  token: required(anyString),
+  nonce: anyString,
+  rejectedAs: oneOf(...testProofRejections),
+  claims: anyValue,
+  header: anyValue,
+};
+
+/** What a token is bound to: the key of `proofFor`, or the certificate of a client. */
+export type TestBinding = "dpop" | { readonly certificate: string | Uint8Array };
+
+export const isTestBinding = (bound: unknown): boolean =>
+  bound === "dpop" || (typeof bound === "object" && bound !== null && "certificate" in bound);
+
+/** The keys of the client of a test issuer. */
+export class ProofKeys {
+  #client: TestKey | undefined;
+  #another: TestKey | undefined;
+
+  /** Returns the value of `cnf` for a token that is bound. */
+  confirmationOf(bound: TestBinding): Readonly<Record<string, string>> {
+    if (bound === "dpop") return { jkt: readPublicKey(this.#clientKey.publicJwk)?.thumbprint ?? "" };
+    const certificate = orUndefined(() => new X509Certificate(bound.certificate));
+    if (certificate) return { "x5t#S256": hash("sha256", certificate.raw, "base64url") };
+    throw optionError(
+      ["token", "bound", "certificate"],
+      "is not a certificate.",
+      "Write its PEM or its DER bytes.",
+    );
+  }
+
+  /** Signs a proof. @throws ConfigurationError for wrong options */
+  sign(options: TestProofOptions, now: () => number): string {
+    checkOptions("proofFor", options, OPTIONS);
+    const { method, url, token, nonce, rejectedAs } = options;
+    const flaw: Flaw = rejectedAs ? FLAWS[rejectedAs] : {};
+    const nowSeconds = Math.floor(now() / 1000);
+    const { origin, pathname } = new URL(url);
+    const claims = {
+      htm: method,
+      htu: origin + pathname,
+      ath: sha256(token),
+      iat: nowSeconds,
+      jti: randomUUID(),
+      ...compact({ nonce }),
+      ...flaw.claims?.(nowSeconds),
+      ...options.claims,
+    };
+    const key = rejectedAs === "binding" ? this.#anotherKey : this.#clientKey;
+    const header = {
+      alg: "ES256",
+      typ: "dpop+jwt",
+      jwk: key.publicJwk,
+      ...flaw.header,
+      ...options.header,
+    };
+    const proof = signProof(header, claims, flaw.signingKey ? this.#anotherKey : key);
+    return flaw.isTruncated ? proof.slice(0, proof.lastIndexOf(".")) : proof;
+  }
+
+  get #clientKey(): TestKey {
+    return (this.#client ??= createTestKey("ES256", undefined));
+  }
+
+  get #anotherKey(): TestKey {
+    return (this.#another ??= createTestKey("ES256", undefined));
+  }
+}
+
+const sha256 = (text: string): string => hash("sha256", text, "base64url");

@@ -1,0 +1,310 @@
+import { describe, expect, it } from "vitest";
+import {
+  type AccessRequest,
+  createResourceServer,
+  type Decision,
+  type ResourceServer,
+  type ResourceServerOptions,
+} from "scopegate";
+import { createTestIssuer, testProofRejections } from "scopegate/testing";
+
+const ORIGIN = "https://api.example";
+const TARGET = "/agents/web";
+const DPOP = { dpop: { origins: [ORIGIN] } } as const;
+const ALGORITHMS = 'algs="ES256 EdDSA Ed25519 PS256 RS256"';
+
+const issuer = createTestIssuer();
+const TABLE = {
+  "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+  "POST /payments": { scopes: ["payments:write"], senderConstrained: true as const },
+  "GET /health": "public" as const,
+};
+
+const serverWith = (options: Partial<ResourceServerOptions> = {}): ResourceServer =>
+  createResourceServer({
+    ...issuer.resourceServerOptions,
+    scopeMappings: TABLE,
+    senderConstraint: DPOP,
+    ...options,
+  });
+
+const SCOPES = ["agents:read", "payments:write"];
+const boundToken = (): Promise<string> => issuer.token({ bound: "dpop", scopes: SCOPES });
+const bearerToken = (): Promise<string> => issuer.token({ scopes: SCOPES });
+
+type Sent = Partial<AccessRequest> & { readonly proof?: string | readonly string[] | undefined };
+
+const send = (server: ResourceServer, { proof, ...sent }: Sent): Promise<Decision> =>
+  server.check({ method: "GET", target: TARGET, ...(proof && { headers: { dpop: proof } }), ...sent });
+
+const outcomeOf = (decision: Decision): string =>
+  decision.allowed ? "allowed" : [decision.reason, decision.proofRejection].filter(Boolean).join(" ");
+
+const challengeOf = (server: ResourceServer, decision: Decision): string | undefined =>
+  decision.allowed ? "allowed" : server.refuse(decision).headers["WWW-Authenticate"];
+
+/** Sends a bound token with its proof. */
+async function sendProven(
+  server: ResourceServer,
+  {
+    method = "GET",
+    target = TARGET,
+    url = ORIGIN + target,
+    ...others
+  }: Partial<Parameters<typeof issuer.proofFor>[0]> & { target?: string } = {},
+): Promise<Decision> {
+  const token = await boundToken();
+  const proof = await issuer.proofFor({ method, url, token, ...others });
+  return send(server, { method, target, authorization: `DPoP ${token}`, proof });
+}
+
+describe("a token that is bound to a key", () => {
+  it("is accepted with a proof of its key, and the decision names the binding", async () => {
+    const decision = await sendProven(serverWith());
+    expect(outcomeOf(decision)).toBe("allowed");
+    expect(decision.principal?.binding).toBe("dpop");
+  });
+
+  it("is rejected without the option `senderConstraint`, as before", async () => {
+    const scopeMappings = { "GET /agents/:agent_id": ["agents:<agent_id>:read"] };
+    const server = createResourceServer({ ...issuer.resourceServerOptions, scopeMappings });
+    const decision = await send(server, { authorization: `Bearer ${await boundToken()}` });
+    expect(decision).toMatchObject({ reason: "token_rejected", rejection: "claims", claim: "cnf" });
+    const withScheme = await send(server, { authorization: `DPoP ${await boundToken()}` });
+    expect(withScheme).toMatchObject({ reason: "credential_missing" });
+  });
+
+  it.each(testProofRejections)("is refused with a proof that has the mistake %s", async (rejectedAs) => {
+    const server = serverWith({
+      senderConstraint: { dpop: { origins: [ORIGIN], nonce: rejectedAs === "nonce" } },
+    });
+    const decision = await sendProven(server, { rejectedAs });
+    expect(outcomeOf(decision)).toBe(`proof_rejected ${rejectedAs}`);
+    const error = rejectedAs === "nonce" ? "use_dpop_nonce" : "invalid_dpop_proof";
+    expect(challengeOf(server, decision)).toMatch(new RegExp(`^DPoP error="${error}", .*algs="[^"]+"$`));
+    expect(decision.principal).toBeUndefined();
+  });
+
+  it("is refused as Bearer, without a proof, with two proofs, and with one that was used", async () => {
+    const server = serverWith();
+    const token = await boundToken();
+    const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
+    const authorization = `DPoP ${token}`;
+    const outcomes = [
+      await send(server, { authorization: `Bearer ${token}`, proof }),
+      await send(server, { authorization }),
+      await send(server, { authorization, proof: [proof, proof] }),
+      await send(server, { authorization, proof: `${proof}, ${proof}` }),
+      await send(server, { authorization, proof }),
+      await send(server, { authorization, proof }),
+    ];
+    expect(outcomes.map(outcomeOf)).toEqual([
+      "proof_missing",
+      "proof_missing",
+      "proof_rejected malformed",
+      "proof_rejected malformed",
+      "allowed",
+      "proof_rejected replayed",
+    ]);
+  });
+
+  it("is refused by authenticate, which receives no proof", async () => {
+    await expect(serverWith().authenticate(await boundToken())).rejects.toThrow("claims");
+    expect((await serverWith().authenticate(await bearerToken())).binding).toBeUndefined();
+  });
+
+  it("is refused after its proof if it lacks scopes, under the scheme that was used", async () => {
+    const server = serverWith();
+    const token = await issuer.token({ bound: "dpop", scopes: [] });
+    const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
+    const decision = await send(server, { authorization: `DPoP ${token}`, proof });
+    expect(outcomeOf(decision)).toBe("scope_insufficient");
+    expect(challengeOf(server, decision)).toBe(
+      `DPoP error="insufficient_scope", error_description="The access token does not grant the scopes that this operation needs.", scope="agents:web:read", ${ALGORITHMS}`,
+    );
+    const asBearer = await send(server, { authorization: `Bearer ${await issuer.token()}` });
+    expect(challengeOf(server, asBearer)).toMatch(/^Bearer error="insufficient_scope"/);
+    expect(challengeOf(server, asBearer)).not.toContain("DPoP");
+  });
+
+  it("may be checked twice for one request of the platform, and once for two", async () => {
+    const server = serverWith();
+    const token = await boundToken();
+    const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
+    const [raw, other] = [{}, {}];
+    const sent = { authorization: `DPoP ${token}`, proof };
+    expect(outcomeOf(await send(server, { ...sent, raw }))).toBe("allowed");
+    expect(outcomeOf(await send(server, { ...sent, raw }))).toBe("allowed");
+    expect(outcomeOf(await send(server, { ...sent, raw: other }))).toBe("proof_rejected replayed");
+  });
+
+  it("does not make an expired or revoked token valid", async () => {
+    const server = serverWith({ isRevoked: ({ userId }) => userId === "user-9" });
+    for (const options of [{ rejectedAs: "expired" as const }, { userId: "user-9" }]) {
+      const token = await issuer.token({ bound: "dpop", scopes: SCOPES, ...options });
+      const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
+      const decision = await send(server, { authorization: `DPoP ${token}`, proof });
+      expect(outcomeOf(decision)).toBe("token_rejected");
+      expect(challengeOf(server, decision)).toMatch(/^DPoP error="invalid_token", .*algs=/);
+    }
+  });
+});
+
+describe("a token that is not bound to a key", () => {
+  it("is a bearer token, unless a rule or the server requires a key", async () => {
+    const authorization = `Bearer ${await bearerToken()}`;
+    const server = serverWith();
+    expect(outcomeOf(await send(server, { authorization }))).toBe("allowed");
+    const payment = await send(server, { method: "POST", target: "/payments", authorization });
+    expect(payment).toMatchObject({ reason: "proof_missing", condition: "senderConstrained" });
+    expect(challengeOf(server, payment)).toMatch(/^DPoP error="invalid_token", .*algs=/);
+    expect(outcomeOf(await sendProven(server, { method: "POST", target: "/payments" }))).toBe("allowed");
+    const strict = serverWith({ senderConstraint: { ...DPOP, required: true } });
+    expect(outcomeOf(await send(strict, { authorization }))).toBe("proof_missing");
+    expect(outcomeOf(await sendProven(strict))).toBe("allowed");
+  });
+
+  it("is refused with the scheme DPoP, and with a proof beside it", async () => {
+    const server = serverWith({ tokenSources: [{ header: "authorization" }, { cookie: "access_token" }] });
+    const token = await bearerToken();
+    const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
+    const outcomes = [
+      await send(server, { authorization: `DPoP ${token}`, proof }),
+      await send(server, { authorization: `Bearer ${token}`, proof }),
+      await send(server, { cookie: `access_token=${token}`, proof }),
+      await send(server, { cookie: `access_token=${await boundToken()}` }),
+      await send(server, { cookie: `access_token=${token}` }),
+    ];
+    expect(outcomes.map(outcomeOf)).toEqual([
+      "proof_rejected binding",
+      "proof_rejected scheme",
+      "proof_rejected scheme",
+      "proof_missing",
+      "allowed",
+    ]);
+  });
+});
+
+describe("the claim cnf", () => {
+  const thumbprint = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
+  it.each([
+    ["an array", ["jkt"]],
+    ["a string", "jkt"],
+    ["null", null],
+    ["an empty object", {}],
+    ["only unknown members", { jwk: {}, kid: "key-1" }],
+    ["the thumbprint of a certificate, which this server cannot check", { "x5t#S256": thumbprint }],
+    ["a number as thumbprint", { jkt: 1 }],
+    ["a thumbprint with padding", { jkt: `${thumbprint}=` }],
+    ["a thumbprint of another length", { jkt: thumbprint.slice(1) }],
+    ["a thumbprint in another spelling", { jkt: `${thumbprint.slice(0, -1)}J` }],
+  ])("makes a token unusable if it is or has %s", async (_name, cnf) => {
+    const token = await issuer.token({ scopes: SCOPES, claims: { cnf } });
+    for (const scheme of ["Bearer", "DPoP"]) {
+      const decision = await send(serverWith(), { authorization: `${scheme} ${token}` });
+      expect(decision).toMatchObject({ reason: "token_rejected", claim: "cnf" });
+    }
+  });
+
+  it("may have unknown members beside one that is checked", async () => {
+    const bound = await boundToken();
+    const payload = JSON.parse(Buffer.from(bound.split(".")[1] ?? "", "base64url").toString()) as {
+      readonly cnf: object;
+    };
+    const token = await issuer.token({ scopes: SCOPES, claims: { cnf: { ...payload.cnf, kid: "x" } } });
+    const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
+    expect(outcomeOf(await send(serverWith(), { authorization: `DPoP ${token}`, proof }))).toBe("allowed");
+  });
+});
+
+describe("challenges", () => {
+  const RESOURCE = { id: ORIGIN, scopesSupported: ["agents:read"] };
+  const METADATA = `resource_metadata="${ORIGIN}/.well-known/oauth-protected-resource"`;
+
+  it("offer both schemes without a credential, and only DPoP if every token needs a proof", async () => {
+    const options = { resource: RESOURCE, audience: [ORIGIN, "scopegate-tests"] };
+    const server = serverWith(options);
+    expect(challengeOf(server, await send(server, {}))).toBe(`Bearer ${METADATA}, DPoP ${ALGORITHMS}`);
+    const strict = serverWith({ ...options, senderConstraint: { ...DPOP, required: true } });
+    expect(challengeOf(strict, await send(strict, {}))).toBe(`DPoP ${ALGORITHMS}, ${METADATA}`);
+    expect(server.resource?.metadata).toMatchObject({
+      dpop_signing_alg_values_supported: ["ES256", "EdDSA", "Ed25519", "PS256", "RS256"],
+    });
+    expect(server.resource?.metadata).not.toHaveProperty("dpop_bound_access_tokens_required");
+    expect(strict.resource?.metadata).toMatchObject({ dpop_bound_access_tokens_required: true });
+  });
+
+  it("name the error under the scheme of a rejected token, and offer DPoP to bearer tokens", async () => {
+    const server = serverWith();
+    const expired = await issuer.token({ rejectedAs: "expired" });
+    const asBearer = challengeOf(server, await send(server, { authorization: `Bearer ${expired}` }));
+    expect(asBearer).toMatch(/^Bearer error="invalid_token", error_description="[^"]+", DPoP algs="[^"]+"$/);
+    const asDpop = challengeOf(server, await send(server, { authorization: `DPoP ${expired}` }));
+    expect(asDpop).toMatch(/^DPoP error="invalid_token", error_description="[^"]+", algs="[^"]+"$/);
+  });
+});
+
+describe("nonces", () => {
+  const SECRET = "a secret that is shared by all processes";
+  let now = 1_800_000_000_000;
+  const clocked = createTestIssuer({ now: () => now });
+  const create = (secret = SECRET): ResourceServer =>
+    createResourceServer({
+      ...clocked.resourceServerOptions,
+      scopeMappings: TABLE,
+      senderConstraint: { dpop: { origins: [ORIGIN], nonce: { secret, lifetimeSeconds: 60 } } },
+    });
+
+  const sendWith = async (server: ResourceServer, nonce?: string): Promise<Decision> => {
+    const token = await clocked.token({ bound: "dpop", scopes: SCOPES });
+    const proof = await clocked.proofFor({
+      method: "GET",
+      url: ORIGIN + TARGET,
+      token,
+      ...(nonce !== undefined && { nonce }),
+    });
+    return send(server, { authorization: `DPoP ${token}`, proof });
+  };
+
+  const nonceOf = (server: ResourceServer, decision: Decision): string =>
+    decision.allowed ? "" : (server.refuse(decision).headers["DPoP-Nonce"] ?? "");
+
+  it("are required, handed out with each refusal, and accepted by another process and for two lifetimes", async () => {
+    const server = create();
+    const first = await sendWith(server);
+    expect(outcomeOf(first)).toBe("proof_rejected nonce");
+    const nonce = nonceOf(server, first);
+    expect(nonce).toMatch(/^[\w-]{43}$/);
+    expect(nonceOf(server, await send(server, {}))).toBe(nonce);
+    expect(outcomeOf(await sendWith(server, nonce))).toBe("allowed");
+    expect(outcomeOf(await sendWith(create(), nonce))).toBe("allowed");
+    expect(outcomeOf(await sendWith(create(`${SECRET}!`), nonce))).toBe("proof_rejected nonce");
+    now += 60_000;
+    expect(outcomeOf(await sendWith(server, nonce))).toBe("allowed");
+    now += 60_000;
+    expect(outcomeOf(await sendWith(server, nonce))).toBe("proof_rejected nonce");
+    expect(outcomeOf(await sendWith(server, `${nonce} `))).toBe("proof_rejected nonce");
+  });
+
+  it("let a client with a fast clock in, which is refused without them", async () => {
+    const server = create();
+    const nonce = nonceOf(server, await sendWith(server));
+    const sendAhead = async (asked: ResourceServer, aheadSeconds: number): Promise<string> => {
+      const token = await clocked.token({ bound: "dpop", scopes: SCOPES });
+      const claims = { iat: now / 1000 + aheadSeconds };
+      const proof = await clocked.proofFor({ method: "GET", url: ORIGIN + TARGET, token, nonce, claims });
+      return outcomeOf(await send(asked, { authorization: `DPoP ${token}`, proof }));
+    };
+    const withoutNonce = createResourceServer({
+      ...clocked.resourceServerOptions,
+      scopeMappings: TABLE,
+      senderConstraint: DPOP,
+    });
+    expect(await sendAhead(server, 300)).toBe("allowed");
+    expect(await sendAhead(server, 301)).toBe("proof_rejected iat");
+    expect(await sendAhead(withoutNonce, 5)).toBe("allowed");
+    expect(await sendAhead(withoutNonce, 6)).toBe("proof_rejected iat");
+    expect(await sendAhead(withoutNonce, -300)).toBe("allowed");
+    expect(await sendAhead(withoutNonce, -301)).toBe("proof_rejected iat");
+  });
+});
