@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Client, DpopSession } from "@modelcontextprotocol/client";
 import { createResourceServer, parseConfiguration, type ResourceServer } from "scopegate";
 import { WebSocket } from "ws";
 import tsup from "../../tsup.config.ts";
@@ -163,6 +164,29 @@ async function checkEvents(port: number): Promise<void> {
   expect([undefined, 400, 413]).toContain(await post(event + " ".repeat(65_536)));
 }
 
+/** A documented MCP server with bound tokens has the metadata of its page, and answers the client there. */
+async function checkBoundClient(port: number): Promise<void> {
+  const metadata = await realFetch(`http://127.0.0.1:${port}/.well-known/oauth-protected-resource/mcp`);
+  const shown = ofLanguage("json").find(({ code }) => code.includes("dpop_bound_access_tokens_required"));
+  expect(await metadata.json()).toEqual(JSON.parse(shown?.code ?? ""));
+  const documented = snippets.find(({ code }) => code.includes("withDpop("));
+  const { connect } = (await import(pathToFileURL(documented?.file ?? "").href)) as {
+    readonly connect: (url: string, token: string, session: DpopSession) => Promise<Client>;
+  };
+  const session = await DpopSession.create();
+  const cnf = { jkt: session.thumbprint };
+  const token = await issuer.token({ aud: "http://localhost:3000/mcp", exp: inAMinute(), cnf });
+  // Proofs name the port of the page, and requests go to that of the test.
+  vi.stubGlobal("fetch", (url: URL, init?: RequestInit) =>
+    realFetch(String(url).replace(":3000", `:${port}`), init),
+  );
+  const client = await connect("http://localhost:3000/mcp", token, session);
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(["search"]);
+  await client.close();
+  vi.stubGlobal("fetch", answerAsIssuer);
+}
+
 describe("the code of the documentation", () => {
   it("uses only languages that are checked here", () => {
     const known = ["ts", "js", "json", "sh", "http", "text", "yaml"];
@@ -292,6 +316,7 @@ describe("a documented server", () => {
         if (/"upgrade"|guardUpgrades|fastify\/websocket/.test(code)) await checkUpgrades(port, code);
         if (code.includes("authenticateFirst")) await checkFirstMessage(port);
         if (isEventRoute(code)) await checkEvents(port);
+        if (code.includes("senderConstraint") && code.includes("protectMcp(")) await checkBoundClient(port);
       }
     } finally {
       for (const { close } of served) await close();

@@ -113,7 +113,9 @@ export async function send(
 ): Promise<Answered> {
   const { method = "GET", path, headers = [], content } = asked;
   const pairs = cookies.sends ? [...jar].map(([name, value]) => `${name}=${value}`) : [];
-  const length = content === undefined ? [] : [["content-length", String(Buffer.byteLength(content))]];
+  // Without a length, Node.js would announce a body in chunks for these methods, and curl sends none.
+  const hasLength = content !== undefined || ["POST", "PUT", "PATCH"].includes(method);
+  const length = hasLength ? [["content-length", String(Buffer.byteLength(content ?? ""))]] : [];
   // The default of curl for `-d`.
   const isTyped = content === undefined || headers.some(([name]) => name.toLowerCase() === "content-type");
   const type = isTyped ? [] : [["content-type", "application/x-www-form-urlencoded"]];

@@ -32,6 +32,13 @@ export async function requestsOf(blocks: readonly Block[], mint: Mint): Promise<
       const [, name, args] = /^(\w+)=\$\(npx scopegate token ?(.*)\)(?: +#.*)?$/.exec(line) ?? [];
       if (name !== undefined) tokens.set(name, await mint(wordsOf(args ?? "")));
       if (line.startsWith("curl ")) requests.push(readCurl(line, tokens));
+      if (/^npx scopegate token .*--dpop/.test(line)) {
+        const [command = "", comment = ""] = line.split(" # ");
+        const [, , , ...args] = wordsOf(command); // after `npx scopegate token`
+        const printed = await mint(args);
+        // The last line is a request with a proof, which the reader sends.
+        requests.push(readCurl(`${printed.split("\n").at(-1)} # ${comment}`, tokens));
+      }
     }
   }
   return requests;

@@ -1,0 +1,90 @@
+/** What the pages say about bound tokens: `htu`, the rejections of proofs, and the schemes of providers. */
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { calculateThumbprint, generateKeyPair, generateProof } from "dpop";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import type { TokenSource } from "scopegate";
+import { createServer, issuer } from "../support/resource-servers.ts";
+import { pageOf, ROOT, sectionOf, tableOf } from "./markdown.ts";
+import { codesOf, readObject } from "./tables.ts";
+import { CERTIFICATE } from "../support/certificate.ts";
+
+const page = pageOf("docs/guides/bound-tokens.md");
+
+/** The names in the union type `ProofRejection`. */
+function proofRejections(): readonly string[] {
+  const file = join(ROOT, "src/core/token/binding/proof.ts");
+  const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest);
+  const union = source.statements
+    .filter((statement) => ts.isTypeAliasDeclaration(statement))
+    .find(({ name }) => name.text === "ProofRejection");
+  if (!union || !ts.isUnionTypeNode(union.type)) throw new Error("There is no union ProofRejection.");
+  return union.type.types.flatMap((type) =>
+    ts.isLiteralTypeNode(type) && ts.isStringLiteral(type.literal) ? [type.literal.text] : [],
+  );
+}
+
+describe("docs/guides/bound-tokens.md", () => {
+  it("lists every rejection of a proof once, each with a fix", () => {
+    const rows = tableOf(sectionOf(page, "What each rejected proof means"), "`proofRejection`");
+    const listed = rows.flatMap(([name = ""]) => codesOf(name));
+    expect([...listed].sort()).toEqual([...proofRejections()].sort());
+    for (const [name, , fix] of rows) expect(fix, name).toMatch(/\w/);
+  });
+
+  const rows = tableOf(sectionOf(page, "What is compared with `htu`"), "request").map(
+    ([request = "", htu = "", answer = ""]) =>
+      [codesOf(request)[0] ?? "", codesOf(htu)[0] ?? "", answer.replaceAll("`", "")] as const,
+  );
+
+  it.each(rows)("shows how a request of %s with a proof for %s is decided", async (target, htu, expected) => {
+    const keys = await generateKeyPair("ES256");
+    const server = createServer({
+      senderConstraint: { dpop: { origins: ["https://api.example"] } },
+      scopeMappings: { "GET /{*path}": [] },
+      now: Date.now, // the clock of the proofs
+    });
+    const jkt = await calculateThumbprint(keys.publicKey);
+    const token = await issuer.token({ cnf: { jkt } });
+    const dpop = await generateProof(keys, htu, "GET", undefined, token);
+    const authorization = `DPoP ${token}`;
+    const decision = await server.check({ method: "GET", target, authorization, headers: { dpop } });
+    const answer = decision.allowed ? "accepted" : (decision.proofRejection ?? decision.reason);
+    expect(answer).toBe(expected);
+  });
+});
+
+describe("docs/guides/providers.md", () => {
+  it.each([
+    ["Auth0", "DPoP"],
+    ["Microsoft Entra ID", "mtls_pop"],
+  ])("reads tokens of %s that are bound to a certificate, with the scheme %s", async (name, scheme) => {
+    const section = sectionOf(pageOf("docs/guides/providers.md"), name);
+    const [, literal = ""] = /`(tokenSources: \[[^`]+\])`/.exec(section) ?? [];
+    const { tokenSources } = readObject(`{ ${literal} }`) as unknown as {
+      readonly tokenSources: readonly TokenSource[];
+    };
+    const server = createServer({
+      senderConstraint: { mtls: { from: "socket" } },
+      tokenSources,
+      scopeMappings: { "GET /agents": [] },
+    });
+    const { raw, fingerprint256 } = new X509Certificate(CERTIFICATE);
+    const thumbprint = Buffer.from(fingerprint256.replaceAll(":", ""), "hex").toString("base64url");
+    const token = await issuer.token({ cnf: { "x5t#S256": thumbprint } });
+    const decide = async (socket: object) => {
+      const authorization = `${scheme} ${token}`;
+      const decision = await server.check({
+        method: "GET",
+        target: "/agents",
+        authorization,
+        raw: { socket },
+      });
+      return decision.allowed ? decision.principal?.binding : decision.reason;
+    };
+    expect(await decide({ getPeerCertificate: () => ({ raw }) })).toBe("mtls");
+    expect(await decide({})).toBe("proof_missing");
+  });
+});
