@@ -75,7 +75,9 @@ describe("random requests with tokens and proofs", () => {
     const complaint = await oracle(request);
     const refusal = await refusalOf(server, request);
     const proof = readLeniently(request.proofs[0]);
-    const use = JSON.stringify([proof.header["jwk"], proof.payload["jti"]]);
+    // RFC 7638: the members that make the key.
+    const key = JSON.stringify(proof.header["jwk"] ?? null, ["kty", "crv", "x", "y", "n", "e"]);
+    const use = `${key} ${String(proof.payload["jti"])}`;
     const isReplayed = accepted.has(use);
     if (refusal === undefined) accepted.add(use);
     if ((refusal === undefined) === (complaint === undefined)) {

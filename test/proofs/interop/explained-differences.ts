@@ -184,9 +184,17 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     name: "parameter b64",
     stricter: "scopegate",
-    why: "The oracle ignores it. Without `crit`, RFC 7797 does not allow `false`.",
+    why: "The oracle ignores it. RFC 7797 section 3 gives it a meaning only together with `crit`.",
     explains: ({ refusal }, { header }) =>
       refusal === "proof_rejected malformed" && Object.hasOwn(header, "b64"),
+  },
+  {
+    name: "another key than jwk in the header",
+    stricter: "scopegate",
+    why: "The oracle ignores `jku`, `x5u` and `x5c`. A verifier that follows them would use the key of an attacker.",
+    explains: ({ refusal }, { header }) =>
+      refusal === "proof_rejected malformed" &&
+      ["jku", "x5u", "x5c"].some((name) => Object.hasOwn(header, name)),
   },
   {
     name: "base64url that is not canonical",

@@ -49,16 +49,15 @@ export async function openProvider(): Promise<ProofProvider> {
   return { issuer, close };
 }
 
-const register = ({ id, secret }: typeof SERVICE, more: object = {}): oidc.ClientMetadata =>
-  ({
-    client_id: id,
-    client_secret: secret,
-    token_endpoint_auth_method: "client_secret_post",
-    grant_types: ["client_credentials"],
-    redirect_uris: [],
-    response_types: [],
-    ...more,
-  });
+const register = ({ id, secret }: typeof SERVICE, more: object = {}): oidc.ClientMetadata => ({
+  client_id: id,
+  client_secret: secret,
+  token_endpoint_auth_method: "client_secret_post",
+  grant_types: ["client_credentials"],
+  redirect_uris: [],
+  response_types: [],
+  ...more,
+});
 
 function configure(): oidc.Configuration {
   const privateKey = generateKey("rsa", { modulusLength: 2048 });

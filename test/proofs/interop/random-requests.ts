@@ -458,6 +458,7 @@ const PROOF_CHANGES: Changes = {
         { kid: "key-1" },
         { jku: "https://evil.example/jwks" },
         { x5u: "https://evil.example" },
+        { x5c: ["AAAA"] },
         { cty: "JWT" },
         { zip: "DEF" },
         { nonce: "n" },
