@@ -1,13 +1,26 @@
 /** The DPoP session of the official MCP client, against MCP servers of both lines on every host. */
 import { createServer, type Server } from "node:http";
+import { createAdaptorServer } from "@hono/node-server";
 import {
   Client,
   DpopSession,
   type OAuthClientProvider,
   StreamableHTTPClientTransport,
+  withDpop,
 } from "@modelcontextprotocol/client";
+import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import express from "express";
+import fastify from "fastify";
+import { Hono } from "hono";
+import Koa from "koa";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createResourceServer } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forHono from "scopegate/hono";
+import * as forKoa from "scopegate/koa";
+import { protectMcp } from "scopegate/mcp";
 import { signIn } from "../../adapters/mcp/support/authorization-server.ts";
 import { createBackend } from "../../adapters/mcp/support/backend.ts";
 import { type Host, HOSTS } from "../../adapters/mcp/support/hosts.ts";
@@ -117,7 +130,8 @@ async function createApplication(url: string, hasKey = true) {
     await next.connected;
     return next;
   };
-  return { open, tokenType, exchanges };
+  const token = () => (store.tokens() as { readonly access_token?: string } | undefined)?.access_token;
+  return { open, tokenType, exchanges, session, token };
 }
 
 const RUN_AGENT = { name: "run_agent", arguments: { agent_id: "web" } };
@@ -159,6 +173,75 @@ describe.each(HOSTS)("an MCP server on $name", (host) => {
     expect(statuses().filter((status) => status >= 500)).toEqual([]);
   });
 });
+
+/** Hosts with both guards: each checks the same proof, whose `jti` may be used once. */
+const BEHIND_PROTECT: readonly Pick<Host, "name" | "create">[] = [
+  {
+    name: "Express",
+    create: (server, backend) => {
+      const app = express();
+      app.use(forExpress.metadata(server), forExpress.protect(server), protectMcp(server));
+      app.all("/mcp", (request, response, next) => {
+        backend.node(request, response, request.body).catch(next);
+      });
+      return Promise.resolve(createServer(app));
+    },
+  },
+  {
+    name: "Koa",
+    create: (server, backend) => {
+      const app = new Koa();
+      app.use(forKoa.metadata(server)).use(forKoa.protect(server)).use(protectMcp(server));
+      app.use(async (context) => {
+        context.respond = false;
+        const { body } = context.request as { readonly body?: unknown };
+        await backend.node(context.req, context.res, body);
+      });
+      const callback = app.callback();
+      return Promise.resolve(createServer((request, response) => void callback(request, response)));
+    },
+  },
+  {
+    name: "Fastify",
+    create: async (server, backend) => {
+      const app = fastify();
+      await app.register(forFastify.metadata(server));
+      await app.register(forFastify.protect(server));
+      await app.register(protectMcp(server));
+      app.all("/mcp", async (request, reply) => {
+        reply.hijack();
+        await backend.node(request.raw, reply.raw, request.body);
+      });
+      await app.ready();
+      return app.server;
+    },
+  },
+  {
+    name: "Hono",
+    create: (server, backend) => {
+      const app = new Hono<{ Variables: { auth: unknown; parsedBody: unknown } }>();
+      app.use(forHono.metadata(server), forHono.protect(server), protectMcp(server));
+      app.all("/mcp", (c) =>
+        backend.web(c.req.raw, { authInfo: c.get("auth"), parsedBody: c.get("parsedBody") }),
+      );
+      const { fetch } = app;
+      return Promise.resolve(createAdaptorServer({ fetch, overrideGlobalObjects: false }) as Server);
+    },
+  },
+];
+
+it.each(BEHIND_PROTECT)(
+  "checks the proof of a request once, on $name with `protect` and `protectMcp`",
+  async (host) => {
+    const { url, backend } = await openProtected({ ...host, line: 2 }, 2, { nonce: true });
+    const { open, exchanges } = await createApplication(url);
+    const { client } = await open();
+    await client.callTool({ name: "search", arguments: { q: "x" } });
+    await client.callTool({ name: "remove_agent", arguments: {} });
+    expect(backend.executions).toHaveLength(2);
+    expect(exchanges.filter(({ status }) => status === 401)).toHaveLength(1);
+  },
+);
 
 const [EXPRESS] = HOSTS as readonly [Host, ...Host[]];
 
@@ -216,3 +299,20 @@ it("is found by an application with a key if every token must be bound to one", 
     /^DPoP scope="docs:read", algs="[^"]+", resource_metadata="[^"]+"$/,
   );
 });
+
+it.each([false, true])(
+  "accepts a client of line 1, whose `fetch` is that of `withDpop`; with nonces: %s",
+  async (nonce) => {
+    const { url, backend } = await openProtected(EXPRESS, 1, { nonce, required: true });
+    const { open, session, token } = await createApplication(url);
+    await open();
+    if (!session) throw new Error("The application has no key.");
+    const client = new Client1({ name: "test", version: "1.0.0" });
+    onTestFinished(() => client.close());
+    const signedFetch = withDpop(session, token)((target, init) => fetch(target, init));
+    const transport = new Transport1(new URL(url), { fetch: signedFetch });
+    await client.connect(transport);
+    await client.callTool({ name: "remove_agent", arguments: {} });
+    expect(backend.executions.map(({ call }) => call)).toEqual(["remove_agent undefined"]);
+  },
+);
