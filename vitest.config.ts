@@ -39,6 +39,7 @@ const SUITES = {
   },
   // Its tests build on each other.
   cluster: { include: ["test/cluster/*.test.ts"], retry: 0, bail: 1 },
+  tls: { include: ["test/tls/*.test.ts"] },
   fuzz: {
     include: ["test/security/fuzz/*.test.ts"],
     env: { FUZZ_RUNS: "100000" },
@@ -81,6 +82,7 @@ export default defineConfig({
             "test/runtimes/**",
             "test/site/**",
             "test/cluster/**",
+            "test/tls/{programs,proxies,sessions,sockets,websockets}.test.ts",
             "test/examples/{programs,starters}.test.ts",
             "test/adapters/mcp/{clients,hostile}.test.ts",
             "test/mcp/**",

@@ -1,0 +1,243 @@
+/** Who may send the certificate in a header field: addresses, functions, Unix sockets. */
+import { once } from "node:events";
+import { type IncomingMessage, request as httpRequest, type RequestListener } from "node:http";
+import { createServer, get } from "node:http";
+import type { Socket } from "node:net";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import type { TLSSocket } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { principalOf, protect } from "scopegate/node";
+import { temporaryFolder } from "../support/folder.ts";
+import type { Answer } from "../support/http.ts";
+import { issuesOf } from "../support/resource-servers.ts";
+import { askTls } from "../support/tls-client.ts";
+import { listenTls, TLS_HOSTS, tlsOptionsOf } from "../support/tls-hosts.ts";
+import {
+  ACCEPTED,
+  byteSequenceOf,
+  type CertificateHeader,
+  certificates,
+  closeAfterwards,
+  closing,
+  ec,
+  guardFor,
+  MISSING,
+  REJECTED,
+  rsa,
+  tokenFor,
+  UNBOUND,
+} from "./setup.ts";
+
+closeAfterwards();
+const folder = temporaryFolder("trusted");
+
+type Trusted = CertificateHeader["trusted"];
+
+const guardOf = (trusted: Trusted) => guardFor({ header: "client-cert", format: "rfc9440", trusted });
+
+function listenerOf({ server }: ReturnType<typeof guardFor>): RequestListener {
+  const isAllowed = protect(server);
+  return (request, response) => {
+    void isAllowed(request, response).then((allowed) => {
+      if (allowed) response.end(JSON.stringify({ binding: principalOf(request)?.binding }));
+    });
+  };
+}
+
+type Where = { readonly host: string; readonly port: number } | { readonly socketPath: string };
+
+async function ask(where: Where, token: string, value?: string): Promise<Answer> {
+  const headers = { authorization: `Bearer ${token}`, ...(value !== undefined && { "client-cert": value }) };
+  const sent = httpRequest({ ...where, path: "/agents/web", agent: false, headers });
+  sent.end();
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString();
+  return { status: response.statusCode ?? 0, headers: response.headers, text, body: JSON.parse(text) };
+}
+
+const HAS_IPV6 = Object.values(networkInterfaces()).some((list) =>
+  list?.some(({ address }) => address === "::1"),
+);
+
+if (!HAS_IPV6) console.log("Skipped: the tests with addresses of IPv6, because this machine has none.");
+
+describe("trusted as a list of networks", () => {
+  type Row = readonly [from: string, to: string, trusted: readonly string[], verdict: string];
+
+  it.each<Row>([
+    ["127.0.0.1", "127.0.0.1", ["127.0.0.1"], ACCEPTED],
+    ["127.0.0.1", "127.0.0.1", ["127.0.0.1/32"], ACCEPTED],
+    ["127.0.0.1", "127.0.0.1", ["127.0.0.0/8"], ACCEPTED],
+    ["127.0.0.1", "127.0.0.1", ["0.0.0.0/0"], ACCEPTED],
+    ["127.0.0.1", "127.0.0.1", ["10.0.0.0/8", "127.0.0.0/31"], ACCEPTED],
+    ["127.0.0.1", "127.0.0.1", ["127.0.0.0/32"], REJECTED],
+    ["127.0.0.1", "127.0.0.1", ["127.0.0.2/31"], REJECTED],
+    ["127.0.0.1", "127.0.0.1", ["10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"], REJECTED],
+    ["127.0.0.1", "127.0.0.1", ["::1", "fd00::/8"], REJECTED],
+    // Each address of IPv4 is also one of IPv6.
+    ["127.0.0.1", "127.0.0.1", ["::/0"], ACCEPTED],
+  ])("from %s to %s with %j: %s", async (to, on, trusted, verdict) => {
+    await checkFrom(to, on, trusted, verdict);
+  });
+
+  // A socket of both families reports addresses of IPv4 as `::ffff:127.0.0.1`.
+  it.runIf(HAS_IPV6).each<Row>([
+    ["127.0.0.1", "::", ["127.0.0.1"], ACCEPTED],
+    ["127.0.0.1", "::", ["127.0.0.0/8"], ACCEPTED],
+    ["127.0.0.1", "::", ["0.0.0.0/0"], ACCEPTED],
+    ["127.0.0.1", "::", ["::ffff:127.0.0.1"], ACCEPTED],
+    ["127.0.0.1", "::", ["::ffff:127.0.0.0/104"], ACCEPTED],
+    ["127.0.0.1", "::", ["::ffff:7f00:1"], ACCEPTED],
+    ["127.0.0.1", "::", ["10.0.0.0/8"], REJECTED],
+    ["127.0.0.1", "::", ["::1"], REJECTED],
+    ["::1", "::", ["::1"], ACCEPTED],
+    ["::1", "::", ["::1/128"], ACCEPTED],
+    ["::1", "::", ["0:0:0:0:0:0:0:1"], ACCEPTED],
+    ["::1", "::1", ["::/64"], ACCEPTED],
+    ["::1", "::1", ["::/0"], ACCEPTED],
+    ["::1", "::1", ["fd00::/8", "fe80::/10"], REJECTED],
+    ["::1", "::1", ["127.0.0.1", "0.0.0.0/0"], REJECTED],
+    ["::1", "::1", ["::2/127"], REJECTED],
+  ])("from %s to %s with %j: %s", async (to, on, trusted, verdict) => {
+    await checkFrom(to, on, trusted, verdict);
+  });
+
+  async function checkFrom(to: string, on: string, trusted: readonly string[], verdict: string) {
+    const guard = guardOf(trusted);
+    const { port } = closing(await listenTls(createServer(listenerOf(guard)), on));
+    const where = { host: to, port };
+    const [bound, unbound] = [await tokenFor(ec), await tokenFor()];
+    expect(guard.verdictOn(await ask(where, bound, byteSequenceOf(ec)))).toBe(verdict);
+    expect(guard.verdictOn(await ask(where, bound))).toBe(MISSING);
+    expect(guard.verdictOn(await ask(where, unbound))).toBe(UNBOUND);
+    // Refused, although nobody needs the certificate: a client that sends the header tries something.
+    const beside = verdict === ACCEPTED ? UNBOUND : verdict;
+    expect(guard.verdictOn(await ask(where, unbound, byteSequenceOf(ec)))).toBe(beside);
+    expect(guard.verdictOn(await ask(where, unbound, "anything"))).toBe(REJECTED);
+  }
+});
+
+describe("trusted as a function", () => {
+  it("receives the socket of the request", async () => {
+    const ports: (number | undefined)[] = [];
+    const guard = guardOf(({ localPort }) => ports.push(localPort) > 0);
+    const { port } = closing(await listenTls(createServer(listenerOf(guard))));
+    const where = { host: "127.0.0.1", port };
+    expect(guard.verdictOn(await ask(where, await tokenFor(ec), byteSequenceOf(ec)))).toBe(ACCEPTED);
+    expect(ports).toEqual([port]);
+  });
+
+  it.each<readonly [name: string, trusted: (socket: Socket) => unknown, verdict: string]>([
+    ["returns true", () => true, ACCEPTED],
+    ["returns false", () => false, REJECTED],
+    ["returns a promise", () => Promise.resolve(true), REJECTED],
+    ["returns 1", () => 1, REJECTED],
+    ["returns nothing", () => undefined, REJECTED],
+    ["throws", () => expect.unreachable(), REJECTED],
+  ])("that %s: %s", async (_name, trusted, verdict) => {
+    const guard = guardOf(trusted as (socket: Socket) => boolean);
+    const { port } = closing(await listenTls(createServer(listenerOf(guard))));
+    const where = { host: "127.0.0.1", port };
+    expect(guard.verdictOn(await ask(where, await tokenFor(ec), byteSequenceOf(ec)))).toBe(verdict);
+  });
+
+  it.each(TLS_HOSTS)("recognizes a proxy by its own certificate: $name", async ({ start, protocols }) => {
+    const guard = guardOf((socket) => {
+      const secure = socket as Partial<Pick<TLSSocket, "getPeerX509Certificate">>;
+      return secure.getPeerX509Certificate?.()?.raw.equals(rsa.der) === true;
+    });
+    const { port } = closing(await start(guard.server, tlsOptionsOf(certificates)));
+    const token = await tokenFor(ec);
+    const headers = [["client-cert", byteSequenceOf(ec)]] as const;
+    for (const protocol of protocols) {
+      const client = { port, authority: certificates.authority, protocol, token, headers };
+      expect(guard.verdictOn(await askTls({ ...client, certificate: rsa }))).toBe(ACCEPTED);
+      expect(guard.verdictOn(await askTls({ ...client, certificate: ec }))).toBe(REJECTED);
+      expect(guard.verdictOn(await askTls(client))).toBe(REJECTED);
+    }
+  });
+});
+
+describe("a Unix socket", () => {
+  it.each<readonly [name: string, trusted: Trusted, verdict: string]>([
+    ["refuses the header, whatever networks are trusted", ["0.0.0.0/0", "::/0"], REJECTED],
+    ["accepts the header for a function that returns true", () => true, ACCEPTED],
+    ["reports no address to the function", (socket) => socket.remoteAddress === undefined, ACCEPTED],
+  ])("%s", async (name, trusted, verdict) => {
+    const guard = guardOf(trusted);
+    const http = createServer(listenerOf(guard));
+    const socketPath = join(folder, `${name.length}.sock`);
+    http.listen(socketPath);
+    await once(http, "listening");
+    closing({ port: 0, close: () => closeHttp(http) });
+    expect(guard.verdictOn(await ask({ socketPath }, await tokenFor(ec), byteSequenceOf(ec)))).toBe(verdict);
+    expect(guard.verdictOn(await ask({ socketPath }, await tokenFor(ec)))).toBe(MISSING);
+  });
+});
+
+async function closeHttp(http: ReturnType<typeof createServer>): Promise<void> {
+  const closed = once(http, "close");
+  http.closeAllConnections();
+  http.close();
+  await closed;
+}
+
+describe("a connection of a trusted proxy that has ended", () => {
+  it("is not trusted: its address is unknown", async () => {
+    const guard = guardOf(["127.0.0.1"]);
+    const seen: (string | undefined)[] = [];
+    const isAllowed = protect(guard.server);
+    const decided = new Promise<boolean>((resolve) => {
+      const listener: RequestListener = (request, response) => {
+        request.socket.destroy();
+        seen.push(request.socket.remoteAddress);
+        resolve(isAllowed(request, response));
+      };
+      void listenTls(createServer(listener)).then((started) => {
+        closing(started);
+        void tokenFor(ec).then((token) => {
+          const headers = { authorization: `Bearer ${token}`, "client-cert": byteSequenceOf(ec) };
+          get({ host: "127.0.0.1", port: started.port, path: "/agents/web", headers }).on(
+            "error",
+            () => undefined,
+          );
+        });
+      });
+    });
+    expect(await decided).toBe(false);
+    expect(seen).toEqual([undefined]);
+  });
+});
+
+describe("the option trusted", () => {
+  const issuesFor = (trusted: unknown) =>
+    issuesOf({
+      serviceId: "agents-prod",
+      verificationKeys: ["-----BEGIN PUBLIC KEY-----"],
+      senderConstraint: { mtls: { from: { header: "client-cert", format: "rfc9440", trusted } } },
+    }).filter(({ path }) => path[0] === "senderConstraint");
+
+  it.each([
+    ["nothing", undefined],
+    ["a string", "127.0.0.1"],
+    ["an empty list", []],
+    ["a name", ["proxy.example"]],
+    ["a network without an address", ["/8"]],
+    ["a prefix that is too long", ["10.0.0.0/33"]],
+    ["a prefix of IPv6 that is too long", ["fd00::/129"]],
+    ["a prefix that is no number", ["10.0.0.0/x"]],
+    ["an empty prefix", ["10.0.0.0/"]],
+    ["a negative prefix", ["10.0.0.0/-1"]],
+    ["a netmask", ["10.0.0.0/255.0.0.0"]],
+    ["an address of three parts", ["10.0.0"]],
+    ["an address in octal", ["0177.0.0.1"]],
+    ["an address with a port", ["127.0.0.1:80"]],
+    ["an address with white space", [" 127.0.0.1"]],
+    ["a number", [127]],
+  ])("is not %s", (_name, trusted) => {
+    expect(issuesFor(trusted).length).toBeGreaterThan(0);
+  });
+});
