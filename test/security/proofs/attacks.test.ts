@@ -1,0 +1,90 @@
+/** Requests that RFC 9449 says must be refused, each between two honest requests that are allowed. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { closeAll } from "../../support/hosts.ts";
+import { ATTACKS } from "./attacks.ts";
+import { type Attack, type Sent, sentBy, type ServerName } from "./forge.ts";
+import { expectRefusal } from "./responses.ts";
+import { checkDirectly, HOST_NAMES, type HostName, OPENERS, outcomeOf, sendTo, SERVICES } from "./service.ts";
+
+const ports = new Map<string, number>();
+const portOf = (host: HostName, name: ServerName): number => ports.get(`${host} ${name}`) ?? 0;
+
+beforeAll(async () => {
+  for (const [host, open] of Object.entries(OPENERS))
+    for (const [name, { server }] of Object.entries(SERVICES))
+      ports.set(`${host} ${name}`, await open(server));
+});
+afterAll(closeAll);
+
+/** The request of an honest caller, with a nonce where the server requires one. */
+async function honest(name: ServerName): Promise<Sent> {
+  if (name !== "nonce") return sentBy();
+  const { received } = await checkDirectly(SERVICES[name].server, sentBy());
+  return sentBy({ claims: { nonce: received?.fields.get("dpop-nonce")?.[0] } });
+}
+
+async function expectAllowed(host: HostName, name: ServerName, request?: Sent): Promise<void> {
+  const { status, body } = await sendTo(portOf(host, name), request ?? (await honest(name)));
+  expect([status, body], "an honest request").toEqual([200, "done"]);
+}
+
+async function sendOver(
+  host: HostName,
+  { expected, server = "plain", earlier, send }: Attack,
+): Promise<void> {
+  const { lastDecision } = SERVICES[server];
+  await expectAllowed(host, server);
+  const before = earlier?.() ?? [];
+  for (const request of before) await expectAllowed(host, server, request);
+  lastDecision();
+  const request = send(before);
+  const received = await sendTo(portOf(host, server), request);
+  expect(outcomeOf(lastDecision()), host).toBe(expected);
+  expectRefusal(expected, request, received);
+  await expectAllowed(host, server);
+}
+
+async function checkOne({
+  expected,
+  server: name = "plain",
+  earlier,
+  send,
+  pollution,
+}: Attack): Promise<void> {
+  const { server } = SERVICES[name];
+  const expectAllowedDirectly = async (request: Sent) =>
+    expect(outcomeOf((await checkDirectly(server, request)).decision)).toBe("allowed");
+  const before = earlier?.() ?? [];
+  for (const request of before) await expectAllowedDirectly(request);
+  const request = send(before);
+  const { decision, received } = await checkDirectly(server, request, pollution);
+  expect(outcomeOf(decision)).toBe(expected);
+  if (received) expectRefusal(expected, request, received);
+  await expectAllowedDirectly(await honest(name));
+}
+
+/** Groups that depend on how a host passes fields on are sent to each; of the others, each attack to one. */
+const SENT_TO_ALL = new Set(["form", "credentials"]);
+
+describe.each(Object.entries(ATTACKS))("the %s of a request", (group, attacks) => {
+  it.each(attacks.map((row, index) => [row.expected, row.name, row, index] as const))(
+    "refuses, as %s: %s",
+    async (_expected, _name, row, index) => {
+      await checkOne(row);
+      if (row.isDirect || row.pollution) return;
+      const hosts = SENT_TO_ALL.has(group)
+        ? HOST_NAMES
+        : HOST_NAMES.filter((_, place) => place === index % HOST_NAMES.length);
+      for (const host of hosts) await sendOver(host, row);
+    },
+  );
+
+  it("names every attack differently", () => {
+    const names = attacks.map(({ name }) => name);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+});
+
+it("sends more than 700 attacks", () => {
+  expect(Object.values(ATTACKS).flat().length).toBeGreaterThan(700);
+});

@@ -1,0 +1,271 @@
+/** Hostile proofs cost no more than their bytes, and leave nothing behind. */
+import { randomBytes, randomInt } from "node:crypto";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, it, vi } from "vitest";
+import { memoryStore } from "scopegate/store";
+import {
+  ALICE,
+  ALICE_TOKEN,
+  BOB,
+  EDWARDS_CALLER,
+  encode,
+  ORIGIN,
+  partsOf,
+  proofClaims,
+  proofHeader,
+  proofOf,
+  rawProof,
+  RSA_CALLER,
+  type Sent,
+  sent,
+} from "./forge.ts";
+import { checkDirectly, createService, outcomeOf } from "./service.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+const MB = 1024 * 1024;
+const LIMIT = 5 * MB;
+const MAX_PROOF = 8_192;
+
+/** Repeats a text up to a length. */
+const repeated = (text: string, length: number): string => text.repeat(Math.floor(length / text.length));
+
+/** A claim of so many bytes, in a proof that is signed. */
+const claim =
+  (name: string, fill: (length: number) => unknown) =>
+  (length: number): string =>
+    proofOf({ claims: { [name]: fill(length) } });
+
+/** Raw JSON of so many bytes as the payload or the header. */
+const payload =
+  (fill: (length: number) => string) =>
+  (length: number): string =>
+    rawProof({ payload: fill(length) });
+const header =
+  (fill: (length: number) => string) =>
+  (length: number): string =>
+    rawProof({ header: fill(length) });
+
+const nested = (open: string, close: string, length: number): string => {
+  const depth = Math.floor(length / (open.length + close.length));
+  return open.repeat(depth) + close.repeat(depth);
+};
+
+/** Each creates a proof of about so many bytes. */
+const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
+  dots: (length) => ".".repeat(length),
+  commas: (length) => repeated(`${"a".repeat(8)},`, length),
+  "proofs with commas": (length) => repeated("a.b.c, ", length),
+  spaces: (length) => `a${" ".repeat(length)}b`,
+  base64url: (length) => `${"A".repeat(length / 3)}.${"A".repeat(length / 3)}.${"A".repeat(length / 3)}`,
+  padding: (length) => `${"A".repeat(length / 2)}.${"=".repeat(length / 4)}.${"=".repeat(length / 4)}`,
+  "nested arrays in the payload": payload((length) => nested("[", "]", length)),
+  "nested objects in the payload": payload((length) => nested('{"a":', "}", length).replace(":}", ":0}")),
+  "nested objects in the header": header((length) => nested('{"a":', "}", length).replace(":}", ":0}")),
+  "many members in the payload": payload(
+    (length) => `{${Array.from({ length: length / 10 }, (_, index) => `"${1_000 + index}":0`).join(",")}}`,
+  ),
+  "many equal members in the payload": payload((length) => `{${repeated('"a":0,', length)}"a":0}`),
+  "many equal members in the header": header((length) => `{${repeated('"a":0,', length)}"a":0}`),
+  "escapes in the payload": payload((length) => `{"${repeated("\\u0061", length)}":0}`),
+  "backslashes in the payload": payload((length) => `{"a":"${repeated("\\\\", length)}`),
+  "quotes in the header": header((length) => repeated('"', length)),
+  "colons in the header": header((length) => `{"a":"${repeated(":", length)}"}`),
+  "digits in iat": payload((length) => `{"iat":${repeated("9", length)}}`),
+  "parent segments in htu": claim("htu", (length) => `${ORIGIN}/${repeated("a/../", length)}`),
+  "parent segments alone in htu": claim("htu", (length) => `${ORIGIN}/${repeated("../", length)}`),
+  "current segments in htu": claim("htu", (length) => `${ORIGIN}/${repeated("./", length)}`),
+  "slashes in htu": claim("htu", (length) => `${ORIGIN}${"/".repeat(length)}`),
+  "percent signs in htu": claim("htu", (length) => `${ORIGIN}/${"%".repeat(length)}`),
+  "encoded letters in htu": claim("htu", (length) => `${ORIGIN}/${repeated("%41", length)}`),
+  "encoded percent signs in htu": claim("htu", (length) => `${ORIGIN}/${repeated("%25", length)}`),
+  "encoded dots in htu": claim("htu", (length) => `${ORIGIN}/${repeated("%2e%2e/", length)}`),
+  "at signs in htu": claim("htu", (length) => `https://${"@".repeat(length)}`),
+  "colons in htu": claim("htu", (length) => `https://${":".repeat(length)}`),
+  "dots in the host of htu": claim("htu", (length) => `https://${"a.".repeat(length / 2)}`),
+  "brackets in htu": claim("htu", (length) => `https://${"[".repeat(length)}`),
+  "question marks in htu": claim("htu", (length) => `${ORIGIN}/agents/7${"?".repeat(length)}`),
+  "number signs in htu": claim("htu", (length) => `${ORIGIN}/agents/7${"#".repeat(length)}`),
+  "a long jti": claim("jti", (length) => "x".repeat(length)),
+  "a long ath": claim("ath", (length) => "x".repeat(length)),
+  "a long htm": claim("htm", (length) => "G".repeat(length)),
+  "a long nonce": claim("nonce", (length) => "x".repeat(length)),
+  "a long claim that nobody reads": claim("x", (length) => "x".repeat(length)),
+  "a long typ": (length) => proofOf({ header: { typ: `dpop+jwt${" ".repeat(length)}` } }),
+  "a long alg": (length) => proofOf({ header: { alg: "E".repeat(length) } }),
+  "a long coordinate": (length) => proofOf({ header: { jwk: { ...ALICE.jwk, x: "A".repeat(length) } } }),
+  "a long Ed25519 key": (length) =>
+    proofOf({ caller: EDWARDS_CALLER, header: { jwk: { ...EDWARDS_CALLER.jwk, x: "A".repeat(length) } } }),
+  "many members in the key": (length) =>
+    proofOf({
+      header: {
+        jwk: {
+          ...ALICE.jwk,
+          ...Object.fromEntries(Array.from({ length: length / 10 }, (_, index) => [`m${index}`, 0])),
+        },
+      },
+    }),
+  "a large RSA key": (length) =>
+    proofOf({ caller: RSA_CALLER, header: { jwk: { ...RSA_CALLER.jwk, n: `_${"_".repeat(length - 1)}` } } }),
+  "a large RSA exponent": (length) =>
+    proofOf({ caller: RSA_CALLER, header: { jwk: { ...RSA_CALLER.jwk, e: "_".repeat(length) } } }),
+  "a large RSA key and exponent": (length) =>
+    proofOf({
+      caller: RSA_CALLER,
+      header: {
+        jwk: {
+          ...RSA_CALLER.jwk,
+          n: "_".repeat(Math.floor(length / 2)),
+          e: "_".repeat(Math.floor(length / 2)),
+        },
+      },
+    }),
+  "a long signature": (length) => `${proofOf()}${"A".repeat(length)}`,
+};
+
+/** Cuts or fills a field to at most the size that a server reads. */
+const sized = (proof: string, length: number): string => proof.slice(0, length);
+
+/** The processor time of so many requests, in microseconds: less than elapsed time, it depends on the load. */
+async function costOf(requests: readonly Sent[]): Promise<number> {
+  const { server } = createService({ nonce: true });
+  let least = Infinity;
+  for (let turn = 0; turn < 3; turn += 1) {
+    const before = process.cpuUsage();
+    for (const request of requests) await checkDirectly(server, request);
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, user + system);
+  }
+  return least / requests.length;
+}
+
+describe("a hostile proof", () => {
+  it.each(Object.entries(HOSTILE))("of 8 KB costs no more than linear time: %s", async (_, create) => {
+    // As long as the text can be so that the whole proof, which is base64url, is not refused by its length.
+    const requests = Array.from({ length: 15 }, () => sent(ALICE_TOKEN, sized(create(5_200), MAX_PROOF)));
+    const small = Array.from({ length: 15 }, () => sent(ALICE_TOKEN, sized(create(1_300), MAX_PROOF)));
+    const [cost, costOfSmall] = [await costOf(requests), await costOf(small)];
+    // A quadratic cost would be sixteen times as high. Short times are mostly the constant part.
+    expect(cost).toBeLessThan(8 * costOfSmall + 500);
+    expect(cost).toBeLessThan(5_000);
+  });
+
+  it("costs nothing that depends on its length beyond 8 KB", async () => {
+    const [large, small] = [3_000_000, 9_000].map((length) => [sent(ALICE_TOKEN, "a".repeat(length))]);
+    expect(await costOf(large ?? [])).toBeLessThan(20 * (await costOf(small ?? [])) + 2_000);
+  });
+});
+
+function heapBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+/** The bytes that many calls leave behind, after a few calls that fill caches of code. */
+async function leftBy(calls: number, call: (index: number) => unknown): Promise<number> {
+  for (let index = 0; index < 50; index += 1) await call(-1 - index);
+  const before = heapBytes();
+  for (let index = 0; index < calls; index += 1) await call(index);
+  return heapBytes() - before;
+}
+
+/** As a string from a socket: strings that are joined in JavaScript share their parts. */
+const received = (text: string): string => Buffer.from(text).toString();
+
+/** A field that looks a little like a proof. */
+function randomField(): string {
+  const part = (): string => randomBytes(randomInt(0, 90)).toString("base64url");
+  const json = (): string => encode(`{"${part().slice(0, 9)}":"${part()}"}`);
+  return (
+    [
+      () => randomBytes(randomInt(1, 200)).toString("latin1"),
+      () => `${part()}.${part()}.${part()}`,
+      () => `${json()}.${json()}.${part()}`,
+      () => Array.from({ length: randomInt(0, 9) }, part).join("."),
+      () => `${part()},${part()}`,
+    ][randomInt(5)]?.() ?? ""
+  );
+}
+
+describe("the memory of a server", () => {
+  const storeWith = () => {
+    const store = memoryStore();
+    const set = vi.fn<typeof store.set>((...values) => store.set(...values));
+    return { set, replay: { ...store, set } };
+  };
+
+  it("does not grow with 100,000 random fields", async () => {
+    const { set, replay } = storeWith();
+    const { server } = createService({ replay });
+    const outcomes = new Set<string>();
+    const left = await leftBy(100_000, async () => {
+      const proof = received(randomField());
+      const decision = await server.check({
+        method: "GET",
+        target: "/agents/7",
+        authorization: `DPoP ${ALICE_TOKEN}`,
+        headers: { dpop: proof },
+      });
+      outcomes.add(outcomeOf(decision));
+    });
+    expect([...outcomes].filter((outcome) => !EXPECTED.has(outcome))).toEqual([]);
+    expect(left).toBeLessThan(LIMIT);
+    expect(set).not.toHaveBeenCalled();
+  });
+
+  it("does not grow with headers and keys that nobody can use", async () => {
+    const { set, replay } = storeWith();
+    const { server } = createService({ replay });
+    const [, body, signature] = partsOf(proofOf());
+    const left = await leftBy(10_000, async (index) => {
+      const jwk = { ...EDWARDS_CALLER.jwk, x: randomBytes(32).toString("base64url") };
+      const head = encode(
+        JSON.stringify({ ...proofHeader(EDWARDS_CALLER), jwk, pad: `${index}${"x".repeat(600)}` }),
+      );
+      const request = sent(ALICE_TOKEN, received(`${head}.${body}.${signature}`));
+      expect((await checkDirectly(server, request)).decision.allowed).toBe(false);
+    });
+    expect(left).toBeLessThan(LIMIT);
+    expect(set).not.toHaveBeenCalled();
+  });
+
+  it("does not grow with signed proofs that are refused", async () => {
+    const { set, replay } = storeWith();
+    const { server } = createService({ replay });
+    const left = await leftBy(5_000, async (index) => {
+      const proof = received(
+        index % 2 === 0
+          ? proofOf({ caller: BOB, token: ALICE_TOKEN })
+          : rawProof({ payload: JSON.stringify({ ...proofClaims(ALICE_TOKEN), htm: "POST" }) }),
+      );
+      expect((await checkDirectly(server, sent(ALICE_TOKEN, proof))).decision.allowed).toBe(false);
+    });
+    expect(left).toBeLessThan(LIMIT);
+    expect(set).not.toHaveBeenCalled();
+  });
+
+  it("does not grow with proofs that have expired", async () => {
+    let now = 1_700_000_000;
+    const { server } = createService({}, { now: () => now * 1_000 });
+    const left = await leftBy(10_000, async () => {
+      now += 1;
+      const proof = received(proofOf({ claims: { iat: now } }));
+      expect((await checkDirectly(server, sent(ALICE_TOKEN, proof))).decision.allowed).toBe(true);
+    });
+    expect(left).toBeLessThan(LIMIT);
+  });
+
+  it("does not grow with nonces", async () => {
+    const { server } = createService({ nonce: true });
+    const left = await leftBy(10_000, async () => {
+      const nonce = received(randomBytes(32).toString("base64url"));
+      const { decision } = await checkDirectly(server, sent(ALICE_TOKEN, proofOf({ claims: { nonce } })));
+      expect(outcomeOf(decision)).toBe("nonce");
+    });
+    expect(left).toBeLessThan(LIMIT);
+  });
+});
+
+const EXPECTED = new Set(["malformed", "type", "algorithm", "key", "proof_missing"]);

@@ -1,0 +1,280 @@
+/** Several processes share the memory of proofs: a proof is accepted once, whatever happens to the store. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { memoryStore, type Store } from "scopegate/store";
+import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
+import { parseChallenges } from "../../support/challenge-parser.ts";
+import { DURABLE, HAS_REDIS_SERVER, type RedisInstance, startRedis } from "../../support/redis-server.ts";
+import { useOwnTimers } from "../../support/timers.ts";
+import { pemOf } from "../tokens/forge.ts";
+import { ALICE, BOB, nextId, NOW, ORIGIN, type Sent, sentBy } from "./forge.ts";
+import type { MemberSettings } from "./member.ts";
+import { checkDirectly, createService, outcomeOf, sendTo } from "./service.ts";
+
+const PROGRAM = fileURLToPath(new URL("member.ts", import.meta.url));
+
+interface Member {
+  readonly port: number;
+  readonly stop: () => Promise<void>;
+}
+
+async function startMember(redisPort: number): Promise<Member> {
+  const settings: MemberSettings = { redisPort, publicPem: pemOf("rsa"), origin: ORIGIN };
+  const child: ChildProcess = fork(PROGRAM, [JSON.stringify(settings)], {
+    ...LONG_CHILD_LIMIT,
+    execArgv: ["--import", "tsx"],
+  });
+  const [{ port }] = (await once(child, "message")) as [{ readonly port: number }];
+  return {
+    port,
+    async stop() {
+      const exited = once(child, "exit");
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+/** The processes have the clock of the machine. */
+const fresh = (jti = nextId()): Sent =>
+  sentBy({ claims: { jti: `${jti}-${process.pid}`, iat: Math.floor(Date.now() / 1_000) } });
+
+const sorted = (statuses: readonly number[]): readonly number[] => [...statuses].sort();
+
+describe.skipIf(!HAS_REDIS_SERVER)("two processes with redisStore", () => {
+  let redis: RedisInstance;
+  let direct: Redis;
+  let members: readonly Member[] = [];
+
+  beforeAll(async () => {
+    redis = await startRedis(undefined, DURABLE);
+    direct = new Redis(redis.port, "127.0.0.1", { retryStrategy: () => 20 });
+    direct.on("error", () => undefined);
+    members = await Promise.all([startMember(redis.port), startMember(redis.port)]);
+  });
+  afterAll(async () => {
+    await Promise.all(members.map((member) => member.stop()));
+    direct.disconnect();
+    await redis.remove();
+  });
+
+  const portAt = (index: number): number => members[index % members.length]?.port ?? 0;
+  const statusAt = async (index: number, request: Sent): Promise<number> =>
+    (await sendTo(portAt(index), request)).status;
+  const expectWorking = (): Promise<void> =>
+    expect.poll(() => statusAt(0, fresh()), { timeout: 20_000, interval: 50 }).toBe(200);
+
+  it("accept one of 100 concurrent requests with one proof", async () => {
+    for (let turn = 0; turn < 5; turn += 1) {
+      const request = fresh();
+      const statuses = await Promise.all(
+        Array.from({ length: 100 }, (_, index) => statusAt(index + turn, request)),
+      );
+      expect(sorted(statuses)).toEqual([200, ...Array.from({ length: 99 }, () => 401)]);
+    }
+  });
+
+  it("accept 100 proofs that are sent to both at once, each once", async () => {
+    const requests = Array.from({ length: 100 }, () => fresh());
+    const pairs = await Promise.all(
+      requests.map((request) => Promise.all([statusAt(0, request), statusAt(1, request)])),
+    );
+    expect(new Set(pairs.map((pair) => sorted(pair).join(" ")))).toEqual(new Set(["200 401"]));
+  });
+
+  it("refuse a proof that the other process accepted, also after a restart of Redis", async () => {
+    const request = fresh();
+    expect(await statusAt(0, request)).toBe(200);
+    expect(await statusAt(1, request)).toBe(401);
+    await redis.stop();
+    await redis.restart();
+    await expectWorking();
+    expect(await statusAt(0, request)).toBe(401);
+    expect(await statusAt(1, request)).toBe(401);
+  });
+
+  it("refuse every proof with 503 while Redis is down, and accept none of them twice afterwards", async () => {
+    const used = fresh();
+    expect(await statusAt(0, used)).toBe(200);
+    await redis.stop();
+    const requests = Array.from({ length: 20 }, () => fresh());
+    const during = await Promise.all([...requests, used].map((request, index) => statusAt(index, request)));
+    expect(new Set(during)).toEqual(new Set([503]));
+    await redis.restart();
+    await expectWorking();
+    for (const request of [...requests, used]) {
+      const after = [await statusAt(0, request), await statusAt(1, request)];
+      expect(after.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
+      if (request === used) expect(after).toEqual([401, 401]);
+    }
+  });
+
+  it("refuse every proof with 503 while Redis doesn't answer", async () => {
+    redis.process().kill("SIGSTOP");
+    const requests = Array.from({ length: 10 }, () => fresh());
+    const during = await Promise.all(requests.map((request, index) => statusAt(index, request)));
+    redis.process().kill("SIGCONT");
+    expect(new Set(during)).toEqual(new Set([503]));
+    await expectWorking();
+    for (const request of requests) {
+      const after = [await statusAt(0, request), await statusAt(1, request)];
+      expect(after.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it("refuse every proof with 503 while the memory of Redis is full", async () => {
+    await direct.config("SET", "maxmemory-policy", "noeviction");
+    await direct.config("SET", "maxmemory", "1");
+    const during = await Promise.all(Array.from({ length: 10 }, (_, index) => statusAt(index, fresh())));
+    await direct.config("SET", "maxmemory", "0");
+    expect(new Set(during)).toEqual(new Set([503]));
+    await expectWorking();
+  });
+
+  it("keep a proof in Redis no longer than it can be used", async () => {
+    await direct.flushall();
+    expect(await statusAt(0, fresh())).toBe(200);
+    const [key = ""] = await direct.keys("*");
+    expect(await direct.keys("*")).toHaveLength(1);
+    const left = await direct.ttl(key);
+    expect(left).toBeGreaterThan(290);
+    // The clocks of processes may differ by a minute.
+    expect(left).toBeLessThanOrEqual(365);
+  });
+});
+
+describe("a server whose store fails", () => {
+  afterEach(() => vi.useRealTimers());
+  const never = new Promise<never>(() => undefined);
+  const broken: readonly (readonly [string, Store["set"]])[] = [
+    ["rejects", () => Promise.reject(new Error("secret text of the store"))],
+    [
+      "throws",
+      () => {
+        throw new Error("secret text of the store");
+      },
+    ],
+    ["resolves with undefined", () => Promise.resolve(undefined as never)],
+    ["resolves with OK", () => Promise.resolve("OK" as never)],
+    ["resolves with 1", () => Promise.resolve(1 as never)],
+    ["resolves with null", () => Promise.resolve(null as never)],
+    ["returns true without a promise", () => "true" as never],
+    ["returns undefined", () => undefined as never],
+  ];
+
+  it.each(broken)("refuses a proof with 503 if the store %s", async (_, set) => {
+    const { server } = createService({ replay: { ...memoryStore(), set } });
+    const { decision, received } = await checkDirectly(server, sentBy());
+    expect(decision.allowed).toBe(false);
+    expect(received?.status).toBe(503);
+    expect(received?.text).not.toContain("secret");
+    expect(received?.fields.get("retry-after")?.[0]).toMatch(/^\d+$/);
+  });
+
+  it("refuses a proof with 503 if the store doesn't answer", async () => {
+    const timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { server } = createService({ replay: { ...memoryStore(), set: () => never } });
+    const pending = timers.run(() => checkDirectly(server, sentBy()));
+    while (timers.count() === 0) await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(10_000);
+    const { received } = await pending;
+    expect(received?.status).toBe(503);
+    expect(timers.count()).toBe(0);
+  });
+
+  it("refuses a proof with 503 if the store is full, and still refuses those that it knows", async () => {
+    const replay = memoryStore({ maxEntries: 3, now: () => NOW * 1_000 });
+    const { server } = createService({ replay });
+    const requests = Array.from({ length: 6 }, () => sentBy());
+    const first: unknown[] = [];
+    for (const request of requests)
+      first.push((await checkDirectly(server, request)).received?.status ?? 200);
+    expect(first).toEqual([200, 200, 200, 503, 503, 503]);
+    const second: unknown[] = [];
+    for (const request of requests)
+      second.push((await checkDirectly(server, request)).received?.status ?? 200);
+    expect(second).toEqual([401, 401, 401, 503, 503, 503]);
+  });
+
+  it("refuses a malformed proof without asking the store", async () => {
+    const set = vi.fn(() => Promise.reject(new Error("down")));
+    const { server } = createService({ replay: { ...memoryStore(), set } });
+    for (const claims of [{ htm: "POST" }, { htu: "https://evil.example/" }, { ath: "x" }, { iat: 0 }])
+      expect((await checkDirectly(server, sentBy({ claims }))).received?.status).toBe(401);
+    expect(set).not.toHaveBeenCalled();
+  });
+
+  it("has a challenge that doesn't ask for another proof", async () => {
+    const set = () => Promise.reject(new Error("down"));
+    const { server } = createService({ replay: { ...memoryStore(), set } });
+    const { received } = await checkDirectly(server, sentBy());
+    const challenges = (received?.fields.get("www-authenticate") ?? []).flatMap((value) =>
+      parseChallenges(value),
+    );
+    expect(challenges.map(({ params }) => params["error"]).filter(Boolean)).toEqual([]);
+  });
+});
+
+describe("the memory of one server", () => {
+  it("accepts one of 100 concurrent requests with one proof", async () => {
+    const { server } = createService();
+    const request = sentBy();
+    const all = await Promise.all(Array.from({ length: 100 }, () => checkDirectly(server, request)));
+    const outcomes = all.map(({ decision }) => outcomeOf(decision));
+    expect(outcomes.filter((outcome) => outcome === "allowed")).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === "replayed")).toHaveLength(99);
+  });
+
+  it.each([0, 60, 300, 304])(
+    "refuses a proof again that is %i seconds older than the first use",
+    async (age) => {
+      let now = NOW;
+      const { server } = createService({}, { now: () => now * 1_000 });
+      const request = sentBy({ claims: { iat: NOW + 5 } });
+      expect(outcomeOf((await checkDirectly(server, request)).decision)).toBe("allowed");
+      now = NOW + age;
+      expect(outcomeOf((await checkDirectly(server, request)).decision)).toBe("replayed");
+    },
+  );
+
+  it("refuses a proof again by its age when it is forgotten", async () => {
+    let now = NOW;
+    const { server } = createService({}, { now: () => now * 1_000 });
+    const request = sentBy({ claims: { iat: NOW + 5 } });
+    expect(outcomeOf((await checkDirectly(server, request)).decision)).toBe("allowed");
+    for (let age = 0; age < 700; age += 0.5) {
+      now = NOW + age;
+      expect(["replayed", "iat"]).toContain(outcomeOf((await checkDirectly(server, request)).decision));
+    }
+  });
+
+  it("does not accept a proof again if the clock goes back", async () => {
+    let now = NOW;
+    const { server } = createService({}, { now: () => now * 1_000 });
+    const request = sentBy();
+    expect(outcomeOf((await checkDirectly(server, request)).decision)).toBe("allowed");
+    for (const time of [NOW + 301, NOW + 1, NOW + 400, NOW - 4]) {
+      now = time;
+      expect(outcomeOf((await checkDirectly(server, request)).decision)).not.toBe("allowed");
+    }
+  });
+
+  it("lets two keys use the same jti", async () => {
+    const { server } = createService();
+    for (const caller of [ALICE, BOB])
+      expect(
+        outcomeOf((await checkDirectly(server, sentBy({ caller, claims: { jti: "same" } }))).decision),
+      ).toBe("allowed");
+  });
+
+  it("uses no proof up whose request was refused for another reason", async () => {
+    const { server } = createService();
+    const request = sentBy();
+    const elsewhere = { ...request, target: "/agents/8" };
+    expect(outcomeOf((await checkDirectly(server, elsewhere)).decision)).toBe("htu");
+    expect(outcomeOf((await checkDirectly(server, request)).decision)).toBe("allowed");
+  });
+});

@@ -1,0 +1,496 @@
+/** One proof is for one request, however many guards, routes and messages the request has. */
+import { createServer as createHttp, type IncomingMessage, type ServerResponse } from "node:http";
+import Router from "@koa/router";
+import express from "express";
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { Server as SocketServer } from "socket.io";
+import { io as connectSocket, type ManagerOptions, type SocketOptions } from "socket.io-client";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import type { ResourceServer, ScopeMappings } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forFetch from "scopegate/fetch";
+import * as forHono from "scopegate/hono";
+import * as forKoa from "scopegate/koa";
+import { protectMcp } from "scopegate/mcp";
+import { guardUpgrades, protect as protectNode, protectUpgrade } from "scopegate/node";
+import * as forSocketIo from "scopegate/socketio";
+import {
+  EXPRESS_VERSIONS,
+  FASTIFY_VERSIONS,
+  KOA_VERSIONS,
+  koaListener,
+  serve,
+  serveFastify,
+  serveHttp,
+} from "../../support/frameworks.ts";
+import { listenerOf } from "../../support/hosts.ts";
+import { openRaw, render } from "../../support/raw-http.ts";
+import { ALICE_TOKEN, ORIGIN, type ProofOptions, type Sent, sentBy } from "./forge.ts";
+import { createService, sendTo } from "./service.ts";
+
+const RULE = ["agents:read"];
+
+const serverWith = (scopeMappings: ScopeMappings = { "GET /agents/:id": RULE }): ResourceServer =>
+  createService({}, { scopeMappings }).server;
+
+/** A request with a fresh proof for this path and method. */
+const requestFor = (path: string, method = "GET", options: ProofOptions = {}): Sent =>
+  sentBy(
+    { ...options, claims: { htm: method, htu: ORIGIN + path, ...options.claims } },
+    { target: path, method },
+  );
+
+/** Sends a request twice, and another one with a proof of its own. */
+async function statusesOf(port: number, request: Sent, fresh: Sent): Promise<readonly number[]> {
+  const statuses: number[] = [];
+  for (const each of [request, request, fresh]) statuses.push((await sendTo(port, each)).status);
+  return statuses;
+}
+
+/** Expects that each proof is accepted once. */
+async function expectOnce(port: number, path: string, method = "GET", status = 200): Promise<void> {
+  const statuses = await statusesOf(port, requestFor(path, method), requestFor(path, method));
+  expect(statuses).toEqual([status, 401, status]);
+}
+
+describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
+  const done = (_request: unknown, response: { send(text: string): unknown }) => void response.send("done");
+
+  it("is accepted once by several guards of one server", async () => {
+    const server = serverWith();
+    const guard = forExpress.protect(server);
+    const router = express.Router().use(guard).get("/:id", guard, done);
+    const app = create()
+      .use(guard)
+      .use(guard)
+      .use("/agents", guard, router as never);
+    await expectOnce(await serve(app), "/agents/7");
+  });
+
+  it("is accepted once in a mounted application and router", async () => {
+    const server = serverWith({ "GET /api/v1/agents/:id": RULE });
+    const app = create();
+    const inner = create();
+    const router = create.Router();
+    router.use(forExpress.protect(server));
+    router.get("/agents/:id", done);
+    inner.use("/v1", router);
+    app.use("/api", inner);
+    await expectOnce(await serve(app), "/api/v1/agents/7");
+  });
+
+  it("is accepted once with requireScopes", async () => {
+    const server = serverWith({ "GET /agents/:id": [] });
+    const app = create().use(forExpress.protect(server));
+    app.get("/agents/:id", forExpress.requireScopes("agents:<id>:read"), done);
+    await expectOnce(await serve(app), "/agents/7");
+  });
+
+  it("is accepted once at a protected route whose path is public", async () => {
+    const server = serverWith({ "GET /{*path}": "public", "GET /agents/:id": RULE });
+    const app = create().use(forExpress.protect(server));
+    app.get(["/agents/:id", "/open/:id"], done);
+    const port = await serve(app);
+    await expectOnce(port, "/AGENTS/7");
+    expect((await sendTo(port, { target: "/AGENTS/7", fields: [] })).status).toBe(401);
+    const bearer = [["Authorization", `Bearer ${ALICE_TOKEN}`]] as const;
+    expect((await sendTo(port, { target: "/AGENTS/7", fields: bearer })).status).toBe(401);
+    expect(
+      (await sendTo(port, requestFor("/agents/8", "GET", { claims: { htu: `${ORIGIN}/AGENTS/8` } }))).status,
+    ).toBe(401);
+  });
+
+  it("is accepted once at a route that middleware has rewritten the URL for", async () => {
+    const server = serverWith({ "GET /agents/:id": RULE, "GET /old/:id": "public" });
+    const app = create().use(forExpress.protect(server));
+    app.use((request, __, next) => {
+      request.url = request.url.replace("/old/", "/agents/");
+      next();
+    });
+    app.get("/agents/:id", done);
+    const port = await serve(app);
+    await expectOnce(port, "/old/7");
+    expect((await sendTo(port, { target: "/old/7", fields: [] })).status).toBe(401);
+    // The proof is about the URL that the client has sent.
+    const forNew = requestFor("/old/7", "GET", { claims: { htu: `${ORIGIN}/agents/7` } });
+    expect((await sendTo(port, forNew)).status).toBe(401);
+  });
+
+  it("is about the method that was sent, whatever middleware makes of it later", async () => {
+    const server = serverWith({ "POST /agents/:id": RULE, "DELETE /agents/:id": RULE });
+    const app = create().use(forExpress.protect(server));
+    app.use((request, __, next) => {
+      if (request.headers["x-http-method-override"] === "DELETE") request.method = "DELETE";
+      next();
+    });
+    app.delete("/agents/:id", (_request, response) => void response.send("deleted"));
+    app.post("/agents/:id", done);
+    const port = await serve(app);
+    const overridden = (htm: string): Sent => ({
+      ...requestFor("/agents/7", "POST", { claims: { htm } }),
+      fields: [
+        ...requestFor("/agents/7", "POST", { claims: { htm } }).fields,
+        ["X-HTTP-Method-Override", "DELETE"],
+      ],
+    });
+    const request = overridden("POST");
+    expect(await statusesOf(port, request, overridden("POST"))).toEqual([200, 401, 200]);
+    expect((await sendTo(port, overridden("DELETE"))).status).toBe(401);
+  });
+
+  it("is accepted once for HEAD, which runs the route of GET", async () => {
+    const app = create().use(forExpress.protect(serverWith())).get("/agents/:id", done);
+    const port = await serve(app);
+    await expectOnce(port, "/agents/7", "HEAD");
+    const request = requestFor("/agents/7");
+    expect((await sendTo(port, { ...request, method: "HEAD" })).status).toBe(401);
+    expect((await sendTo(port, request)).status).toBe(200);
+    expect((await sendTo(port, { ...request, method: "HEAD" })).status).toBe(401);
+  });
+});
+
+describe.each(FASTIFY_VERSIONS)("a proof in %s", (_, create) => {
+  it("is accepted once by guards of one server in nested plugins, with requireScopes", async () => {
+    const server = serverWith({ "GET /agents/:id": RULE, "GET /v1/agents/:id": RULE });
+    const app = create();
+    await app.register(forFastify.protect(server));
+    app.get("/agents/:id", { preHandler: forFastify.requireScopes("agents:<id>:read") }, () => "done");
+    await app.register(
+      async (inner) => {
+        await inner.register(forFastify.protect(server));
+        inner.get("/agents/:id", () => "done");
+      },
+      { prefix: "/v1" },
+    );
+    const port = await serveFastify(app);
+    await expectOnce(port, "/agents/7");
+    await expectOnce(port, "/v1/agents/7");
+    await expectOnce(port, "/agents/7", "HEAD");
+  });
+});
+
+describe.each(KOA_VERSIONS)("a proof in %s", (_, Application) => {
+  it("is accepted once by several guards of one server and requireScopes", async () => {
+    const server = serverWith();
+    const guard = forKoa.protect(server);
+    const router = new Router();
+    router.get("/agents/:id", forKoa.requireScopes("agents:<id>:read") as never, (context) => {
+      context.body = "done";
+    });
+    const app = new (Application)()
+      .use(guard)
+      .use(guard)
+      .use(router.routes() as never);
+    const port = await serve(koaListener(app));
+    await expectOnce(port, "/agents/7");
+    await expectOnce(port, "/agents/7", "HEAD");
+  });
+});
+
+describe("a proof in Hono", () => {
+  it("is accepted once by several guards of one server, in nested applications", async () => {
+    const server = serverWith({ "GET /v1/agents/:id": RULE });
+    const inner = new Hono().use(forHono.protect(server));
+    inner.get("/agents/:id", forHono.requireScopes("agents:<id>:read"), (context) => context.text("done"));
+    const app = new Hono().use(forHono.protect(server)).route("/v1", inner);
+    const port = await serve(listenerOf(app.fetch));
+    await expectOnce(port, "/v1/agents/7");
+    await expectOnce(port, "/v1/agents/7", "HEAD");
+  });
+
+  it("is accepted once by two guards with a limit of the body between them", async () => {
+    const server = serverWith({ "POST /agents/:id": RULE });
+    const app = new Hono().use(forHono.protect(server));
+    app.use(bodyLimit({ maxSize: 1_000 }));
+    app.use(forHono.protect(server));
+    app.post("/agents/:id", (context) => context.text("done"));
+    await expectOnce(await serve(listenerOf(app.fetch)), "/agents/7", "POST");
+  });
+});
+
+describe("a proof in scopegate/fetch", () => {
+  it("is accepted once", async () => {
+    const server = serverWith();
+    const handle = forFetch.withScopes(server, () => new Response("done"));
+    await expectOnce(await serve(listenerOf(handle)), "/agents/7");
+  });
+});
+
+/** What becomes of a WebSocket: its first message, or the status of the refusal. */
+async function socketOutcome(port: number, request: Sent): Promise<unknown> {
+  const headers = Object.fromEntries(request.fields);
+  const client = new WebSocket(`ws://127.0.0.1:${port}${request.target}`, { headers });
+  const outcome = await new Promise((resolve) => {
+    client.on("message", (data: Buffer) => resolve(data.toString()));
+    client.on("unexpected-response", (_request, { statusCode }) => resolve(statusCode));
+    client.on("close", resolve);
+    client.on("error", () => undefined);
+  });
+  client.terminate();
+  return outcome;
+}
+
+describe("a proof for a WebSocket", () => {
+  const events = { "GET /events": RULE };
+
+  it.each(["guardUpgrades", "protectUpgrade", "both", "two listeners"])(
+    "is accepted once with %s",
+    async (kind) => {
+      const server = serverWith(events);
+      const http = createHttp();
+      const sockets = new WebSocketServer({ noServer: true });
+      const welcome = (client: WebSocket) => client.send("welcome");
+      if (kind === "guardUpgrades" || kind === "both") guardUpgrades(http, server);
+      const mayUpgrade = protectUpgrade(server);
+      if (kind === "two listeners") http.on("upgrade", () => undefined);
+      http.on("upgrade", (request, socket, head) => {
+        const check = kind === "guardUpgrades" ? Promise.resolve(true) : mayUpgrade(request, socket, head);
+        void check.then((isAllowed) => {
+          if (isAllowed) sockets.handleUpgrade(request, socket, head, welcome);
+        });
+      });
+      const port = await serveHttp(http);
+      const request = requestFor("/events");
+      expect(await socketOutcome(port, request)).toBe("welcome");
+      expect(await socketOutcome(port, request)).toBe(401);
+      expect(await socketOutcome(port, requestFor("/events"))).toBe("welcome");
+      expect(
+        await socketOutcome(
+          port,
+          requestFor("/events", "GET", { claims: { htu: "wss://api.example/events" } }),
+        ),
+      ).toBe(401);
+    },
+  );
+
+  it("is accepted once by two checks of one request at the same time", async () => {
+    const server = serverWith(events);
+    const http = createHttp();
+    const outcomes: boolean[][] = [];
+    const guards = [protectNode(server), protectNode(server)];
+    http.on("request", (request: IncomingMessage, response: ServerResponse) => {
+      void Promise.all(guards.map((guard) => guard(request, response))).then((allowed) => {
+        outcomes.push(allowed);
+        if (allowed.every(Boolean)) response.end("done");
+        else response.destroy();
+      });
+    });
+    const port = await serveHttp(http);
+    const request = requestFor("/events");
+    expect((await sendTo(port, request)).status).toBe(200);
+    expect((await sendTo(port, request)).status).toBe(401);
+    expect(outcomes).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+  });
+});
+
+describe("a proof in Socket.IO", () => {
+  const start = async () => {
+    const server = serverWith({ "GET /socket.io": RULE, "GET /socket.io/admin": RULE });
+    const http = createHttp();
+    const io = new SocketServer(http);
+    forSocketIo.protect(server)(io);
+    io.on("connection", (socket) => socket.emit("welcome", forSocketIo.principalOf(socket)?.userId));
+    io.of("/admin").on("connection", (socket) => socket.emit("welcome", "admin"));
+    const port = await serveHttp(http);
+    onTestFinished(() => io.close());
+    return port;
+  };
+
+  type Options = Partial<ManagerOptions & SocketOptions>;
+  const outcomeOf = (port: number, request: Sent, options: Options, namespace = "") =>
+    new Promise((resolve) => {
+      const client = connectSocket(`http://127.0.0.1:${port}${namespace}`, {
+        reconnection: false,
+        forceNew: true,
+        extraHeaders: Object.fromEntries(request.fields),
+        ...options,
+      });
+      onTestFinished(() => void client.disconnect());
+      client.on("welcome", resolve);
+      client.on("connect_error", () => resolve("refused"));
+    });
+
+  it.each(["", "/admin"])("opens one WebSocket, in the namespace %j", async (namespace) => {
+    const port = await start();
+    const options: Options = { transports: ["websocket"] };
+    const request = requestFor("/socket.io/");
+    expect(await outcomeOf(port, request, options, namespace)).toBe(namespace ? "admin" : "user-1");
+    expect(await outcomeOf(port, request, options, namespace)).toBe("refused");
+  });
+
+  it("opens one session of polling, whose later requests need proofs of their own", async () => {
+    const port = await start();
+    const target = "/socket.io/?EIO=4&transport=polling";
+    const open = (): Sent => ({ ...requestFor("/socket.io/"), target });
+    const request = open();
+    const opened = await sendTo(port, request);
+    expect(opened.status).toBe(200);
+    const { sid } = JSON.parse(opened.body.slice(1)) as { readonly sid: string };
+    expect((await sendTo(port, request)).status).toBe(401);
+    expect((await sendTo(port, { ...request, target: `${target}&sid=${sid}` })).status).toBe(401);
+    const post = { ...requestFor("/socket.io/", "POST"), target: `${target}&sid=${sid}` };
+    expect((await sendTo(port, { ...post, method: "GET" })).status).toBe(401);
+    expect((await sendTo(port, post)).status).not.toBe(401);
+  });
+});
+
+describe("a proof for server-sent events", () => {
+  it("is refused while its stream is open, and afterwards", async () => {
+    const guard = protectNode(serverWith({ "GET /events": RULE }));
+    const port = await serve((request, response) => {
+      void guard(request, response).then((isAllowed) => {
+        if (!isAllowed) return;
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.write("data: first\n\n");
+      });
+    });
+    const request = requestFor("/events");
+    const stream = await openRaw(port);
+    stream.socket.write(render("GET /events HTTP/1.1", [["Host", "api.example"], ...request.fields]));
+    await stream.receives(/data: first/);
+    expect((await sendTo(port, request)).status).toBe(401);
+    stream.socket.destroy();
+    await stream.closed;
+    expect((await sendTo(port, request)).status).toBe(401);
+  });
+
+  it("is used up by a request whose client goes away", async () => {
+    const guard = protectNode(serverWith());
+    const port = await serve((request, response) => {
+      void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));
+    });
+    const request = requestFor("/agents/7");
+    const client = await openRaw(port);
+    client.socket.write(render("GET /agents/7 HTTP/1.1", [["Host", "api.example"], ...request.fields]));
+    await client.receives(/done/);
+    client.socket.resetAndDestroy();
+    await client.closed;
+    expect((await sendTo(port, request)).status).toBe(401);
+  });
+
+  it("is refused a second time on the same connection", async () => {
+    const guard = protectNode(serverWith());
+    const port = await serve((request, response) => {
+      void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));
+    });
+    const request = render("GET /agents/7 HTTP/1.1", [
+      ["Host", "api.example"],
+      ...requestFor("/agents/7").fields,
+    ]);
+    const client = await openRaw(port);
+    client.socket.write(request + request + request);
+    await client.receives(/(?:HTTP\/1\.1[\s\S]*){3}\}$/);
+    const statuses = [...client.received().matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+    // They are decided at the same time: any of them may be the first.
+    expect(statuses.sort()).toEqual(["200", "401", "401"]);
+    client.socket.destroy();
+  });
+});
+
+describe("a proof for a message of MCP", () => {
+  const mcpServer = () =>
+    createService(
+      {},
+      {
+        scopeMappings: {
+          "* /mcp": [],
+          "MCP tools/list": [],
+          "MCP tools/call search": RULE,
+          "MCP tools/call remove": ["agents:remove"],
+        },
+      },
+    ).server;
+
+  const call = (name: string) => ({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name, arguments: {} },
+  });
+
+  it("is accepted once, also for a batch of messages", async () => {
+    const ran: unknown[] = [];
+    const app = express().use(protectMcp(mcpServer()));
+    app.post("/mcp", (request, response) => {
+      ran.push(request.body);
+      response.json({ jsonrpc: "2.0", id: 1, result: {} });
+    });
+    const port = await serve(app);
+    const post = async (body: unknown, { fields }: Sent) => {
+      const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+        method: "POST",
+        headers: {
+          ...Object.fromEntries(fields),
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+        },
+        body: JSON.stringify(body),
+      });
+      await response.text();
+      return response.status;
+    };
+    const request = requestFor("/mcp", "POST");
+    expect(await post(call("search"), request)).toBe(200);
+    expect(await post(call("search"), request)).toBe(401);
+    expect(await post(call("search"), requestFor("/mcp", "POST"))).toBe(200);
+    expect(await post([call("search"), call("search"), call("search")], requestFor("/mcp", "POST"))).toBe(
+      200,
+    );
+    // A proof is used up by a request that is refused afterwards, for its operation.
+    const remove = requestFor("/mcp", "POST");
+    expect(await post(call("remove"), remove)).toBe(403);
+    expect(await post(call("search"), remove)).toBe(401);
+    expect(ran).toHaveLength(3);
+  });
+});
+
+describe("a proof that was used for an allowed request", () => {
+  it("is refused with other fields, another body and another query", async () => {
+    const guard = protectNode(serverWith({ "GET /agents/:id": RULE, "POST /agents/:id": RULE }));
+    const port = await serve((request, response) => {
+      void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));
+    });
+    const request = requestFor("/agents/7");
+    expect((await sendTo(port, request)).status).toBe(200);
+    for (const change of [
+      { target: "/agents/7?a=1" },
+      { target: "/agents/%37" },
+      { fields: [...request.fields, ["X-Other", "1"]] },
+      { fields: [...request.fields].reverse() },
+      { method: "POST" },
+    ] as const)
+      expect((await sendTo(port, { ...request, ...change })).status).toBe(401);
+  });
+
+  it("is refused by another server that has the same store", async () => {
+    const set = new Map<string, string>();
+    const replay = {
+      get: (keys: readonly string[]) => Promise.resolve(keys.map((key) => set.get(key))),
+      set: (key: string, value: string) => {
+        const isFirst = !set.has(key);
+        set.set(key, value);
+        return Promise.resolve(isFirst);
+      },
+      delete: () => Promise.resolve(),
+    };
+    const ports = [];
+    for (let count = 0; count < 2; count += 1) {
+      const guard = protectNode(createService({ replay }).server);
+      ports.push(
+        await serve((request, response) => {
+          void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));
+        }),
+      );
+    }
+    const request = requestFor("/agents/7");
+    const statuses = [];
+    for (const port of ports) statuses.push((await sendTo(port, request)).status);
+    expect(statuses).toEqual([200, 401]);
+  });
+});

@@ -1,0 +1,220 @@
+/** The service that the attacks are sent to: five hosts with real sockets, and `ResourceServer.check`. */
+import Router from "@koa/router";
+import express from "express";
+import fastify from "fastify";
+import { Hono } from "hono";
+import Koa from "koa";
+import {
+  type AccessRequest,
+  createResourceServer,
+  type Decision,
+  type ResourceServer,
+  type ResourceServerOptions,
+} from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forHono from "scopegate/hono";
+import * as forKoa from "scopegate/koa";
+import * as forNode from "scopegate/node";
+import { koaListener, listenerOf, start, startFastify } from "../../support/hosts.ts";
+import { exchange, render } from "../../support/raw-http.ts";
+import { pemOf } from "../tokens/forge.ts";
+import { NONCE_SECRET, NOW, ORIGIN, type Sent, type ServerName, TARGET } from "./forge.ts";
+
+const RULE = ["agents:read"];
+
+const OPTIONS: ResourceServerOptions = {
+  serviceId: "agents-prod",
+  verificationKeys: [pemOf("rsa")],
+  now: () => NOW * 1_000,
+  scopeMappings: {
+    "GET /agents": RULE,
+    "GET /agents/:id": RULE,
+    "POST /agents/:id": RULE,
+    "PUT /agents/:id": RULE,
+    "DELETE /agents/:id": RULE,
+    "GET /payments": { scopes: RULE, senderConstrained: true },
+  },
+};
+
+type Constraint = NonNullable<ResourceServerOptions["senderConstraint"]>;
+type Dpop = NonNullable<Constraint["dpop"]>;
+
+export interface Service {
+  readonly server: ResourceServer;
+  /** Returns the last decision, and forgets it. */
+  readonly lastDecision: () => Decision | undefined;
+}
+
+/** Creates a server that accepts the tokens of `forge.ts` with proofs for `ORIGIN`. */
+export function createService(
+  dpop: Partial<Dpop> = {},
+  options: Partial<ResourceServerOptions> = {},
+  constraint: Partial<Constraint> = {},
+): Service {
+  let last: Decision | undefined;
+  const server = createResourceServer({
+    ...OPTIONS,
+    onDecision: (decision) => void (last = decision),
+    senderConstraint: { dpop: { origins: [ORIGIN], ...dpop }, ...constraint },
+    ...options,
+  });
+  const lastDecision = () => {
+    const decision = last;
+    last = undefined;
+    return decision;
+  };
+  return { server, lastDecision };
+}
+
+const TOKEN_SOURCES: ResourceServerOptions["tokenSources"] = [
+  { header: "authorization" },
+  { cookie: "token" },
+  { header: "cf-access-jwt-assertion", scheme: null },
+  { header: "x-token", scheme: "Token" },
+];
+
+export const SERVICES: Readonly<Record<ServerName, Service>> = {
+  plain: createService(),
+  nonce: createService({ nonce: { secret: NONCE_SECRET } }),
+  required: createService({}, {}, { required: true }),
+  cookie: createService({}, { tokenSources: TOKEN_SOURCES }),
+  "ES256 only": createService({ algorithms: ["ES256"] }),
+};
+
+export type HostName = "Express" | "Fastify" | "Koa" | "Hono" | "Node.js";
+
+const PATHS = ["/agents", "/agents/:id", "/payments"] as const;
+
+/** Starts an application that answers every request that its guard allows. Returns the port. */
+export const OPENERS: Readonly<Record<HostName, (server: ResourceServer) => Promise<number>>> = {
+  Express(server) {
+    const app = express().use(forExpress.protect(server));
+    for (const path of PATHS) app.all(path, (_request, response) => void response.send("done"));
+    return start(app);
+  },
+  async Fastify(server) {
+    const app = fastify();
+    await app.register(forFastify.protect(server));
+    for (const url of PATHS)
+      app.route({ method: ["GET", "POST", "PUT", "DELETE"], url, handler: () => "done" });
+    return startFastify(app);
+  },
+  Koa(server) {
+    const router = new Router();
+    for (const path of PATHS) router.all(path, (context) => void (context.body = "done"));
+    return start(koaListener(new Koa().use(forKoa.protect(server)).use(router.routes())));
+  },
+  Hono(server) {
+    const app = new Hono().use(forHono.protect(server));
+    for (const path of PATHS) app.all(path, (context) => context.text("done"));
+    return start(listenerOf(app.fetch));
+  },
+  "Node.js"(server) {
+    const guard = forNode.protect(server);
+    return start(
+      (request, response) =>
+        void guard(request, response).then((access) => {
+          if (access) response.end("done");
+        }),
+    );
+  },
+};
+
+export const HOST_NAMES = Object.keys(OPENERS) as readonly HostName[];
+
+export interface Received {
+  readonly status: number;
+  /** The values of each field, by its name in lower case. */
+  readonly fields: ReadonlyMap<string, readonly string[]>;
+  readonly body: string;
+  /** Everything that was received. */
+  readonly text: string;
+}
+
+/** Sends a request over a connection of its own. */
+export async function sendTo(
+  port: number,
+  { method = "GET", target = TARGET, fields }: Sent,
+): Promise<Received> {
+  const hasHost = fields.some(([name]) => name.toLowerCase() === "host");
+  const all = [
+    ...(hasHost ? [] : [["Host", "api.example"] as const]),
+    ["Connection", "close"] as const,
+    ...(method === "GET" || method === "HEAD" ? [] : [["Content-Length", "0"] as const]),
+    ...fields,
+  ];
+  return parse(await exchange(port, render(`${method} ${target} HTTP/1.1`, all)));
+}
+
+function parse(text: string): Received {
+  const end = text.indexOf("\r\n\r\n");
+  const [line = "", ...lines] = text.slice(0, end < 0 ? text.length : end).split("\r\n");
+  const fields = new Map<string, string[]>();
+  for (const field of lines) {
+    const colon = field.indexOf(":");
+    const name = field.slice(0, colon).toLowerCase();
+    fields.set(name, [...(fields.get(name) ?? []), field.slice(colon + 1).trim()]);
+  }
+  const rest = end < 0 ? "" : text.slice(end + 4);
+  const isChunked = fields.get("transfer-encoding")?.includes("chunked") ?? false;
+  return {
+    status: Number(line.split(" ")[1] ?? 0),
+    fields,
+    body: isChunked ? withoutChunks(rest) : rest,
+    text,
+  };
+}
+
+function withoutChunks(text: string): string {
+  const line = text.indexOf("\r\n");
+  const size = Number.parseInt(text.slice(0, line), 16);
+  if (line < 0 || !(size > 0)) return "";
+  return text.slice(line + 2, line + 2 + size) + withoutChunks(text.slice(line + 2 + size + 2));
+}
+
+/** The request as an adapter passes it to `check`: several fields of one name are an array. */
+export function accessRequestOf({ method = "GET", target = TARGET, fields }: Sent): AccessRequest {
+  const headers: Record<string, string | string[]> = {};
+  for (const [name, value] of fields) {
+    const key = name.toLowerCase();
+    const present = headers[key];
+    headers[key] = present === undefined ? value : [present, value].flat();
+  }
+  const { authorization, cookie, ...others } = headers;
+  return {
+    method,
+    target,
+    headers: others,
+    ...(authorization !== undefined && { authorization }),
+    ...(typeof cookie === "string" && { cookie }),
+  };
+}
+
+/** Decides a request without a host, with these properties on `Object.prototype`. */
+export async function checkDirectly(
+  server: ResourceServer,
+  request: Sent,
+  pollution: Readonly<Record<string, unknown>> = {},
+): Promise<{ readonly decision: Decision; readonly received: Received | undefined }> {
+  const access = accessRequestOf(request);
+  for (const [name, value] of Object.entries(pollution))
+    Object.defineProperty(Object.prototype, name, { value, configurable: true, writable: true });
+  try {
+    const decision = await server.check(access);
+    if (decision.allowed) return { decision, received: undefined };
+    const { status, headers, body } = server.refuse(decision);
+    const fields = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]));
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    return { decision, received: { status, fields, body: text, text: JSON.stringify(headers) + text } };
+  } finally {
+    for (const name of Object.keys(pollution)) Reflect.deleteProperty(Object.prototype, name);
+  }
+}
+
+/** The rejection of the proof, or the reason of the refusal; `allowed` for an allowed request. */
+export function outcomeOf(decision: Decision | undefined): string {
+  if (!decision) return "no decision";
+  if (decision.allowed) return "allowed";
+  return decision.reason === "proof_rejected" ? String(decision.proofRejection) : decision.reason;
+}
