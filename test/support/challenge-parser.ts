@@ -7,6 +7,10 @@ export interface ParsedChallenge {
 const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/y;
 const SPACES = / +/y;
 const OWS = /[ \t]*/y;
+/** A comma between two parameters of one challenge: only a parameter has an equals sign after its name. */
+const BEFORE_PARAM = /[ \t]*,[ \t]*(?=[!#$%&'*+\-.^_`|~0-9A-Za-z]+[ \t]*=)/y;
+const BEFORE_CHALLENGE = /[ \t]*,[ \t]*/y;
+const END = /[ \t]*$/y;
 /** One `qdtext` character or one quoted pair. */
 const QUOTED_CHARACTER = /[\t \x21\x23-\x5b\x5d-\x7e]|\\([\t \x21-\x7e])/y;
 
@@ -44,15 +48,14 @@ export function parseChallenges(field: string): readonly ParsedChallenge[] {
   };
 
   const challenges: ParsedChallenge[] = [];
-  while (position < field.length) {
+  if (field === "") return challenges;
+  do {
     const params: Record<string, string> = {};
     challenges.push({ scheme: need(TOKEN), params });
     if (!take(SPACES)) continue;
-    do {
-      take(OWS);
-      readParam(params);
-      take(OWS);
-    } while (take(/,/y));
-  }
+    do readParam(params);
+    while (take(BEFORE_PARAM));
+  } while (take(BEFORE_CHALLENGE));
+  need(END);
   return challenges;
 }
