@@ -183,4 +183,4 @@ export const proofIn = ({ fields }: Sent): string =>
   fields.find(([name]) => name.toLowerCase() === "dpop")?.[1] ?? "";
 
 export const shown = (value: unknown): string =>
-  value === undefined ? "(absent)" : (JSON.stringify(value)).slice(0, 60);
+  value === undefined ? "(absent)" : JSON.stringify(value).slice(0, 60);

@@ -180,7 +180,7 @@ describe.each(KOA_VERSIONS)("a proof in %s", (_, Application) => {
     router.get("/agents/:id", forKoa.requireScopes("agents:<id>:read") as never, (context) => {
       context.body = "done";
     });
-    const app = new (Application)()
+    const app = new Application()
       .use(guard)
       .use(guard)
       .use(router.routes() as never);

@@ -46,9 +46,9 @@ export interface Service {
   readonly lastDecision: () => Decision | undefined;
 }
 
-/** Creates a server that accepts the tokens of `forge.ts` with proofs for `ORIGIN`. */
+/** Creates a server that accepts the tokens of `forge.ts` with proofs for `ORIGIN`; with `none`, without proofs. */
 export function createService(
-  dpop: Partial<Dpop> = {},
+  dpop: Partial<Dpop> | "none" = {},
   options: Partial<ResourceServerOptions> = {},
   constraint: Partial<Constraint> = {},
 ): Service {
@@ -56,7 +56,7 @@ export function createService(
   const server = createResourceServer({
     ...OPTIONS,
     onDecision: (decision) => void (last = decision),
-    senderConstraint: { dpop: { origins: [ORIGIN], ...dpop }, ...constraint },
+    ...(dpop !== "none" && { senderConstraint: { dpop: { origins: [ORIGIN], ...dpop }, ...constraint } }),
     ...options,
   });
   const lastDecision = () => {

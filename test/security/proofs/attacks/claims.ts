@@ -426,8 +426,8 @@ const times: readonly Attack[] = [
     Number.MIN_VALUE,
     new Date(NOW * 1_000).toISOString(),
   ].map((iat) => withClaims("iat", `4.3 (11): iat ${shown(iat)}`, { iat })),
-  ...["1e400", "-1e400", "1e308", "-0", "1e-400", "17000000000000000000000", "9".repeat(4_000)].map(
-    (value) => withRaw("iat", "iat", value),
+  ...["1e400", "-1e400", "1e308", "-0", "1e-400", "17000000000000000000000", "9".repeat(4_000)].map((value) =>
+    withRaw("iat", "iat", value),
   ),
   ...["exp", "nbf"].flatMap((claim) =>
     [null, "", "tomorrow", String(NOW + 60), true, {}, [NOW]].map((value) =>
