@@ -2,7 +2,20 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { closeAll } from "../../support/hosts.ts";
 import { ATTACKS } from "./attacks.ts";
-import { type Attack, type Sent, sentBy, type ServerName } from "./forge.ts";
+import {
+  ALICE,
+  ALICE_TOKEN,
+  type Attack,
+  boundTo,
+  EDWARDS_CALLER,
+  partsOf,
+  proofOf,
+  RSA_CALLER,
+  type Sent,
+  sent,
+  sentBy,
+  type ServerName,
+} from "./forge.ts";
 import { expectRefusal } from "./responses.ts";
 import { checkDirectly, HOST_NAMES, type HostName, OPENERS, outcomeOf, sendTo, SERVICES } from "./service.ts";
 
@@ -85,6 +98,42 @@ describe.each(Object.entries(ATTACKS))("the %s of a request", (group, attacks) =
   });
 });
 
-it("sends more than 700 attacks", () => {
-  expect(Object.values(ATTACKS).flat().length).toBeGreaterThan(700);
+describe("every change of one character of a proof", () => {
+  const { server } = SERVICES.plain;
+  const outcomes = async (proofs: readonly string[]): Promise<ReadonlySet<string>> => {
+    const found = new Set<string>();
+    for (const proof of proofs)
+      found.add(outcomeOf((await checkDirectly(server, sent(ALICE_TOKEN, proof))).decision));
+    return found;
+  };
+  const places = (proof: string) => Array.from(proof, (_, index) => index);
+
+  it.each([ALICE, RSA_CALLER, EDWARDS_CALLER])("is refused with $alg", async (caller) => {
+    const token = boundTo(caller.jwk);
+    const proof = proofOf({ caller, token });
+    const without = places(proof).map((index) => proof.slice(0, index) + proof.slice(index + 1));
+    const twice = places(proof).map((index) => proof.slice(0, index) + proof.slice(index - 1));
+    const other = places(proof).map(
+      (index) => proof.slice(0, index) + (proof[index] === "A" ? "B" : "A") + proof.slice(index + 1),
+    );
+    const found = new Set<string>();
+    for (const changed of [...without, ...twice.slice(1), ...other])
+      found.add(outcomeOf((await checkDirectly(server, sent(token, changed))).decision));
+    expect([...found]).not.toContain("allowed");
+    expect(outcomeOf((await checkDirectly(server, sent(token, proof))).decision)).toBe("allowed");
+  });
+
+  it("is refused with every shorter proof, and with every other part of another proof", async () => {
+    const proof = proofOf();
+    expect(await outcomes(places(proof).map((index) => proof.slice(0, index)))).not.toContain("allowed");
+    const [first, second] = [partsOf(proof), partsOf(proofOf({ header: { extra: 1 } }))];
+    const mixed = [0, 1, 2].map((place) =>
+      first.map((part, index) => (index === place ? second[index] : part)).join("."),
+    );
+    expect(await outcomes(mixed)).toEqual(new Set(["signature"]));
+  });
+});
+
+it("sends more than 900 attacks", () => {
+  expect(Object.values(ATTACKS).flat().length).toBeGreaterThan(900);
 });

@@ -1,5 +1,13 @@
 /** One proof is for one request, however many guards, routes and messages the request has. */
+import { once } from "node:events";
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  connect as connectHttp2,
+  createServer as createHttp2,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
 import Router from "@koa/router";
 import express from "express";
 import { Hono } from "hono";
@@ -16,7 +24,17 @@ import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import { protectMcp } from "scopegate/mcp";
 import { guardUpgrades, protect as protectNode, protectUpgrade } from "scopegate/node";
+import * as forNest from "scopegate/nest";
 import * as forSocketIo from "scopegate/socketio";
+import * as trpc from "scopegate/trpc";
+import { HOSTS, startHost } from "../../adapters/trpc/hosts.ts";
+import {
+  createApplication,
+  createController,
+  createModule,
+  listenOn,
+  PLATFORMS,
+} from "../../support/nest.ts";
 import {
   EXPRESS_VERSIONS,
   FASTIFY_VERSIONS,
@@ -208,6 +226,73 @@ describe("a proof in Hono", () => {
     app.use(forHono.protect(server));
     app.post("/agents/:id", (context) => context.text("done"));
     await expectOnce(await serve(listenerOf(app.fetch)), "/agents/7", "POST");
+  });
+});
+
+describe.each(PLATFORMS)("a proof in NestJS on %s", (platform) => {
+  it("is accepted once", async () => {
+    const server = serverWith();
+    const controller = createController(platform, [
+      { method: "GET", path: "/agents/:id", handle: (_request, response) => response.send("done") },
+    ]);
+    const imports = [forNest.ScopegateModule.forRoot(server)];
+    const app = await createApplication(platform, createModule({ imports, controllers: [controller] }));
+    const { port, close } = await listenOn(app);
+    onTestFinished(close);
+    await expectOnce(port, "/agents/7");
+  });
+});
+
+describe.each(HOSTS)("a proof for procedures of tRPC on %s", (name) => {
+  it.each(["/trpc/list", "/trpc/list,user.list"])("is accepted once: %s", async (path) => {
+    const server = serverWith({ "* /trpc/list": RULE, "* /trpc/user.list": RULE });
+    const createContext = trpc.protect(server, { prefix: "/trpc" });
+    const { port, close } = await startHost(name, { server, createContext });
+    onTestFinished(close);
+    const withQuery = (): Sent => ({
+      ...requestFor(path),
+      target: path.includes(",") ? `${path}?batch=1` : path,
+    });
+    expect(await statusesOf(port, withQuery(), withQuery())).toEqual([200, 401, 200]);
+  });
+});
+
+describe("a proof over HTTP/2", () => {
+  const openHttp2 = async () => {
+    const guard = protectNode(serverWith());
+    const http = createHttp2();
+    http.on("request", (request, response) => {
+      const { req, res } = { req: request as never, res: response as never };
+      void guard(req, res).then((isAllowed) => isAllowed && response.end("done"));
+    });
+    http.listen(0, "127.0.0.1");
+    await once(http, "listening");
+    const client = connectHttp2(`http://127.0.0.1:${(http.address() as AddressInfo).port}`);
+    onTestFinished(async () => {
+      client.destroy();
+      http.close();
+      await once(http, "close");
+    });
+    return async (headers: OutgoingHttpHeaders): Promise<unknown> => {
+      const stream = client.request({ ":path": "/agents/7", ...headers });
+      stream.resume().end();
+      const [{ ":status": status }] = (await once(stream, "response")) as [IncomingHttpHeaders];
+      return status;
+    };
+  };
+
+  it("is accepted once, also on one connection, and never beside another one", async () => {
+    const send = await openHttp2();
+    const headersOf = () =>
+      Object.fromEntries(requestFor("/agents/7").fields.map(([name, value]) => [name.toLowerCase(), value]));
+    const headers = headersOf();
+    expect(await send(headers)).toBe(200);
+    expect(await send(headers)).toBe(401);
+    expect(await send({ ...headersOf(), dpop: [headersOf()["dpop"] ?? "", headersOf()["dpop"] ?? ""] })).toBe(
+      401,
+    );
+    expect(await send({ ...headersOf(), ":authority": "evil.example" })).toBe(200);
+    expect(await send({ ...headersOf(), dpop: "" })).toBe(401);
   });
 });
 
