@@ -117,8 +117,8 @@ async function createDpopClient(algorithm: dpop.JWSAlgorithm = "ES256") {
 }
 
 /** An application that uses `protectedResourceRequest` of oauth4webapi, and repeats a request once. */
-async function createOauthClient() {
-  const { handle, thumbprint } = await createHandle();
+async function createOauthClient(aheadSeconds = 0) {
+  const { handle, thumbprint } = await createHandle(aheadSeconds);
   const token = await tokenFor(thumbprint);
   const statuses: number[] = [];
   const options: oauth.ProtectedResourceRequestOptions = {
@@ -148,8 +148,8 @@ const challengesOf = (sent: Promise<Response>): Promise<readonly oauth.WWWAuthen
   );
 
 const CLIENTS = [
-  { client: "dpop", create: createDpopClient },
-  { client: "oauth4webapi", create: createOauthClient },
+  { client: "dpop", create: () => createDpopClient() },
+  { client: "oauth4webapi", create: () => createOauthClient() },
 ] as const;
 
 describe.each(applications)("$name", (application) => {
@@ -276,4 +276,20 @@ describe("the challenges that oauth4webapi reads", () => {
       expect((await send("GET", `${origin}/account`)).status).toBe(200);
     },
   );
+});
+
+describe("a client whose clock is ahead", () => {
+  const [application] = applications as readonly [Application, ...Application[]];
+
+  it.each([
+    { nonce: true, statuses: [401, 200] },
+    { nonce: false, statuses: [401] },
+  ])("is accepted only with nonces: $nonce", async ({ nonce, statuses: expected }) => {
+    const { origin } = await start(application, { nonce });
+    const { send, statuses } = await createOauthClient(1_000);
+    await send("GET", `${origin}/account`).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(oauth.WWWAuthenticateChallengeError);
+    });
+    expect(statuses).toEqual(expected);
+  });
 });
