@@ -1,4 +1,5 @@
 import type { Benchmark } from "./benchmark.ts";
+import { dpop } from "./dpop.ts";
 import { footprint } from "./footprint.ts";
 import { hostile } from "./hostile.ts";
 import { mcp } from "./mcp.ts";
@@ -17,6 +18,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   requests,
   servers,
   mcp,
+  dpop,
   revocation,
   memory,
   footprint,

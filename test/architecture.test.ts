@@ -30,7 +30,12 @@ const ORDER = [
 
 /** The files through which each third-party package, and each way to do I/O, enters. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
-  jose: ["stores/introspection/client.ts", "tools/testing/sign-token.ts", "core/token/verifier.ts"],
+  jose: [
+    "stores/introspection/client.ts",
+    "tools/testing/sign-token.ts",
+    "core/token/verifier.ts",
+    "core/token/binding/dpop.ts",
+  ],
   "path-to-regexp": ["core/policy/parse-pattern.ts"],
   yaml: ["tools/openapi/text.ts"],
   zod: [
@@ -61,8 +66,15 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "tools/testing/sign-token.ts",
     "tools/testing/test-key.ts",
     "core/token/token-cache.ts",
+    "core/token/binding/client-certificate.ts",
+    "core/token/binding/dpop.ts",
+    "core/token/binding/nonces.ts",
+    "core/token/binding/public-key.ts",
+    "core/options/sender-constraint.ts",
+    "core/runtime/constant-time.ts",
+    "core/runtime/once.ts",
+    "tools/testing/proofs.ts",
     "adapters/mcp/owners.ts",
-    "stores/replay/index.ts",
     "stores/revocation/entries.ts",
     "stores/revocation/target.ts",
   ],
@@ -71,6 +83,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   "virtual:policy-page": ["tools/page/document.ts"],
   "node:buffer": ["adapters/mcp/messages.ts"],
   "node:events": ["adapters/node/upgrade.ts"],
+  "node:net": ["core/options/sender-constraint.ts", "core/token/binding/client-certificate.ts"],
   "node:http": [
     "adapters/mcp/body.ts",
     "adapters/mcp/hosts/edit-response.ts",
@@ -185,7 +198,7 @@ const imports = [...sources].flatMap(([file, source]) =>
 );
 
 /** Comments included (docs/decisions/0026-lines-that-a-service-loads.md). */
-const LOADED_LINES = 14_100;
+const LOADED_LINES = 15_450;
 
 /** A type that is only named inside of another one is not exported, unless programs need to write it. */
 const FRONT_DOOR_NAMES = 45;
@@ -195,11 +208,11 @@ const FRONT_DOOR_NAMES = 45;
  * load the code that decides.
  */
 const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
-  "adapters/express/index.ts": 2_710,
-  "adapters/fastify/index.ts": 2_010,
-  "adapters/fetch/index.ts": 1_620,
-  "adapters/mcp/index.ts": 4_550,
-  "tools/otel/index.ts": 1_450,
+  "adapters/express/index.ts": 2_770,
+  "adapters/fastify/index.ts": 2_070,
+  "adapters/fetch/index.ts": 1_755,
+  "adapters/mcp/index.ts": 4_660,
+  "tools/otel/index.ts": 1_465,
 };
 
 /** Packages that only the applications of an adapter install. */
@@ -294,10 +307,12 @@ describe("the architecture", () => {
 
   it("writes WWW-Authenticate in one place", () => {
     const writers = [...sources]
-      .filter(([, source]) => stringsOf(source).includes("Bearer"))
+      .filter(([, source]) =>
+        stringsOf(source).some((text) => /WWW-Authenticate|error_description/.test(text)),
+      )
       .map(([file]) => file);
-    // A test's request carries the scheme as well.
-    expect(writers.sort()).toEqual(["core/response/challenge.ts", "tools/testing/check.ts"]);
+    // The other file only describes responses.
+    expect(writers.sort()).toEqual(["core/response/challenge.ts", "tools/openapi/to-security.ts"]);
   });
 
   it("keeps the lines that a service with Express loads within their budget", () => {

@@ -86,8 +86,8 @@ export class Pipeline {
 
   /**
    * Decides a request by the rule of its path, and by the rule of its route where `matchedPattern` names one.
-   * With `isRouteChecked`, the caller must call `decideRoute` for every route that runs. `sent` is the request
-   * that the client has signed, if the rule is that of another path.
+   * With `isRouteChecked`, the caller must call `decideRoute` for every route that runs. `sent` is the
+   * request that the client has signed, if the rule is that of another path.
    */
   decide(request: AccessRequest, isRouteChecked: boolean, sent = request): PendingVerdict {
     this.observer.start(request);
@@ -180,7 +180,7 @@ export class Pipeline {
     if (check.kind !== "proved") {
       const { kind, ...facts } = check;
       const reason = kind === "missing" ? "proof_missing" : "proof_rejected";
-      return this.#conclude(refuse(reason, rules, facts), governing, request);
+      return this.#conclude(refuse(reason, rules, { ...facts, principal }), governing, request);
     }
     const verdict = this.#decideForPrincipal(principal, governing, request);
     const { nextNonce } = check;

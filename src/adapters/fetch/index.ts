@@ -1,6 +1,6 @@
 import type { AccessRequest } from "../../core/request.ts";
 import { pipelineOf } from "../../core/port.ts";
-import { NONCE_FIELD } from "../../core/response/refusal.ts";
+import { NONCE_FIELD } from "../../core/response/challenge.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Verdict } from "../../core/pipeline.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";

@@ -37,8 +37,8 @@ export interface DpopOptions {
   /** The accepted algorithms of proofs. Default: `["ES256", "EdDSA", "Ed25519", "PS256", "RS256"]`. */
   readonly algorithms?: readonly Exclude<Algorithm, "HS256" | "HS384" | "HS512">[];
   /**
-   * How old the `iat` of a proof may be, in seconds. It may be 5 seconds ahead, and with `nonce` as much as it
-   * may be old. Default: `300`.
+   * How old the `iat` of a proof may be, in seconds. It may be 5 seconds ahead, or with `nonce` as much as
+   * it may be old. Default: `300`.
    */
   readonly windowSeconds?: number;
   /**
@@ -77,8 +77,9 @@ export interface CertificateHeader {
    */
   readonly format: CertificateFormat;
   /**
-   * The addresses of the proxy, such as `["10.0.0.0/8"]`, or a function that recognizes its connections; where
-   * the host has none, as in `scopegate/fetch`, it receives `{}`. The field from anybody else is refused.
+   * The addresses of the proxy, such as `["10.0.0.0/8"]`, or a function that recognizes its connections;
+   * where the host has none, as in `scopegate/fetch`, it receives `{}`. The field from anybody else is
+   * refused.
    */
   readonly trusted: readonly string[] | ((socket: Socket) => boolean);
 }

@@ -33,7 +33,10 @@ export interface DecisionFacts {
    * whose conditions hold for it.
    */
   readonly rules: readonly Rule[];
-  /** The caller; absent if no token was read or accepted. Of a revoked token, the caller it was issued to. */
+  /**
+   * The caller; absent if no token was read or accepted. Of a revoked token, and of a token without the proof
+   * of its key, the caller that it was issued to.
+   */
   readonly principal?: Principal;
   /** The required scopes, with route parameters filled in; for `anyOf`, each of the alternatives. */
   readonly required: readonly string[];

@@ -45,7 +45,7 @@ const PROBLEMS: Readonly<
   caller_not_allowed: { status: 403, detail: "The access token does not allow this request." },
   proof_missing: {
     status: 401,
-    detail: "The access token must be sent with a proof of the key that it is bound to.",
+    detail: "The access token must be bound to a key of the client, and sent with a proof of this key.",
   },
   proof_rejected: {
     status: 401,

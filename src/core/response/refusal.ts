@@ -1,5 +1,5 @@
 import type { Refused } from "../policy/decision.ts";
-import { type Challenge, CHALLENGE_FIELD, renderChallenges } from "./challenge.ts";
+import { type Challenge, CHALLENGE_FIELD, NONCE_FIELD, renderChallenges } from "./challenge.ts";
 import { createProblem, describeRefusal, type Problem } from "./problem.ts";
 import { createBody, type RefusalBodyFunction } from "./custom-body.ts";
 
@@ -110,9 +110,6 @@ export function createRefusal(refused: Refused, rules: RefusalRules): Refusal {
   return { status: problem.status, headers, body: problem, problem };
 }
 
-/** The field that hands a nonce to the client (RFC 9449 section 8.1). */
-export const NONCE_FIELD = "DPoP-Nonce";
-
 /** Returns a response with the nonce that the next proof of the client needs. */
 export const withNonce = (refusal: Refusal, nonce: string): Refusal => ({
   ...refusal,
@@ -123,7 +120,10 @@ export const withNonce = (refusal: Refusal, nonce: string): Refusal => ({
 const schemeOf = ({ scheme, principal }: Refused): Challenge["scheme"] =>
   scheme ?? (principal?.binding === "dpop" ? "DPoP" : "Bearer");
 
-/** The parameters go to the scheme that was used. A 401 for `Bearer` offers DPoP, too (RFC 9449 section 7.2). */
+/**
+ * The parameters go to the scheme that was used. A 401 for a bearer token offers DPoP, too (RFC 9449 section
+ * 7.2). A refused proof has one challenge: many clients repeat a request with a nonce only then.
+ */
 function createChallenges(
   params: Omit<Challenge, "scheme">,
   refused: Refused,
@@ -185,8 +185,8 @@ function createChallengeParams(
 }
 
 /**
- * RFC 9449 sections 7.1 and 9. A token that is bound to no key, or to a certificate, needs to be replaced: RFC
- * 8705 section 3 has `invalid_token` for it.
+ * RFC 9449 sections 7.1 and 9. A token that is bound to no key, or to a certificate, needs to be replaced:
+ * RFC 8705 section 3 has `invalid_token` for it.
  */
 function proofErrorOf({ binding, proofRejection }: Refused): Challenge["error"] {
   if (binding !== "dpop") return "invalid_token";

@@ -35,6 +35,9 @@ export function resultOf(decision: Decision): Result {
 
 type Details = Required<Pick<DecisionLogOptions, "subject" | "hashSecret" | "include">>;
 
+/** The caller may be somebody else than the user that the token was issued to. */
+const NOT_ACCEPTED: readonly unknown[] = ["token_rejected", "proof_rejected"];
+
 export function describeDecision(id: string, [decision, request, event]: Observed, details: Details) {
   const { subject, hashSecret, include } = details;
   const { principal } = decision;
@@ -75,7 +78,7 @@ export function describeDecision(id: string, [decision, request, event]: Observe
     cause: bounded(cause),
     required: required.map(show),
     missing: missing.map(show),
-    granted: principal && reason !== "token_rejected" ? principal.scopes : null,
+    granted: principal && !NOT_ACCEPTED.includes(reason) ? principal.scopes : null,
     issuer: bounded(principal?.issuer),
     subject: identify(principal?.userId),
     // How the token is bound to a key of the client.

@@ -1,4 +1,3 @@
-import { sign } from "node:crypto";
 import { optionError } from "../../core/options/check-options.ts";
 import { SignJWT } from "jose/jwt/sign";
 import { type Algorithm, ALGORITHMS, isSymmetric, isKeyFor } from "../../core/keys/algorithm.ts";
@@ -27,17 +26,6 @@ export async function signToken(
     .setProtectedHeader(protectedHeader)
     .sign(signingKey.privateKey);
   return flaw.isTruncated ? token.slice(0, token.lastIndexOf(".")) : token;
-}
-
-/** Signs a proof of DPoP with an EC key. jose would refuse the headers of some invalid proofs. */
-export function signProof(
-  header: Readonly<Record<string, unknown>>,
-  claims: Readonly<Record<string, unknown>>,
-  { privateKey }: TestKey,
-): string {
-  const signingInput = `${encode(header)}.${encode(claims)}`;
-  const signature = sign("sha256", Buffer.from(signingInput), { key: privateKey, dsaEncoding: "ieee-p1363" });
-  return `${signingInput}.${signature.toString("base64url")}`;
 }
 
 const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");

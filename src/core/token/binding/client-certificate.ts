@@ -104,8 +104,8 @@ function readBase64(base64: string): string | undefined {
 }
 
 /**
- * The `Hash` of the only element of `X-Forwarded-Client-Cert`, in hex. A second element is another proxy's, or
- * the client's.
+ * The `Hash` of the only element of `X-Forwarded-Client-Cert`, in hex. A second element is from another
+ * proxy, or from the client.
  */
 function readForwardedElement(field: string): string | undefined {
   const pairs = [...field.matchAll(PAIR)];

@@ -22,7 +22,7 @@ const UNUSABLE: Confirmation = { kind: "unusable" };
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Reads `cnf`. Members beside one that is checked are ignored; a claim with other members only is unusable. */
+/** Reads `cnf`. Members beside one that is checked are ignored; without one, the claim is unusable. */
 export function readConfirmation(claims: Claims, checked: readonly TokenBinding[]): Confirmation {
   if (claimAt(claims, "cnf") === undefined) return UNBOUND;
   const present = checked.filter((binding) => memberOf(claims, binding) !== undefined);

@@ -46,8 +46,8 @@ const MAX_JTI_LENGTH = 256;
 const TYPE = "dpop+jwt";
 
 /**
- * Critical extensions (RFC 7515 section 4.1.11) and `b64` (RFC 7797) are not supported, and a proof has no other
- * key than `jwk`.
+ * Critical extensions (RFC 7515 section 4.1.11) and `b64` (RFC 7797) are not supported, and a proof has no
+ * other key than `jwk`.
  */
 const UNSUPPORTED = ["crit", "b64", "jku", "x5u", "x5c"];
 
@@ -125,7 +125,8 @@ export class DpopVerifier {
         cause: "The token is bound to another key than that of the proof.",
       };
     const imported = importJwk(jwk.key, [algorithm]);
-    if (imported.kind === "mistake") return { proofRejection: "key", cause: imported.mistake.message };
+    if (imported.kind === "mistake")
+      return { proofRejection: "key", cause: `The key of the proof ${imported.mistake.message}` };
     const accepted = { encoded, algorithm, key: imported.key };
     this.#headers.set(claims, accepted);
     return accepted;

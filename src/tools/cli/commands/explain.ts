@@ -108,7 +108,7 @@ export const explain: Command = {
       matchedPattern: route,
       ...(hasScopes ? { scopes, claims } : {}),
     };
-    const tokenText = isToken ? (await input.io.read()).trim().replace(/^bearer +/i, "") : "";
+    const tokenText = isToken ? (await input.io.read()).trim().replace(/^(?:bearer|dpop) +/i, "") : "";
     const authorization = authorizationOf(tokenText);
     const decision = isToken
       ? await server.check({ method, target, params, matchedPattern: route, authorization })

@@ -82,7 +82,8 @@ describe("a token that is bound to a key", () => {
     expect(outcomeOf(decision)).toBe(`proof_rejected ${rejectedAs}`);
     const error = rejectedAs === "nonce" ? "use_dpop_nonce" : "invalid_dpop_proof";
     expect(challengeOf(server, decision)).toMatch(new RegExp(`^DPoP error="${error}", .*algs="[^"]+"$`));
-    expect(decision.principal).toBeUndefined();
+    // For logs: the caller that the token was issued to.
+    expect(decision.principal?.userId).toBe("user-1");
   });
 
   it("is refused as Bearer, without a proof, with two proofs, and with one that was used", async () => {
