@@ -82,7 +82,7 @@ export default defineConfig({
             "test/runtimes/**",
             "test/site/**",
             "test/cluster/**",
-            "test/tls/{programs,proxies,sessions,sockets,websockets}.test.ts",
+            "test/tls/{programs,proxies,sessions,sockets}.test.ts",
             "test/examples/{programs,starters}.test.ts",
             "test/adapters/mcp/{clients,hostile}.test.ts",
             "test/mcp/**",

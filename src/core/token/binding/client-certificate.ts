@@ -35,12 +35,37 @@ export type ClientCertificate =
 const NONE: ClientCertificate = { kind: "none" };
 const unusable = (cause: string): ClientCertificate => ({ kind: "unusable", cause });
 
+/** A certificate that was found, and where. */
+interface Found {
+  readonly source: CertificateSource;
+  readonly field: string | readonly string[] | undefined;
+  readonly certificate: ClientCertificate;
+}
+
+/**
+ * By the request of the platform. A request can be checked again after its connection has ended: the one that
+ * opened a session of Socket.IO over polling, when the client joins a namespace.
+ */
+const remembered = new WeakMap<object, Found>();
+
 /** Reads the certificate of the client of a request. Its subject, its issuer and its dates are not read. */
 export function readClientCertificate(request: AccessRequest, source: CertificateSource): ClientCertificate {
-  const connection = connectionOf(request);
-  if (source.kind === "socket") return readSocket(connection);
-  const { header, format, isTrusted } = source;
-  const field = headerOf(request, header);
+  const raw = ownProperty(request, "raw");
+  const field = source.kind === "header" ? headerOf(request, source.header) : undefined;
+  const found = raw && remembered.get(raw);
+  if (found?.source === source && found.field === field) return found.certificate;
+  const connection = connectionOf(raw);
+  const certificate =
+    source.kind === "socket" ? readSocket(connection) : readField(field, connection, source);
+  if (raw && certificate.kind === "certificate") remembered.set(raw, { source, field, certificate });
+  return certificate;
+}
+
+function readField(
+  field: Found["field"],
+  connection: Connection | undefined,
+  { header, format, isTrusted }: Extract<CertificateSource, { readonly kind: "header" }>,
+): ClientCertificate {
   if (field === undefined) return NONE;
   if (orUndefined(() => isTrusted(connection ?? {})) !== true)
     return unusable(`The header ${header} comes from a peer that is not in \`trusted\`.`);
@@ -53,9 +78,8 @@ export function readClientCertificate(request: AccessRequest, source: Certificat
 }
 
 /** The socket of Node's request. */
-function connectionOf(request: AccessRequest): Connection | undefined {
-  const raw = ownProperty(request, "raw") as { readonly socket?: unknown } | undefined;
-  const socket = raw?.socket;
+function connectionOf(raw: object | undefined): Connection | undefined {
+  const { socket } = (raw ?? {}) as { readonly socket?: unknown };
   return typeof socket === "object" && socket !== null ? socket : undefined;
 }
 
