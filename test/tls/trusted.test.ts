@@ -7,12 +7,20 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
+import express from "express";
+import fastify from "fastify";
+import Koa from "koa";
+import type { ResourceServer } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forKoa from "scopegate/koa";
 import { principalOf, protect } from "scopegate/node";
 import { temporaryFolder } from "../support/folder.ts";
-import type { Answer } from "../support/http.ts";
+import { type Answer, ask as askHttp } from "../support/http.ts";
+import { koaListener, listenFastify } from "../support/hosts.ts";
 import { issuesOf } from "../support/resource-servers.ts";
 import { askTls } from "../support/tls-client.ts";
-import { listenTls, TLS_HOSTS, tlsOptionsOf } from "../support/tls-hosts.ts";
+import { type Listening, listenTls, TLS_HOSTS, tlsOptionsOf } from "../support/tls-hosts.ts";
 import {
   ACCEPTED,
   byteSequenceOf,
@@ -158,6 +166,47 @@ describe("trusted as a function", () => {
       expect(guard.verdictOn(await askTls({ ...client, certificate: ec }))).toBe(REJECTED);
       expect(guard.verdictOn(await askTls(client))).toBe(REJECTED);
     }
+  });
+});
+
+describe("a framework that believes forwarded addresses", () => {
+  type Start = (server: ResourceServer) => Promise<Listening>;
+
+  it.each<readonly [name: string, start: Start]>([
+    [
+      "Express",
+      (server) => {
+        const app = express().set("trust proxy", true).use(forExpress.protect(server));
+        return listenTls(createServer(app));
+      },
+    ],
+    [
+      "Koa",
+      (server) => {
+        const app = new Koa({ proxy: true }).use(forKoa.protect(server));
+        return listenTls(createServer(koaListener(app)));
+      },
+    ],
+    [
+      "Fastify",
+      async (server) => {
+        const app = fastify({ trustProxy: true });
+        await app.register(forFastify.protect(server));
+        const { port } = await listenFastify(app);
+        return { port, close: () => app.close() };
+      },
+    ],
+  ])("does not make the guard believe them: %s", async (_name, start) => {
+    const guard = guardOf(["10.0.0.0/8"]);
+    const { port } = closing(await start(guard.server));
+    const headers = [
+      ["x-forwarded-for", "10.0.0.1"],
+      ["forwarded", "for=10.0.0.1"],
+      ["x-real-ip", "10.0.0.1"],
+      ["client-cert", byteSequenceOf(ec)],
+    ] as const;
+    const answer = await askHttp(port, { path: "/agents/web", token: await tokenFor(ec), headers });
+    expect(guard.verdictOn(answer)).toBe(REJECTED);
   });
 });
 
