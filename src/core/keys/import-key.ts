@@ -9,6 +9,7 @@ import { types } from "node:util";
 import { orUndefined } from "../errors.ts";
 import { type Algorithm, isSymmetric, isKeyFor } from "./algorithm.ts";
 import { importHmacSecret } from "./hmac-secret.ts";
+import { hasLowOrder } from "./low-order.ts";
 import { hasRocaFingerprint } from "./roca.ts";
 import {
   type ImportedKey,
@@ -128,8 +129,17 @@ function isAllowedBy({ alg, use, key_ops: operations }: JsonWebKey, algorithm: A
   return alg === undefined || alg === algorithm;
 }
 
-/** Rejects RSA keys with forgeable signatures: short or ROCA moduli, and even exponents and those below 3. */
+/**
+ * Rejects keys with forgeable signatures: RSA keys with short or ROCA moduli, or with even exponents or those below
+ * 3, and Ed25519 keys of low order.
+ */
 function weaknessOf(key: KeyObject): ImportedKey | undefined {
+  if (key.asymmetricKeyType === "ed25519" && hasLowOrder(key))
+    return keyMistake(
+      "key_weak",
+      "is an Ed25519 key of low order.",
+      "Anybody can sign for it: generate a key with other software.",
+    );
   const { modulusLength = Infinity, publicExponent = 3n } = { ...key.asymmetricKeyDetails };
   if (modulusLength < 2048)
     return weakKey(`of ${modulusLength} bits`, "Use at least 2048 bits (RFC 7518 section 3.3).");
