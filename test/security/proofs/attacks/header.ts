@@ -197,8 +197,11 @@ const elsewhere: Readonly<Record<string, unknown>> = {
   "x5t#S256": "AAAA",
 };
 
+/** Parameters for another key than that of jwk, which no proof has. */
+const REFUSED = new Set(["jku", "x5u", "x5c"]);
+
 const references: readonly Attack[] = Object.entries(elsewhere).map(([name, value]) =>
-  attack("key", `4.3 (3): ${name} instead of jwk`, () =>
+  attack(REFUSED.has(name) ? "malformed" : "key", `4.3 (3): ${name} instead of jwk`, () =>
     sentBy({ header: { jwk: undefined, [name]: value } }),
   ),
 );

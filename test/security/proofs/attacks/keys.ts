@@ -273,8 +273,10 @@ const binding: readonly Attack[] = [
     jkt: thumbprintInput(ALICE.jwk),
     jwks: { keys: [ALICE.jwk] },
   }).map(([name, value]) =>
-    attack("binding", `another key with ${name} in the header`, () =>
-      sent(ALICE_TOKEN, proofOf({ caller: BOB, token: ALICE_TOKEN, header: { [name]: value } })),
+    attack(
+      /^(?:jku|x5u|x5c)$/.test(name) ? "malformed" : "binding",
+      `another key with ${name} in the header`,
+      () => sent(ALICE_TOKEN, proofOf({ caller: BOB, token: ALICE_TOKEN, header: { [name]: value } })),
     ),
   ),
   attack("binding", "another key with the cnf of the token as a claim", () =>
