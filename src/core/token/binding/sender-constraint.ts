@@ -20,15 +20,22 @@ export interface SenderConstraintRules {
 /** The field that carries a DPoP proof (RFC 9449 section 4.1). */
 export const PROOF_HEADER = "dpop";
 
+/** The check of one proof with one token. */
+interface SharedCheck {
+  readonly proof: string;
+  readonly token: string;
+  readonly result: Promise<ProofCheck>;
+}
+
 /** Checks the proof of each request: a remembered token does not replace it. */
 export class SenderConstraint {
   readonly #rules: SenderConstraintRules;
   readonly #dpop: DpopVerifier | undefined;
   /**
-   * The proof that a request was accepted with: several guards of one request check it, and its `jti` may be
-   * used once. By the request of the platform, which belongs to one connection.
+   * The check of the proof of a request: several guards of one request share it, also if they run at the same
+   * time, because its `jti` may be used once. By the request of the platform, which belongs to one connection.
    */
-  readonly #proved = new WeakMap<object, { readonly proof: string; readonly token: string }>();
+  readonly #checks = new WeakMap<object, SharedCheck>();
 
   constructor(rules: SenderConstraintRules) {
     this.#rules = rules;
@@ -64,11 +71,15 @@ export class SenderConstraint {
     if (typeof proof !== "string")
       return { kind: "rejected", binding: "dpop", proofRejection: "malformed", cause: SEVERAL };
     const raw = ownProperty(request, "raw");
-    const proved = raw && this.#proved.get(raw);
-    if (proved?.proof === proof && proved.token === token) return PROVED;
-    return verifier.verify(proof, { request, token, principal }).then((result) => {
-      if (raw && result.kind === "proved") this.#proved.set(raw, { proof, token });
-      return result;
+    const shared = raw && this.#checks.get(raw);
+    if (shared?.proof === proof && shared.token === token) return shared.result;
+    const result = verifier.verify(proof, { request, token, principal });
+    if (!raw) return result;
+    this.#checks.set(raw, { proof, token, result });
+    return result.then((check) => {
+      // The next guard tries again: the store of replays may have failed.
+      if (check.kind !== "proved") this.#checks.delete(raw);
+      return check;
     });
   }
 }
