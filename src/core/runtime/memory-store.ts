@@ -5,23 +5,46 @@ import type { Store } from "./store.ts";
 /** How many keys are checked with each new one, to delete those that have expired. */
 const SWEPT = 2;
 
+interface Entry {
+  readonly value: string;
+  readonly end: number;
+}
+
 /** Creates a store. If it is full, it rejects new keys. */
 export function createMemoryStore(maxEntries: number, now: () => number): Store {
-  /** The oldest first. */
-  const entries = new Map<string, { readonly value: string; readonly end: number }>();
+  const entries = new Map<string, Entry>();
   const find = (key: string, time: number): string | undefined => {
     const entry = entries.get(key);
     return entry && time < entry.end ? entry.value : undefined;
   };
-  /** An entry that has not expired moves to the end, so that all are checked in turn. */
-  const sweep = (time: number, count: number): void => {
-    let left = count;
-    for (const [key, entry] of entries) {
-      if (left === 0) return;
-      left -= 1;
+  /**
+   * Where the next check goes on. A search from the first entry would pass over the places of all deleted ones,
+   * which V8 keeps until it copies the map.
+   */
+  let cursor = entries.entries();
+  /** No entry ends earlier. */
+  let soonestEnd = Infinity;
+  /** Checks the next entries in turn, until one has expired. Returns whether it has deleted one. */
+  const sweep = (time: number, count: number): boolean => {
+    for (let left = count; left > 0; left -= 1) {
+      let next = cursor.next();
+      if (next.done) {
+        cursor = entries.entries();
+        next = cursor.next();
+      }
+      if (next.done) return false;
+      const [key, { end }] = next.value;
+      if (time < end) continue;
       entries.delete(key);
-      if (time < entry.end) entries.set(key, entry);
+      return true;
     }
+    return false;
+  };
+  /** Deletes an entry that has expired, if there is one. Most calls for a full store end at once. */
+  const makeRoom = (time: number): void => {
+    if (time < soonestEnd || sweep(time, entries.size)) return;
+    soonestEnd = Infinity;
+    for (const { end } of entries.values()) soonestEnd = Math.min(soonestEnd, end);
   };
   return {
     get(keys) {
@@ -31,11 +54,13 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
     set(key, value, { until, ifAbsent = false } = {}) {
       const time = readClock(now).getTime();
       if (ifAbsent && find(key, time) !== undefined) return Promise.resolve(false);
-      if (!entries.has(key) && entries.size >= maxEntries) sweep(time, entries.size);
+      if (!entries.has(key) && entries.size >= maxEntries) makeRoom(time);
       if (!entries.has(key) && entries.size >= maxEntries)
         return Promise.reject(new Error(`The store is full (${maxEntries} keys). Raise \`maxEntries\`.`));
-      entries.set(key, { value, end: until?.getTime() ?? Infinity });
-      sweep(time, SWEPT);
+      const end = until?.getTime() ?? Infinity;
+      soonestEnd = Math.min(soonestEnd, end);
+      entries.set(key, { value, end });
+      for (let checked = 0; checked < SWEPT; checked += 1) sweep(time, 1);
       return Promise.resolve(true);
     },
     delete(key) {
