@@ -1,8 +1,9 @@
 /** The cost of a request with a DPoP proof, against jose verifying the same proofs alone. */
-import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from "node:crypto";
+import { createHash, createPublicKey, type KeyObject, randomUUID, sign } from "node:crypto";
 import { EmbeddedJWK } from "jose/jwk/embedded";
 import { jwtVerify } from "jose/jwt/verify";
 import { calculateJwkThumbprint } from "jose/jwk/thumbprint";
+import { generateKey } from "../src/tools/testing/test-key.ts";
 import { type Benchmark, createBudget } from "./benchmark.ts";
 import { createResourceServer } from "./built.ts";
 import { awaited, compare, findMeasured, ratioOf, toRows } from "./compare.ts";
@@ -36,8 +37,8 @@ export const dpop: Benchmark = {
   title: "DPoP: CPU time of a request with a proof (ES256), and of requests without",
   isGuard: false,
   async run({ quick, check }) {
-    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-    const jwk = publicKey.export({ format: "jwk" });
+    const privateKey = generateKey("ec", { namedCurve: "P-256" });
+    const jwk = createPublicKey(privateKey).export({ format: "jwk" });
     const signer = createSigner("HS256");
     const options = {
       serviceId: AUDIENCE,
