@@ -42,8 +42,8 @@ type Dpop = NonNullable<Constraint["dpop"]>;
 
 export interface Service {
   readonly server: ResourceServer;
-  /** Returns the last decision, and forgets it. */
-  readonly lastDecision: () => Decision | undefined;
+  /** Returns the refusals since the last call. */
+  readonly takeRefusals: () => readonly Decision[];
 }
 
 /** Creates a server that accepts the tokens of `forge.ts` with proofs for `ORIGIN`; with `none`, without proofs. */
@@ -52,19 +52,16 @@ export function createService(
   options: Partial<ResourceServerOptions> = {},
   constraint: Partial<Constraint> = {},
 ): Service {
-  let last: Decision | undefined;
+  const refusals: Decision[] = [];
   const server = createResourceServer({
     ...OPTIONS,
-    onDecision: (decision) => void (last = decision),
+    onDecision: (decision) => {
+      if (!decision.allowed) refusals.push(decision);
+    },
     ...(dpop !== "none" && { senderConstraint: { dpop: { origins: [ORIGIN], ...dpop }, ...constraint } }),
     ...options,
   });
-  const lastDecision = () => {
-    const decision = last;
-    last = undefined;
-    return decision;
-  };
-  return { server, lastDecision };
+  return { server, takeRefusals: () => refusals.splice(0) };
 }
 
 const TOKEN_SOURCES: ResourceServerOptions["tokenSources"] = [
@@ -213,8 +210,7 @@ export async function checkDirectly(
 }
 
 /** The rejection of the proof, or the reason of the refusal; `allowed` for an allowed request. */
-export function outcomeOf(decision: Decision | undefined): string {
-  if (!decision) return "no decision";
+export function outcomeOf(decision: Decision): string {
   if (decision.allowed) return "allowed";
   return decision.reason === "proof_rejected" ? String(decision.proofRejection) : decision.reason;
 }
