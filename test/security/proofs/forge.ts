@@ -42,7 +42,8 @@ const REQUIRED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 
 /** The members of the thumbprint of a key, in their order (RFC 7638 section 3.2). */
 export const thumbprintInput = (jwk: Caller["jwk"]): string => {
-  const names = REQUIRED_MEMBERS[String(jwk["kty"])] ?? ["kty"];
+  const kty = String(jwk["kty"]);
+  const names = (Object.hasOwn(REQUIRED_MEMBERS, kty) ? REQUIRED_MEMBERS[kty] : undefined) ?? ["kty"];
   return JSON.stringify(Object.fromEntries(names.map((name) => [name, jwk[name]])));
 };
 

@@ -72,13 +72,22 @@ const missing: readonly Attack[] = [
       ),
     ),
   ),
-  ...["ec", "Ec", "EC ", "OKP", "RSA", "AKP", "DH"].map((kty) =>
+  ...["__proto__", "constructor", "toString", "ec", "Ec", "EC ", "OKP", "RSA", "AKP", "DH"].map((kty) =>
     withKey("key", `a key of an elliptic curve with kty ${shown(kty)}`, { ...ALICE.jwk, kty }),
   ),
   ...["p-256", "P256", "prime256v1", "secp256r1", "P-384", "Ed25519"].map((crv) =>
     withKey("key", `a key of an elliptic curve with crv ${shown(crv)}`, { ...ALICE.jwk, crv }),
   ),
 ];
+
+const inherited: readonly Attack[] = ["kty", "crv", "x", "y"].map((member) =>
+  attack(
+    "key",
+    `a key whose ${member} is that of a polluted prototype`,
+    () => sentBy({ token: ALICE_TOKEN, header: { jwk: { ...ALICE.jwk, [member]: undefined } } }),
+    { pollution: { [member]: ALICE.jwk[member] } },
+  ),
+);
 
 const privateOf = (name: "p256" | "stranger" | "ed25519"): Jwk =>
   signingKeyFor(name).export({ format: "jwk" });
@@ -468,6 +477,7 @@ const respelled: readonly Attack[] = [
 
 export const KEY_ATTACKS: readonly Attack[] = [
   ...missing,
+  ...inherited,
   ...secret,
   ...purposes,
   ...weak,
