@@ -61,6 +61,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "core/keys/algorithm.ts",
     "core/keys/hmac-secret.ts",
     "core/keys/import-key.ts",
+    "core/keys/low-order.ts",
     "core/keys/verification-key.ts",
     "tools/page/document.ts",
     "tools/testing/sign-token.ts",
@@ -198,7 +199,7 @@ const imports = [...sources].flatMap(([file, source]) =>
 );
 
 /** Comments included (docs/decisions/0026-lines-that-a-service-loads.md). */
-const LOADED_LINES = 15_450;
+const LOADED_LINES = 15_560;
 
 /** A type that is only named inside of another one is not exported, unless programs need to write it. */
 const FRONT_DOOR_NAMES = 45;

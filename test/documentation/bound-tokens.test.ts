@@ -84,7 +84,7 @@ describe("docs/guides/providers.md", () => {
       });
       return decision.allowed ? decision.principal?.binding : decision.reason;
     };
-    expect(await decide({ getPeerCertificate: () => ({ raw }) })).toBe("mtls");
+    expect(await decide({ getPeerX509Certificate: () => ({ raw }) })).toBe("mtls");
     expect(await decide({})).toBe("proof_missing");
   });
 });

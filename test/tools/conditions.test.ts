@@ -149,8 +149,16 @@ describe("OpenAPI", () => {
 
 describe("the test kit", () => {
   const tests = createTestIssuer({ audience: "agents-prod" });
-  const server = createResourceServer({ ...tests.resourceServerOptions, scopeMappings: TABLE });
+  const server = createResourceServer({
+    ...tests.resourceServerOptions,
+    senderConstraint: { dpop: { origins: ["https://api.example"], nonce: true } },
+    scopeMappings: {
+      ...TABLE,
+      "* /orgs/:org/refunds{/*path}": { scopes: [], senderConstrained: true },
+    },
+  });
   const met = {
+    bound: "dpop" as const,
     scopes: ["refunds:create"],
     claims: { org_id: "acme" },
     clientId: "app",

@@ -130,8 +130,8 @@ function isAllowedBy({ alg, use, key_ops: operations }: JsonWebKey, algorithm: A
 }
 
 /**
- * Rejects keys with forgeable signatures: RSA keys with short or ROCA moduli, or with even exponents or those below
- * 3, and Ed25519 keys of low order.
+ * Rejects keys with forgeable signatures: RSA keys with short or ROCA moduli, or with even exponents or those
+ * below 3, and Ed25519 keys of low order.
  */
 function weaknessOf(key: KeyObject): ImportedKey | undefined {
   if (key.asymmetricKeyType === "ed25519" && hasLowOrder(key))

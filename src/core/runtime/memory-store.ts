@@ -18,8 +18,8 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
     return entry && time < entry.end ? entry.value : undefined;
   };
   /**
-   * Where the next check goes on. A search from the first entry would pass over the places of all deleted ones,
-   * which V8 keeps until it copies the map.
+   * Where the next check goes on. A search from the first entry would pass over the places of all deleted
+   * ones, which V8 keeps until it copies the map.
    */
   let cursor = entries.entries();
   /** No entry ends earlier. */

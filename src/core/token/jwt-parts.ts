@@ -72,7 +72,7 @@ function readHeader(segment: string): JoseHeader | undefined {
 }
 
 /** Copies a slice of a token: the slice would keep the whole token in memory. */
-const copyOf = (ascii: string): string => Buffer.from(ascii, "latin1").toString("latin1");
+export const copyOf = (ascii: string): string => Buffer.from(ascii, "latin1").toString("latin1");
 
 /** Parses the JSON object of a segment; `undefined` if another parser might read a different object. */
 export function readJsonSegment(segment: string): Readonly<Record<string, unknown>> | undefined {

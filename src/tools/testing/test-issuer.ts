@@ -177,12 +177,13 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
     proofFor,
     caller: (described = {}) => {
       requireTokenOptions("caller", described);
-      const { scopes } = described;
+      const { scopes, bound, unmet } = described;
+      const isProven = bound === "dpop" && unmet !== "senderConstrained";
       return {
         scopes: typeof scopes === "string" ? splitScopes(scopes) : (scopes ?? []),
         isGood: isGood(described, claimNames),
         token: (changes = {}) => token({ ...described, ...changes }),
-        proofFor: described.bound === "dpop" ? proofFor : undefined,
+        proofFor: isProven ? proofFor : undefined,
       };
     },
     rotate: (how = {}) => {

@@ -48,7 +48,7 @@ describe("introspection, for an active token", () => {
     ["with iat as an object", { iat: {} }, "401 claims"],
     ["with the type bearer in any case", { token_type: "bEARER" }, "200"],
     ["without a type", { token_type: undefined }, "200"],
-    ["with the type DPoP", { token_type: "DPoP" }, "401 type"],
+    ["with the type DPoP", { token_type: "DPoP" }, "401 claims"],
     ["with a type that is not a string", { token_type: ["Bearer"] }, "401 type"],
     ["that is a refresh token of Ory Hydra", { token_use: "refresh_token" }, "401 type"],
     ["that is an access token of Ory Hydra", { token_use: "access_token" }, "200"],

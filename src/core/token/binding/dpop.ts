@@ -12,7 +12,7 @@ import { rememberOnce } from "../../runtime/once.ts";
 import type { Store } from "../../runtime/store.ts";
 import { claimAt } from "../claim-path.ts";
 import { iatToleranceOf } from "../issued-at.ts";
-import { isCanonicalBase64Url, readJsonSegment } from "../jwt-parts.ts";
+import { copyOf, isCanonicalBase64Url, readJsonSegment } from "../jwt-parts.ts";
 import type { Principal } from "../principal.ts";
 import { thumbprintOf } from "./confirmation.ts";
 import type { Nonces } from "./nonces.ts";
@@ -42,6 +42,8 @@ export interface ProvenRequest {
 const MAX_PROOF_LENGTH = 8_192;
 /** Clients use random ids of about 20 characters. */
 const MAX_JTI_LENGTH = 256;
+/** The header of a key of 4096 bits is shorter. */
+const MAX_REMEMBERED_HEADER = 2_048;
 /** RFC 7515 section 4.1.9: in any letter case, and with the prefix that is usually left out. */
 const TYPES: ReadonlySet<string> = new Set(["dpop+jwt", "application/dpop+jwt"]);
 
@@ -126,8 +128,8 @@ export class DpopVerifier {
     const imported = importJwk(jwk.key, [algorithm]);
     if (imported.kind === "mistake")
       return { proofRejection: "key", cause: `The key of the proof ${imported.mistake.message}` };
-    const accepted = { encoded, algorithm, key: imported.key };
-    this.#headers.set(claims, accepted);
+    const accepted = { encoded: copyOf(encoded), algorithm, key: imported.key };
+    if (encoded.length <= MAX_REMEMBERED_HEADER) this.#headers.set(claims, accepted);
     return accepted;
   }
 
@@ -182,7 +184,7 @@ interface ProofParts {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Divides a proof; `undefined` if it is not one JWT in its only spelling, with claims in their only reading. */
+/** Divides a proof; `undefined` if it is not one JWT that every parser reads in the same way. */
 function readProof(proof: string): ProofParts | undefined {
   if (proof.length > MAX_PROOF_LENGTH) return undefined;
   const [header = "", claims = "", signature = "", ...others] = proof.split(".", 4);

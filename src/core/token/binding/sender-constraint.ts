@@ -32,8 +32,8 @@ export class SenderConstraint {
   readonly #rules: SenderConstraintRules;
   readonly #dpop: DpopVerifier | undefined;
   /**
-   * The check of the proof of a request: several guards of one request share it, also if they run at the same
-   * time, because its `jti` may be used once. By the request of the platform, which belongs to one connection.
+   * The check of the proof of a request: several guards of one request share it, also if they run at the
+   * same time, because its `jti` may be used once. By the request of the platform.
    */
   readonly #checks = new WeakMap<object, SharedCheck>();
 
