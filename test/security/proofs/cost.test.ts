@@ -27,6 +27,8 @@ const collectGarbage = runInNewContext("gc") as () => void;
 
 const MB = 1024 * 1024;
 const LIMIT = 5 * MB;
+/** The service keeps each refusal otherwise. */
+const NOT_KEPT = { onDecision: () => undefined };
 const MAX_PROOF = 8_192;
 
 /** Repeats a text up to a length. */
@@ -198,7 +200,7 @@ describe("the memory of a server", () => {
 
   it("does not grow with 100,000 random fields", async () => {
     const { set, replay } = storeWith();
-    const { server } = createService({ replay });
+    const { server } = createService({ replay }, NOT_KEPT);
     const outcomes = new Set<string>();
     const left = await leftBy(100_000, async () => {
       const proof = received(randomField());
@@ -217,7 +219,7 @@ describe("the memory of a server", () => {
 
   it("does not grow with headers and keys that nobody can use", async () => {
     const { set, replay } = storeWith();
-    const { server } = createService({ replay });
+    const { server } = createService({ replay }, NOT_KEPT);
     const [, body, signature] = partsOf(proofOf());
     const left = await leftBy(10_000, async (index) => {
       const jwk = { ...EDWARDS_CALLER.jwk, x: randomBytes(32).toString("base64url") };
@@ -233,7 +235,7 @@ describe("the memory of a server", () => {
 
   it("does not grow with signed proofs that are refused", async () => {
     const { set, replay } = storeWith();
-    const { server } = createService({ replay });
+    const { server } = createService({ replay }, NOT_KEPT);
     const left = await leftBy(5_000, async (index) => {
       const proof = received(
         index % 2 === 0
