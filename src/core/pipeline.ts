@@ -156,14 +156,14 @@ export class Pipeline {
       const decide = (check: ProofCheck) => this.#decideProven(check, principal, governing, request);
       return isPending(checked) ? checked.then(decide) : decide(checked);
     }
-    if (isMalformed(credential)) return this.#refuseCredential(WRONG_SYNTAX, governing, request);
+    if (isMalformed(credential))
+      return this.#refuseCredential({ ...WRONG_SYNTAX, ...schemeOf(credential) }, governing, request);
     const { kind, ...facts } = identified;
     const rules = rulesOf(governing.matches);
     if (kind === "unavailable")
       return this.#conclude(refuse("keys_unavailable", rules, facts), governing, request);
     const claimed = readClaimed(credential.token);
-    const scheme = credential.scheme === "DPoP" ? credential.scheme : undefined;
-    const allFacts = { ...facts, ...compact({ claimed, scheme }) };
+    const allFacts = { ...facts, ...compact({ claimed }), ...schemeOf(credential) };
     return this.#conclude(refuse("token_rejected", rules, allFacts), governing, request);
   }
 
@@ -180,7 +180,8 @@ export class Pipeline {
     if (check.kind !== "proved") {
       const { kind, ...facts } = check;
       const reason = kind === "missing" ? "proof_missing" : "proof_rejected";
-      return this.#conclude(refuse(reason, rules, { ...facts, principal }), governing, request);
+      const allFacts = { ...compact({ binding: principal.binding }), ...facts, principal };
+      return this.#conclude(refuse(reason, rules, allFacts), governing, request);
     }
     const verdict = this.#decideForPrincipal(principal, governing, request);
     const { nextNonce } = check;
@@ -189,10 +190,11 @@ export class Pipeline {
 
   #refuseCredential(credential: Unusable, governing: Governing, request: AccessRequest): Verdict {
     const rules = rulesOf(governing.matches);
+    const scheme = compact({ scheme: credential.scheme });
     const decision =
       credential.kind === "malformed"
-        ? refuse("credential_malformed", rules, { cause: credential.cause })
-        : refuse("token_rejected", rules, { rejection: "too_large" });
+        ? refuse("credential_malformed", rules, { cause: credential.cause, ...scheme })
+        : refuse("token_rejected", rules, { rejection: "too_large", ...scheme });
     return this.#conclude(decision, governing, request);
   }
 
@@ -213,3 +215,6 @@ export class Pipeline {
     return { isAllowed, principal, governing, request, decision: () => decision };
   }
 }
+
+/** The scheme as a decision reports it. */
+const schemeOf = ({ scheme }: Token): { readonly scheme?: "DPoP" } => (scheme === "DPoP" ? { scheme } : {});

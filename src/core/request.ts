@@ -37,7 +37,8 @@ export interface AccessRequest {
   readonly upgrade?: boolean | undefined;
   /**
    * The request of the platform: with `senderConstraint.mtls`, the certificate is read from its `socket`. If
-   * the same object is checked again, its DPoP proof counts as the same use.
+   * the same object is checked again, its DPoP proof counts as the same use, so pass the object of one HTTP
+   * request only.
    */
   readonly raw?: object | undefined;
   /** The request of the framework, which `onDecision` receives as `event.source`. Nothing is read from it. */

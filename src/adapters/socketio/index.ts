@@ -39,6 +39,8 @@ const OPTIONS: OptionChecks<SocketIoOptions> = { tokenInAuth: flag };
 interface Session {
   /** The request that opened the session, copied because later code may change the headers. */
   readonly request: AccessRequest;
+  /** The same as the client sent it: its proof is about this method and this path. */
+  readonly sent: AccessRequest;
   /** Whether it was opened without a check, because the token is in `auth`. */
   readonly isOpen: boolean;
   /** The first caller that joined a namespace, for a session that was opened without a check. */
@@ -81,20 +83,20 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
   const { tokenInAuth = false } = options;
   const sessions = new WeakMap<object, Session>();
 
-  /** The proof of a client is about the method and the path that it has sent. */
-  const decide = async (asked: AccessRequest, { method = "", url = "" }: EngineRequest): Promise<Decision> =>
-    (await pipelineOf(server).decide(asked, false, { ...asked, method, target: url })).decision();
+  const decide = async (asked: AccessRequest, sent: AccessRequest): Promise<Decision> =>
+    (await pipelineOf(server).decide(asked, false, sent)).decision();
 
   /** Decides a request by the rule of GET, because the transport chooses the method, not the client. */
   async function checkRequest(request: EngineRequest, path: string, clients: Engine["clients"]) {
     const { sid = "", transport } = request._query ?? {};
     const asked = withCredentialHeaders(server, request, toAccessRequest(request, request, "GET", path));
+    const sent = { ...asked, method: request.method ?? "", target: request.url ?? "" };
     const isOpen = tokenInAuth && sid === "" && transport === "websocket";
-    const decision = isOpen ? undefined : await decide(asked, request);
+    const decision = isOpen ? undefined : await decide(asked, sent);
     if (decision?.allowed === false) return toRawResponse(server.refuse(decision));
     const caller = decision?.principal;
     if (sid === "") {
-      sessions.set(request, { request: asked, isOpen, owner: caller });
+      sessions.set(request, { request: asked, sent, isOpen, owner: caller });
       return undefined;
     }
     const client = Object.hasOwn(clients, sid) ? clients[sid] : undefined;
@@ -110,9 +112,12 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
     const { name } = socket.nsp;
     const target = name === "/" ? path : path + encodeURI(name).replaceAll(/[?#]/g, encodeURIComponent);
     const { token } = socket.handshake.auth as { readonly token?: unknown };
-    const sent = session.isOpen && typeof token === "string" ? authorizationOf(token) : [];
-    const authorization = [session.request.authorization ?? [], sent].flat(2);
-    const decision = await server.check({ ...session.request, target, authorization });
+    const inAuth = session.isOpen && typeof token === "string" ? authorizationOf(token) : [];
+    const authorization = [session.request.authorization ?? [], inAuth].flat(2);
+    const decision = await decide(
+      { ...session.request, target, authorization },
+      { ...session.sent, authorization },
+    );
     if (!decision.allowed) return toError(server.refuse(decision).problem);
     const { principal } = decision;
     if (session.isOpen) session.owner ??= principal;

@@ -53,6 +53,7 @@ export interface ResolvedOptions extends CredentialRules, CompiledTable {
   readonly onDecision: ResourceServerOptions["onDecision"];
   readonly momentOf: (principal: Principal) => Moment;
   readonly bindings: readonly TokenBinding[];
+  readonly requiresBinding: boolean;
   readonly senderConstraint: SenderConstraintRules | undefined;
 }
 
@@ -180,6 +181,7 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
       toleranceSeconds: toleranceFor(principal, issuers.configurations, clockToleranceSeconds),
     }),
     bindings: bindingsOf(options.senderConstraint),
+    requiresBinding: senderConstraint?.isRequired ?? false,
     senderConstraint,
   };
 }

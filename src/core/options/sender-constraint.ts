@@ -29,9 +29,9 @@ export interface SenderConstraintOptions {
 /** How DPoP proofs are verified. */
 export interface DpopOptions {
   /**
-   * The origins that clients use: `["https://api.example"]`, https, or http on this machine. The `htu` of a
-   * proof must be one of them and the path of the request. `Host` and forwarded headers are never read, so a
-   * server behind a proxy has the origin of the proxy here.
+   * The origins that clients use: `["https://api.example"]`; https, or http for this machine. The `htu` of a
+   * proof must be one of them, followed by the path of the request. `Host` and forwarded headers are never
+   * read, so a server behind a proxy has the origin of the proxy here.
    */
   readonly origins: readonly string[];
   /** The accepted algorithms of proofs. Default: `["ES256", "EdDSA", "Ed25519", "PS256", "RS256"]`. */
@@ -48,15 +48,19 @@ export interface DpopOptions {
   readonly nonce?: boolean | DpopNonceOptions;
   /**
    * Remembers the `jti` of each proof. Default: 1,000,000 of them in memory. Use `redisStore(client)` of
-   * `scopegate/store` if several processes serve one API: otherwise, each accepts a proof once.
+   * `scopegate/store` if several processes serve one API: otherwise each process accepts the same proof once.
    */
   readonly replay?: Store;
 }
 
 /** How nonces are made. */
 export interface DpopNonceOptions {
-  /** At least 32 characters, the same in every process. Default: random for each server. */
-  readonly secret?: string;
+  /**
+   * At least 32 characters, the same in every process. Of an array, the first one makes nonces, and those of
+   * all are accepted: to replace a secret, add the new one at the end everywhere before it becomes the first.
+   * Default: random for each server.
+   */
+  readonly secret?: string | readonly string[];
   /** How long a nonce is handed out, in seconds; it is accepted for as long again. Default: `300`. */
   readonly lifetimeSeconds?: number;
 }
@@ -84,7 +88,7 @@ export interface CertificateHeader {
   readonly trusted: readonly string[] | ((socket: Socket) => boolean);
 }
 
-/** The values of omitted options. Each is an algorithm of the usual client libraries. */
+/** The values of omitted options. The algorithms are those that the usual client libraries sign with. */
 export const DPOP_DEFAULTS = {
   algorithms: ["ES256", "EdDSA", "Ed25519", "PS256", "RS256"],
   windowSeconds: 300,
@@ -103,7 +107,7 @@ export function resolveSenderConstraint(
 ): SenderConstraintRules {
   return {
     dpop: dpop && {
-      origins: dpop.origins.map((origin) => new URL(origin).origin),
+      origins: [...dpop.origins],
       algorithms: [...(dpop.algorithms ?? DPOP_DEFAULTS.algorithms)],
       windowSeconds: dpop.windowSeconds ?? DPOP_DEFAULTS.windowSeconds,
       nonces: resolveNonces(dpop.nonce, now),
@@ -118,7 +122,7 @@ export function resolveSenderConstraint(
 function resolveNonces(nonce: DpopOptions["nonce"], now: () => number): Nonces | undefined {
   if (nonce === undefined || nonce === false) return undefined;
   const { secret, lifetimeSeconds = DPOP_DEFAULTS.nonceSeconds } = nonce === true ? {} : nonce;
-  return new Nonces(secret ?? randomBytes(32), lifetimeSeconds, now);
+  return new Nonces([secret ?? randomBytes(32)].flat(), lifetimeSeconds, now);
 }
 
 function resolveSource(from: MtlsOptions["from"]): CertificateSource {

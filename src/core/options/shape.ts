@@ -170,18 +170,18 @@ const mcp = {
   ),
 };
 
-const ORIGIN = "Write an origin as clients use it, without a path: https://api.example.";
-const isOrigin = (url: string): boolean => isSecureUrl(url) && new URL(url).origin === url;
+const ORIGIN =
+  "Write an origin such as https://api.example: https (http only for this machine), in lower case, without a path, a default port and `*`.";
+const isOrigin = (url: string): boolean =>
+  isSecureUrl(url) && new URL(url).origin === url && !url.includes("*");
 const ORIGINS = `Write an array of at least one origin. ${ORIGIN}`;
 const PROOF_ALGORITHMS = ALGORITHMS.filter((name) => !isSymmetric(name));
 const PROOF_ALGORITHM = `Write one of ${PROOF_ALGORITHMS.join(", ")}: a proof is never signed with a shared secret.`;
 const NONCE = "Write true, or { secret, lifetimeSeconds }.";
+const SECRET = "Write a string of at least 32 random characters, or an array of them.";
+const secret = z.string({ error: SECRET }).check(z.minLength(32, { error: SECRET }));
 const nonce = {
-  secret: z.exactOptional(
-    z
-      .string({ error: "Write a string of at least 32 characters." })
-      .check(z.minLength(32, { error: "Write at least 32 random characters." })),
-  ),
+  secret: z.exactOptional(z.union([secret, values.nonEmptyArray(secret, SECRET)], { error: SECRET })),
   lifetimeSeconds: z.exactOptional(
     values.integerFrom(1, 86_400, "Write a whole number of seconds, 1 to 86400."),
   ),
@@ -210,7 +210,10 @@ const FROM =
   'Write "socket", or { header: "client-cert", format: "rfc9440", trusted: ["10.0.0.0/8"] } for the field that a proxy sets.';
 const TRUSTED = 'Write an array of addresses such as ["10.0.0.0/8"], or a function that takes the socket.';
 const certificateHeader = {
-  header: z.string({ error: FROM }).check(z.regex(LOWER_CASE_NAME, { error: FROM })),
+  header: z.string({ error: FROM }).check(
+    z.regex(LOWER_CASE_NAME, { error: FROM }),
+    z.refine((name) => !["authorization", "cookie", "dpop"].includes(name), { error: FROM }),
+  ),
   format: z.enum(["rfc9440", "pem-urlencoded", "xfcc"], {
     error: 'Write "rfc9440", "pem-urlencoded" or "xfcc".',
   }),

@@ -19,6 +19,8 @@ export interface PolicyRules extends CompiledTable {
   readonly scopeRules: ScopeRules;
   readonly authorization: boolean;
   readonly unmappedRoutes: "deny" | "not_found" | "authenticated";
+  /** Whether every token must be bound to a key of the client. */
+  readonly requiresBinding: boolean;
   /** Returns when a caller calls, by the clock of the server and the tolerance for its issuer. */
   readonly momentOf: (principal: Principal) => Moment;
 }
@@ -125,7 +127,11 @@ export class Policy {
   #decideGoverned(principal: Principal | undefined, governing: Governing): Decision {
     const refused = this.refuseByTable(governing);
     if (refused) return refused;
-    return principal ? this.decideKnown(governing, principal) : decideAnonymous(governing);
+    if (!principal) return decideAnonymous(governing);
+    // A token that was verified has one, but a caller that somebody asks about may have none.
+    if (this.rules.requiresBinding && principal.binding === undefined)
+      return refuse("proof_missing", rulesOf(governing.matches), { principal });
+    return this.decideKnown(governing, principal);
   }
 
   /** Returns whether a granted scope, or one that it implies, can satisfy some rule of the table. */

@@ -29,7 +29,7 @@ const MAX_LIST_BYTES = 1_024;
 /** Added to a header of other middleware, which may offer other schemes (RFC 9110 section 11.6.1). */
 export const CHALLENGE_FIELD = "WWW-Authenticate";
 
-/** The field that hands a nonce to the client (RFC 9449 section 8.1). */
+/** The field that hands a nonce to the client (RFC 9449 sections 8.2 and 9). */
 export const NONCE_FIELD = "DPoP-Nonce";
 
 /** Renders the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). No other code writes this header. */

@@ -138,9 +138,11 @@ function createChallenges(
   return status === 401 ? [bearer, { scheme: "DPoP", algorithms }] : [bearer];
 }
 
-/** A proof is missing or wrong, and it is not the certificate of the client. */
-const isAboutDpop = ({ reason, binding }: Refused): boolean =>
-  (reason === "proof_missing" || reason === "proof_rejected") && binding !== "mtls";
+/** Returns whether a DPoP proof, not a certificate, is missing or wrong. */
+const isAboutDpop = ({ reason, binding, proofRejection }: Refused): boolean =>
+  reason === "proof_rejected"
+    ? proofRejection !== "certificate"
+    : reason === "proof_missing" && binding !== "mtls";
 
 /** RFC 6750 section 3.1: no error without credentials. No challenge if another token would not help. */
 function createChallengeParams(
@@ -185,11 +187,12 @@ function createChallengeParams(
 }
 
 /**
- * RFC 9449 sections 7.1 and 9. A token that is bound to no key, or to a certificate, needs to be replaced:
- * RFC 8705 section 3 has `invalid_token` for it.
+ * RFC 9449 sections 7.1 and 9. A wrong or missing certificate is `invalid_token` (RFC 8705 section 3), and so
+ * is a token that should be bound and is not: only another token would help.
  */
-function proofErrorOf({ binding, proofRejection }: Refused): Challenge["error"] {
-  if (binding !== "dpop") return "invalid_token";
+function proofErrorOf({ reason, binding, proofRejection }: Refused): Challenge["error"] {
+  const isWithoutProof = reason === "proof_missing" && binding !== "dpop";
+  if (isWithoutProof || proofRejection === "certificate") return "invalid_token";
   return proofRejection === "nonce" ? "use_dpop_nonce" : "invalid_dpop_proof";
 }
 

@@ -56,7 +56,11 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
       if (ifAbsent && find(key, time) !== undefined) return Promise.resolve(false);
       if (!entries.has(key) && entries.size >= maxEntries) makeRoom(time);
       if (!entries.has(key) && entries.size >= maxEntries)
-        return Promise.reject(new Error(`The store is full (${maxEntries} keys). Raise \`maxEntries\`.`));
+        return Promise.reject(
+          new Error(
+            `The store is full (${maxEntries} keys). Use memoryStore({ maxEntries }) with more, or a shared store.`,
+          ),
+        );
       const end = until?.getTime() ?? Infinity;
       soonestEnd = Math.min(soonestEnd, end);
       entries.set(key, { value, end });

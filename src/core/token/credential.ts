@@ -24,8 +24,8 @@ export type Credential =
       readonly scheme: AuthenticationScheme;
     }
   | { readonly kind: "missing" }
-  | { readonly kind: "malformed"; readonly cause: string }
-  | { readonly kind: "too_large" };
+  | { readonly kind: "malformed"; readonly cause: string; readonly scheme?: "DPoP" }
+  | { readonly kind: "too_large"; readonly scheme?: "DPoP" };
 
 export type Token = Extract<Credential, { kind: "token" }>;
 export type Unusable = Extract<Credential, { kind: "malformed" | "too_large" }>;
@@ -39,8 +39,8 @@ const SEVERAL_SOURCES = malformed("The request carries a token in several places
 const SEVERAL_COOKIES = malformed("The request has several cookies with the name of the token.");
 
 /** For a token in the header for which `isMalformed` returns `true`. */
-export const WRONG_SYNTAX = malformed("The bearer token has a character that RFC 6750 does not allow.");
-const TOO_LARGE: Credential = { kind: "too_large" };
+export const WRONG_SYNTAX = malformed("The token has a character that RFC 6750 does not allow.");
+const TOO_LARGE = { kind: "too_large" } as const;
 
 /** RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1). */
 const BEARER = "bearer";
@@ -152,19 +152,24 @@ function readField(
     if (OTHER_SCHEME.test(field)) return MISSING;
     // Short fields only: the whole field may have megabytes.
     const isSchemeAlone = field.length < start && `${field.toLowerCase()} ` === prefix;
+    if (isSchemeAlone && isDpop) return DPOP_WITHOUT_TOKEN;
     return isSchemeAlone
       ? withoutToken(header, scheme)
       : malformed(`The ${nameOf(header)} header has no scheme in front of the credential.`);
   }
-  if (field.length - start > maxTokenBytes) return TOO_LARGE;
+  if (field.length - start > maxTokenBytes) return isDpop ? { ...TOO_LARGE, scheme: "DPoP" } : TOO_LARGE;
   let tokenStart = start;
   while (field[tokenStart] === " ") tokenStart += 1;
   const token = field.slice(tokenStart);
-  if (token === "") return withoutToken(header, scheme);
+  if (token === "") return isDpop ? DPOP_WITHOUT_TOKEN : withoutToken(header, scheme);
   return { kind: "token", token, source: "header", scheme: isDpop ? "DPoP" : "Bearer" };
 }
 
 const DPOP_FIELD = /^dpop(?: |$)/i;
+const DPOP_WITHOUT_TOKEN: Credential = {
+  ...malformed("The Authorization header has the scheme DPoP without a token."),
+  scheme: "DPoP",
+};
 
 const withoutToken = (header: string, scheme: string): Credential =>
   malformed(`The ${nameOf(header)} header has the scheme ${nameOf(scheme)} without a token.`);

@@ -4,7 +4,7 @@ import { compact, type Writable } from "../runtime/compact.ts";
 import { estimateBytes } from "../runtime/estimate-bytes.ts";
 import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
 import { type Actor, readDelegation } from "./actors.ts";
-import { readConfirmation, TOKEN_BINDINGS, type TokenBinding } from "./binding/confirmation.ts";
+import { describedBinding, readConfirmation, type TokenBinding } from "./binding/confirmation.ts";
 import { type ClaimSource, claimValuesOf } from "./claim-values.ts";
 import { claimAt, claimNameOf, type ClaimPath, isOptionalString } from "./claim-path.ts";
 import { type RejectedToken, rejectToken } from "./rejection.ts";
@@ -127,7 +127,6 @@ export function createPrincipal(
   const { has, resourceIds } = set;
   const [userId, issuer] = [claimAt(claims, "sub"), claimAt(claims, "iss")];
   const delegation = readDelegation(claims);
-  const confirmation = readConfirmation(claims, TOKEN_BINDINGS);
   const principal: Principal = {
     has,
     resourceIds,
@@ -139,7 +138,7 @@ export function createPrincipal(
       issuer: typeof issuer === "string" ? issuer : undefined,
       actor: delegation.kind === "delegated" ? delegation.actors[0] : undefined,
       delegation: delegation.kind === "delegated" ? Object.freeze(delegation.actors) : undefined,
-      binding: confirmation.kind === "bound" ? confirmation.binding : undefined,
+      binding: describedBinding(claims),
     }),
     claims,
   };

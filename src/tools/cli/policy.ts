@@ -21,7 +21,7 @@ export interface Policy {
 
 /** The options that decide by scopes. */
 const BY_SCOPES =
-  /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|knownScopes|enforcement)$/;
+  /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|knownScopes|enforcement|senderConstraint)$/;
 
 /** Options with which no token is valid. The keys are never fetched. */
 const NO_KEYS: ResourceServerOptions = { keys: { jwksUri: "https://keys.invalid/" }, verifyAudience: false };
@@ -40,8 +40,13 @@ export function readOptions(path: string): ResourceServerOptions {
 export const readConfiguration = <T>(path: string, make: (options: ResourceServerOptions) => T): T =>
   inFile(path, () => make(readOptions(path)));
 
+const isTableAlone = (options: ResourceServerOptions): boolean =>
+  Object.keys(options).every((name) => name === "scopeMappings");
+
 /** Returns the options without keys and issuers, for questions about scopes alone. */
 export const withoutKeys = (options: ResourceServerOptions): ResourceServerOptions => ({
+  // A table alone does not say how keys are checked, and may ask for tokens that are bound to one.
+  ...(isTableAlone(options) ? { senderConstraint: { mtls: { from: "socket" as const } } } : {}),
   ...Object.fromEntries(Object.entries(options).filter(([name]) => BY_SCOPES.test(name))),
   ...NO_KEYS,
 });

@@ -28,7 +28,7 @@ export interface TestProofOptions {
   readonly token: string;
   /** The nonce of the last `DPoP-Nonce`. Default: none. */
   readonly nonce?: string;
-  /** Creates a proof that a server rejects for this reason. */
+  /** Creates a proof that a server rejects for this reason; `nonce` only with the option `nonce`. */
   readonly rejectedAs?: TestProofRejection | undefined;
   /** Any claims. They override those above; `undefined` omits a claim. */
   readonly claims?: Readonly<Record<string, unknown>>;

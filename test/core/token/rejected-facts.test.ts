@@ -27,7 +27,7 @@ describe("the cause of credential_malformed", () => {
     ["The Authorization header has no scheme in front of the credential.", { authorization: "" }],
     ["The Authorization header has the scheme Bearer without a token.", { authorization: "Bearer" }],
     ["The Authorization header has the scheme Bearer without a token.", { authorization: "bearer  " }],
-    ["The bearer token has a character that RFC 6750 does not allow.", { authorization: 'Bearer "a.b.c"' }],
+    ["The token has a character that RFC 6750 does not allow.", { authorization: 'Bearer "a.b.c"' }],
   ])("appears in the decision, not in the response: %s", async (cause, request) => {
     const decision = await decide(request);
     expect(decision).toMatchObject({ reason: "credential_malformed", cause });

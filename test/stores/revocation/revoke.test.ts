@@ -238,7 +238,11 @@ describe("inMemoryRevocation", () => {
     await server.revoke({ tokenId: "t1" }, { until: new Date((NOW + 10) * 1000) });
     await server.revoke({ tokenId: "t2" });
     const full = await server.revoke({ tokenId: "t3" }).catch((error: unknown) => error as Error);
-    expect(full).toMatchObject({ cause: { message: "The store is full (2 keys). Raise `maxEntries`." } });
+    expect(full).toMatchObject({
+      cause: {
+        message: "The store is full (2 keys). Use memoryStore({ maxEntries }) with more, or a shared store.",
+      },
+    });
     expect(await verdict(await issuer.token(CLAIMS))).toBe("revoked");
     // The store keeps an entry for an hour longer, because clocks differ.
     pass(10 + 3600);

@@ -107,6 +107,35 @@ describe("scopegate token", () => {
     expect((await jwksServer.authenticate(piped.out.trim())).userId).toBe("u1");
   });
 
+  it("binds a token to a key, and prints a curl command whose proof a server accepts once", async () => {
+    const args = ["token", "--dpop", "--request", "POST https://api.example/a?b=1", "--key", keyFile()];
+    const { token, proof, verification_key } = (await jsonOf([...args, "--json"])) as Record<string, string>;
+    const server = createResourceServer({
+      verificationKeys: [verification_key ?? ""],
+      verifyAudience: false,
+      senderConstraint: { dpop: { origins: ["https://api.example"] } },
+      scopeMappings: { "POST /a": [] },
+    });
+    const request = { method: "POST", target: "/a?b=1", authorization: `DPoP ${token}` };
+    const sent = { ...request, headers: { dpop: proof } };
+    expect(await server.check(sent)).toMatchObject({ allowed: true });
+    expect(await server.check(sent)).toMatchObject({ proofRejection: "replayed" });
+    const [first, curl] = (await outputOf(args)).trim().split("\n");
+    expect(first).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    expect(curl).toMatch(/^curl --globoff -X POST -H 'Authorization: DPoP \S+' -H 'DPoP: \S+' 'https:.*'$/);
+  });
+
+  it.each([
+    ["--request 'GET http://localhost/'", ["--request", "GET http://localhost/"], "--request needs --dpop."],
+    ["a lower-case method", ["--dpop", "--request", "get http://localhost/"], "upper case"],
+    ["a quote in the URL", ["--dpop", "--request", "GET http://localhost/'"], "without spaces and quotes"],
+    ["its own cnf", ["--dpop", "--claim", 'cnf={"jkt":"x"}'], "--dpop writes the claim cnf"],
+    ["--public-key", ["--dpop", "--public-key"], "cannot be combined"],
+  ])("rejects %s", async (_name, args, mistake) => {
+    const notes = await mistakesOf(["token", ...args, "--key", keyFile()]);
+    expect(notes).toContain(mistake);
+  });
+
   it("takes null as the value of a claim", async () => {
     const [, payload = ""] = (await outputOf(["token", "--claim", "exp=null", "--key", keyFile()])).split(
       ".",
@@ -163,6 +192,30 @@ describe("scopegate token", () => {
     expect(await mistakesOf(`token --key ${key}`)).toContain("run chmod 600");
     await mistakesOf(`token --key ${folder}`);
     expect(await mistakesOf(`token --key ${join(folder, "no/key.pem")}`)).toContain("cannot be written");
+  });
+});
+
+describe("a configuration with bound tokens", () => {
+  const payments = { scopes: ["payments:write"], sender_constrained: true };
+  const table = { "POST /payments": payments };
+  const config = fileOf({
+    sender_constraint: { dpop: { origins: ["https://api.example"] }, required: true },
+    scope_mappings: table,
+    default_scope_mappings: {},
+  });
+  const ask = (file: string, ...args: readonly string[]) => [
+    ...["explain", "POST", "/payments", "--config", file, "--scope", "payments:write"],
+    ...args,
+  ];
+
+  it.each([
+    ["a configuration without keys", config],
+    ["a table alone", fileOf(table)],
+  ])("explains %s, for callers with and without a key", async (_name, file) => {
+    expect(await outputOf(ask(file), 1)).toContain("proof_missing");
+    expect(await outputOf(ask(file, "--claim", 'cnf={"jkt":"x"}'))).toContain("allowed");
+    expect(await outputOf(["lint", file])).not.toContain("error");
+    expect(await outputOf(["routes", "--config", file])).toContain("/payments");
   });
 });
 

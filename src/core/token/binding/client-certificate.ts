@@ -68,7 +68,9 @@ function readField(
 ): ClientCertificate {
   if (field === undefined) return NONE;
   if (orUndefined(() => isTrusted(connection ?? {})) !== true)
-    return unusable(`The header ${header} comes from a peer that is not in \`trusted\`.`);
+    return unusable(
+      `The header ${header} comes from a peer that is not in \`trusted\`, or \`trusted\` threw.`,
+    );
   if (typeof field !== "string") return unusable(`The request has several ${header} headers.`);
   // A proxy sets it for clients without a certificate, too.
   if (field === "") return NONE;
@@ -94,7 +96,7 @@ function readSocket(connection: Connection | undefined): ClientCertificate {
 
 const thumbprintOf = (der: Uint8Array): string => hash("sha256", der, "base64url");
 
-/** Far larger than certificates, and below the limit of Node.js for all headers. */
+/** Far larger than certificates, and the default limit of Node.js for all headers together. */
 const MAX_FIELD = 16_384;
 
 /** Each returns the thumbprint of exactly one certificate. */
@@ -120,8 +122,8 @@ function readPem(field: string): string | undefined {
 const PEM = /^-----BEGIN CERTIFICATE-----\r?\n([A-Za-z\d+/=\r\n]+)-----END CERTIFICATE-----(?:\r?\n)?$/;
 
 /**
- * Another spelling of the same bytes is refused: an honest proxy writes only one. They are not parsed, which
- * would take most of the time: only those of the right certificate have its hash, without one more.
+ * Only canonical base64 is accepted, because an honest proxy writes no other. The bytes are not parsed:
+ * parsing would take most of the time, and only the right certificate has the hash.
  */
 function readBase64(base64: string): string | undefined {
   const der = Buffer.from(base64, "base64");

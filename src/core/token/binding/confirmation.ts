@@ -22,7 +22,10 @@ const UNUSABLE: Confirmation = { kind: "unusable" };
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Reads `cnf`. Members beside one that is checked are ignored; without one, the claim is unusable. */
+/**
+ * Reads `cnf`. Every member that the server checks must be valid, and its proof is required. Other members
+ * are ignored; without a checked one, the claim is unusable.
+ */
 export function readConfirmation(claims: Claims, checked: readonly TokenBinding[]): Confirmation {
   if (claimAt(claims, "cnf") === undefined) return UNBOUND;
   const present = checked.filter((binding) => memberOf(claims, binding) !== undefined);
@@ -31,6 +34,10 @@ export function readConfirmation(claims: Claims, checked: readonly TokenBinding[
     return UNUSABLE;
   return { kind: "bound", binding };
 }
+
+/** Returns how a caller is bound that somebody describes: the thumbprint may be any text. */
+export const describedBinding = (claims: Claims): TokenBinding | undefined =>
+  TOKEN_BINDINGS.find((binding) => typeof memberOf(claims, binding) === "string");
 
 /** Returns the thumbprint of the key that a token is bound to; `undefined` if it has none in this form. */
 export function thumbprintOf(claims: Claims, binding: TokenBinding): string | undefined {

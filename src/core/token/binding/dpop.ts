@@ -1,12 +1,7 @@
 /** The proof that a client holds the key of its token, for one request (DPoP, RFC 9449). */
 import { areEqual } from "../../runtime/constant-time.ts";
 import { hash } from "node:crypto";
-import {
-  JOSEAlgNotAllowed,
-  JWSSignatureVerificationFailed,
-  JWTClaimValidationFailed,
-  JWTInvalid,
-} from "jose/errors";
+import { JWSSignatureVerificationFailed, JWTClaimValidationFailed, JWTInvalid } from "jose/errors";
 import { jwtVerify } from "jose/jwt/verify";
 import type { Algorithm } from "../../keys/algorithm.ts";
 import { importJwk } from "../../keys/import-key.ts";
@@ -22,7 +17,7 @@ import type { Principal } from "../principal.ts";
 import { thumbprintOf } from "./confirmation.ts";
 import type { Nonces } from "./nonces.ts";
 import { readPublicKey } from "./public-key.ts";
-import { PROVED, type ProofCheck, type ProofRejection } from "./proof.ts";
+import { PROVED, type ProofCheck, type ProofRejection, rejectProof } from "./proof.ts";
 import { normalizeUri, normalPathOf } from "./target-uri.ts";
 
 /** What a proof must satisfy. */
@@ -37,7 +32,7 @@ export interface DpopRules {
 }
 
 /** A request with a token, whose proof is checked. */
-export interface ProvenRequest {
+export interface RequestToProve {
   readonly request: AccessRequest;
   readonly token: string;
   readonly principal: Principal;
@@ -58,22 +53,12 @@ const TYPES: ReadonlySet<string> = new Set(["dpop+jwt", "application/dpop+jwt"])
  */
 const UNSUPPORTED = ["crit", "b64", "jku", "x5u", "x5c"];
 
-/** The header of a proof, whose key is that of the token. */
-interface AcceptedHeader {
+/** The header of a proof, whose key is that of the token. Its signature is not verified yet. */
+interface KnownHeader {
   readonly encoded: string;
   readonly algorithm: Algorithm;
   readonly key: VerificationKey;
 }
-
-interface RejectedHeader {
-  readonly proofRejection: ProofRejection;
-  readonly cause?: string;
-}
-
-const rejected = (proofRejection: ProofRejection, cause?: string): ProofCheck =>
-  cause === undefined
-    ? { kind: "rejected", binding: "dpop", proofRejection }
-    : { kind: "rejected", binding: "dpop", proofRejection, cause };
 
 /** Verifies proofs. */
 export class DpopVerifier {
@@ -82,59 +67,56 @@ export class DpopVerifier {
    * The header that a client used with a token, by the claims of the token, which the cache of tokens keeps.
    * Clients repeat it, so that its key is imported once.
    */
-  readonly #headers = new WeakMap<object, AcceptedHeader>();
+  readonly #headers = new WeakMap<object, KnownHeader>();
 
   constructor(rules: DpopRules) {
     this.#rules = rules;
   }
 
   /** Verifies the proof of a request whose token was verified (RFC 9449 section 4.3). */
-  async verify(proof: string, proven: ProvenRequest): Promise<ProofCheck> {
+  async verify(proof: string, proven: RequestToProve): Promise<ProofCheck> {
     const parts = readProof(proof);
-    if (!parts) return rejected("malformed", "The header DPoP is not one JWT in the compact form.");
+    if (!parts) return rejectProof("malformed", "The header DPoP is not one JWT of at most 8,192 bytes.");
     const { claims } = proven.principal;
     const thumbprint = thumbprintOf(claims, "dpop");
-    if (thumbprint === undefined) return rejected("binding", "The token is not bound to a key (`cnf.jkt`).");
+    if (thumbprint === undefined)
+      return rejectProof("binding", "The token is not bound to a key (`cnf.jkt`).");
     const header = this.#readHeader(parts.header, claims, thumbprint);
-    if ("proofRejection" in header) return rejected(header.proofRejection, header.cause);
+    if ("kind" in header) return header;
     const { key, algorithm } = header;
     const nowSeconds = readClock(this.#rules.now).getTime() / 1000;
+    const material = await materialOf(key, algorithm);
     try {
-      const material = await materialOf(key, algorithm);
       await jwtVerify(proof, material, {
-        algorithms: [...this.#rules.algorithms],
+        algorithms: [algorithm],
         currentDate: new Date(nowSeconds * 1000),
       });
     } catch (error) {
-      return rejected(rejectionOf(error));
+      return rejectProof(rejectionOf(error));
     }
     // Not before: the names in a payload that anybody can send would stay in memory for a while.
     const payload = readJsonSegment(parts.payload);
-    return payload ? this.#checkClaims(payload, proven, thumbprint, nowSeconds) : rejected("malformed");
+    return payload ? this.#checkClaims(payload, proven, thumbprint, nowSeconds) : rejectProof("malformed");
   }
 
   /** Reads the key of the proof, which must be that of the token: before its signature costs any time. */
-  #readHeader(encoded: string, claims: object, thumbprint: string): AcceptedHeader | RejectedHeader {
+  #readHeader(encoded: string, claims: object, thumbprint: string): KnownHeader | ProofCheck {
     const known = this.#headers.get(claims);
     if (known?.encoded === encoded) return known;
     const header = readJsonSegment(encoded);
-    if (!header || UNSUPPORTED.some((name) => Object.hasOwn(header, name)))
-      return { proofRejection: "malformed" };
-    // An own property, as all others: jose would take it from a polluted prototype.
+    if (!header || UNSUPPORTED.some((name) => Object.hasOwn(header, name))) return rejectProof("malformed");
+    // An own property, as all others. The option `typ` of jose would read it from a polluted prototype.
     const type = claimAt(header, "typ");
-    if (typeof type !== "string" || !TYPES.has(type.toLowerCase())) return { proofRejection: "type" };
+    if (typeof type !== "string" || !TYPES.has(type.toLowerCase())) return rejectProof("type");
     const algorithm = this.#rules.algorithms.find((allowed) => allowed === claimAt(header, "alg"));
-    if (algorithm === undefined) return { proofRejection: "algorithm" };
+    if (algorithm === undefined) return rejectProof("algorithm");
     const jwk = readPublicKey(claimAt(header, "jwk"));
-    if (!jwk) return { proofRejection: "key" };
+    if (!jwk) return rejectProof("key");
     if (!areEqual(jwk.thumbprint, thumbprint))
-      return {
-        proofRejection: "binding",
-        cause: "The token is bound to another key than that of the proof.",
-      };
+      return rejectProof("binding", "The token is bound to another key than that of the proof.");
     const imported = importJwk(jwk.key, [algorithm]);
     if (imported.kind === "mistake")
-      return { proofRejection: "key", cause: `The key of the proof ${imported.mistake.message}` };
+      return rejectProof("key", `The key of the proof ${imported.mistake.message}`);
     const accepted = { encoded: copyOf(encoded), algorithm, key: imported.key };
     if (encoded.length <= MAX_REMEMBERED_HEADER) this.#headers.set(claims, accepted);
     return accepted;
@@ -142,36 +124,40 @@ export class DpopVerifier {
 
   async #checkClaims(
     payload: Readonly<Record<string, unknown>>,
-    { request, token }: ProvenRequest,
+    { request, token }: RequestToProve,
     thumbprint: string,
     nowSeconds: number,
   ): Promise<ProofCheck> {
     const { windowSeconds, nonces, replay } = this.#rules;
-    if (claimAt(payload, "htm") !== request.method) return rejected("htm");
+    if (claimAt(payload, "htm") !== request.method) return rejectProof("htm");
     if (!this.#isTarget(claimAt(payload, "htu"), request.target))
-      return rejected("htu", "The URI is not one of `origins` with the path of the request.");
+      return rejectProof("htu", "The URI is not one of `origins` with the path of the request.");
     const ath = claimAt(payload, "ath");
-    if (typeof ath !== "string" || !areEqual(ath, hash("sha256", token, "base64url"))) return rejected("ath");
+    if (typeof ath !== "string" || !areEqual(ath, hash("sha256", token, "base64url")))
+      return rejectProof("ath");
     const nonce = claimAt(payload, "nonce");
-    const freshness = nonces?.check(typeof nonce === "string" ? nonce : "");
-    if (freshness === "unknown") return rejected("nonce");
+    const knownNonce = nonces?.find(typeof nonce === "string" ? nonce : "");
+    if (nonces && !knownNonce)
+      return rejectProof("nonce", "The nonce is missing, or it is not accepted any more.");
     const iat = claimAt(payload, "iat");
-    if (typeof iat !== "number" || !Number.isFinite(iat)) return rejected("iat");
-    if (iat < nowSeconds - windowSeconds) return rejected("iat", "The proof is older than `windowSeconds`.");
-    // A nonce shows that the proof is new, even if the clock of the client is wrong (RFC 9449 section 8).
+    if (typeof iat !== "number" || !Number.isFinite(iat)) return rejectProof("iat");
+    if (iat < nowSeconds - windowSeconds)
+      return rejectProof("iat", "The proof is older than `windowSeconds`.");
+    // A nonce limits the age of the proof, so the clock of the client may be wrong (RFC 9449 section 11.1).
     const aheadSeconds = nonces ? windowSeconds : iatToleranceOf(0);
-    if (iat > nowSeconds + aheadSeconds) return rejected("iat", "The proof was issued in the future.");
+    if (iat > nowSeconds + aheadSeconds) return rejectProof("iat", "The proof was issued in the future.");
     const jti = claimAt(payload, "jti");
-    if (typeof jti !== "string" || jti === "" || jti.length > MAX_JTI_LENGTH) return rejected("jti");
+    if (typeof jti !== "string" || jti === "" || jti.length > MAX_JTI_LENGTH) return rejectProof("jti");
     // Last, so that only a proof that would be accepted is remembered.
     try {
-      const end = new Date((iat + windowSeconds + CLOCK_DIFFERENCE_SECONDS) * 1000);
-      const isFirst = await rememberOnce(replay, `dpop ${thumbprint} ${jti}`, end);
-      if (!isFirst) return rejected("replayed");
+      const endSeconds = Math.min(iat + windowSeconds, knownNonce?.endSeconds ?? Infinity);
+      const until = new Date((endSeconds + CLOCK_DIFFERENCE_SECONDS) * 1000);
+      const isFirst = await rememberOnce(replay, `dpop ${thumbprint} ${jti}`, until);
+      if (!isFirst) return rejectProof("replayed");
     } catch (cause) {
       return { kind: "unavailable", cause };
     }
-    return nonces && freshness === "expiring" ? { kind: "proved", nextNonce: nonces.current() } : PROVED;
+    return nonces && knownNonce?.isExpiring ? { kind: "proved", nextNonce: nonces.current() } : PROVED;
   }
 
   #isTarget(htu: unknown, target: string): boolean {
@@ -199,10 +185,9 @@ function readProof(proof: string): ProofParts | undefined {
   return isOneJwt ? { header, payload } : undefined;
 }
 
-/** Every error of jose is a rejection. */
+/** Every error of jose is a rejection. It also checks `exp` and `nbf`, which proofs seldom have. */
 function rejectionOf(error: unknown): ProofRejection {
   if (error instanceof JWSSignatureVerificationFailed) return "signature";
-  if (error instanceof JOSEAlgNotAllowed) return "algorithm";
   if (error instanceof JWTInvalid) return "malformed";
   return error instanceof JWTClaimValidationFailed && error.claim === "iat" ? "iat" : "claims";
 }

@@ -1,50 +1,61 @@
-/** Nonces for DPoP proofs (RFC 9449 section 8), which no process has to remember. */
-import { areEqual } from "../../runtime/constant-time.ts";
+/** Nonces for DPoP proofs (RFC 9449 section 9), which no process has to remember. */
 import { createHmac } from "node:crypto";
 import { readClock } from "../../runtime/clock.ts";
+import { areEqual } from "../../runtime/constant-time.ts";
+
+/** A nonce that is accepted. */
+export interface KnownNonce {
+  /** Whether the client needs another one for its next requests. */
+  readonly isExpiring: boolean;
+  /** When it is no longer accepted, in seconds since the epoch. */
+  readonly endSeconds: number;
+}
+
+/** The nonces of one time slot: one of each secret, the first of which is handed out. */
+interface Slot {
+  readonly index: number;
+  readonly nonces: readonly string[];
+}
 
 /** A nonce is the HMAC of a time slot: all processes with one secret accept it. */
 export class Nonces {
-  readonly #secret: string | Uint8Array;
-  readonly #slotMs: number;
+  readonly #secrets: readonly (string | Uint8Array)[];
+  readonly #lifetimeSeconds: number;
   readonly #now: () => number;
-  /** Those of the slots around the current one. */
-  #slot = Number.NaN;
-  #previous = "";
-  #current = "";
-  #next = "";
+  /** The slot before the current one, the current one, and the next: another clock may be ahead. */
+  #slots: readonly Slot[] = [];
 
-  constructor(secret: string | Uint8Array, lifetimeSeconds: number, now: () => number) {
-    this.#secret = secret;
-    this.#slotMs = lifetimeSeconds * 1000;
+  /** The first secret makes nonces, and those of every secret are accepted. */
+  constructor(secrets: readonly (string | Uint8Array)[], lifetimeSeconds: number, now: () => number) {
+    this.#secrets = secrets;
+    this.#lifetimeSeconds = lifetimeSeconds;
     this.#now = now;
   }
 
   /** Returns the nonce that clients should use now. It is accepted in this slot and in the next one. */
   current(): string {
-    this.#update();
-    return this.#current;
+    return this.#slotsOfNow()[1]?.nonces[0] ?? "";
   }
 
-  /** Returns whether a nonce is accepted, and whether it expires soon. */
-  check(nonce: string): "fresh" | "expiring" | "unknown" {
-    this.#update();
-    if (areEqual(nonce, this.#current)) return "fresh";
-    if (areEqual(nonce, this.#previous)) return "expiring";
-    // From a process whose clock is ahead.
-    return areEqual(nonce, this.#next) ? "fresh" : "unknown";
+  /** Finds a nonce; `undefined` if it is not accepted. */
+  find(nonce: string): KnownNonce | undefined {
+    const slots = this.#slotsOfNow();
+    const slot = slots.find(({ nonces }) => nonces.some((known) => areEqual(nonce, known)));
+    if (!slot) return undefined;
+    const isNewest = slot !== slots[0] && slot.nonces.indexOf(nonce) === 0;
+    return { isExpiring: !isNewest, endSeconds: (slot.index + 2) * this.#lifetimeSeconds };
   }
 
-  #update(): void {
-    const slot = Math.floor(readClock(this.#now).getTime() / this.#slotMs);
-    if (slot === this.#slot) return;
-    this.#slot = slot;
-    this.#previous = this.#nonceOf(slot - 1);
-    this.#current = this.#nonceOf(slot);
-    this.#next = this.#nonceOf(slot + 1);
-  }
-
-  #nonceOf(slot: number): string {
-    return createHmac("sha256", this.#secret).update(`scopegate:dpop-nonce:${slot}`).digest("base64url");
+  #slotsOfNow(): readonly Slot[] {
+    const current = Math.floor(readClock(this.#now).getTime() / 1000 / this.#lifetimeSeconds);
+    if (this.#slots[1]?.index !== current)
+      this.#slots = [current - 1, current, current + 1].map((index) => ({
+        index,
+        nonces: this.#secrets.map((secret) => nonceOf(secret, index)),
+      }));
+    return this.#slots;
   }
 }
+
+const nonceOf = (secret: string | Uint8Array, slot: number): string =>
+  createHmac("sha256", secret).update(`scopegate:dpop-nonce:${slot}`).digest("base64url");

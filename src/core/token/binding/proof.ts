@@ -32,13 +32,12 @@ export type ProofCheck =
     }
   | {
       readonly kind: "missing";
-      /** The binding of the token; absent for a token that is bound to no key. */
+      /** Which proof is missing; absent for a token that is bound to no key. */
       readonly binding?: TokenBinding;
       readonly cause: string;
     }
   | {
       readonly kind: "rejected";
-      readonly binding: TokenBinding;
       readonly proofRejection: ProofRejection;
       /** A sentence for the operator's log. */
       readonly cause?: string;
@@ -47,3 +46,9 @@ export type ProofCheck =
   | { readonly kind: "unavailable"; readonly cause: unknown };
 
 export const PROVED: ProofCheck = Object.freeze({ kind: "proved" });
+
+export const missingProof = (cause: string, binding?: TokenBinding): ProofCheck =>
+  binding === undefined ? { kind: "missing", cause } : { kind: "missing", binding, cause };
+
+export const rejectProof = (proofRejection: ProofRejection, cause?: string): ProofCheck =>
+  cause === undefined ? { kind: "rejected", proofRejection } : { kind: "rejected", proofRejection, cause };

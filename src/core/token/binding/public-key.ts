@@ -5,10 +5,10 @@ import { claimAt } from "../claim-path.ts";
 
 /** An RSA modulus of 4096 bits in base64url: a larger key makes each verification slow. */
 const MAX_MODULUS_LENGTH = 683;
-/** The exponent of nearly all keys is 65537, which has 4 characters. */
+/** 65537 has 4 characters. Larger exponents make verification slow. */
 const MAX_EXPONENT_LENGTH = 6;
 
-/** RFC 7638 section 3.2: the members of a public key that its thumbprint depends on, in their order. */
+/** RFC 7638 section 3.2, RFC 8037 section 2: the members that a thumbprint depends on, in their order. */
 const KEY_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   EC: ["crv", "kty", "x", "y"],
   OKP: ["crv", "kty", "x"],

@@ -6,9 +6,9 @@ import type { Pending } from "../../runtime/pending.ts";
 import type { Token } from "../credential.ts";
 import type { Principal } from "../principal.ts";
 import { type CertificateSource, readClientCertificate } from "./client-certificate.ts";
-import { thumbprintOf, type TokenBinding } from "./confirmation.ts";
+import { thumbprintOf } from "./confirmation.ts";
 import { type DpopRules, DpopVerifier } from "./dpop.ts";
-import { PROVED, type ProofCheck } from "./proof.ts";
+import { missingProof, PROVED, type ProofCheck, rejectProof } from "./proof.ts";
 
 /** The option `senderConstraint` with all defaults. */
 export interface SenderConstraintRules {
@@ -20,10 +20,12 @@ export interface SenderConstraintRules {
 /** The field that carries a DPoP proof (RFC 9449 section 4.1). */
 export const PROOF_HEADER = "dpop";
 
-/** The check of one proof with one token. */
+/** The check of one proof for one request. */
 interface SharedCheck {
   readonly proof: string;
   readonly token: string;
+  readonly method: string;
+  readonly target: string;
   readonly result: Promise<ProofCheck>;
 }
 
@@ -47,7 +49,7 @@ export class SenderConstraint {
     const { mtls, isRequired } = this.#rules;
     const { binding } = principal;
     if (isRequired && binding === undefined && credential.scheme === "Bearer")
-      return { kind: "missing", cause: "The token is not bound to a key, and `required` is set." };
+      return missingProof("The token is not bound to a key, and `required` is set.");
     const certificate = mtls ? checkCertificate(principal, request, mtls) : PROVED;
     if (certificate.kind !== "proved" || !this.#dpop) return certificate;
     return this.#checkDpop(principal, credential, request, this.#dpop);
@@ -62,38 +64,34 @@ export class SenderConstraint {
     const proof = headerOf(request, PROOF_HEADER);
     if (scheme === "Bearer") {
       if (thumbprintOf(principal.claims, "dpop") !== undefined)
-        return missing("dpop", "The token is bound to a key, but it was not sent with the scheme DPoP.");
+        return missingProof("The token is bound to a key, but it was not sent with the scheme DPoP.", "dpop");
       return proof === undefined
         ? PROVED
-        : rejectedScheme("The request has a proof, but its token was not sent with the scheme DPoP.");
+        : rejectProof("scheme", "The request has a proof, but its token was not sent with the scheme DPoP.");
     }
-    if (proof === undefined) return missing("dpop", "The request has no header DPoP.");
-    if (typeof proof !== "string")
-      return { kind: "rejected", binding: "dpop", proofRejection: "malformed", cause: SEVERAL };
+    if (proof === undefined) return missingProof("The request has no header DPoP.", "dpop");
+    if (typeof proof !== "string") return rejectProof("malformed", "The request has several DPoP headers.");
+    const { method, target } = request;
     const raw = ownProperty(request, "raw");
-    const shared = raw && this.#checks.get(raw);
-    if (shared?.proof === proof && shared.token === token) return shared.result;
+    if (!raw) return verifier.verify(proof, { request, token, principal });
+    const shared = this.#checks.get(raw);
+    const isSame =
+      shared?.proof === proof &&
+      shared.token === token &&
+      shared.method === method &&
+      shared.target === target;
+    if (isSame) return shared.result;
     const result = verifier.verify(proof, { request, token, principal });
-    if (!raw) return result;
-    this.#checks.set(raw, { proof, token, result });
-    return result.then((check) => {
-      // The next guard tries again: the store of replays may have failed.
-      if (check.kind !== "proved") this.#checks.delete(raw);
-      return check;
-    });
+    const check: SharedCheck = { proof, token, method, target, result };
+    this.#checks.set(raw, check);
+    // The next guard tries again: the store of replays may have failed.
+    const forget = (): void => {
+      if (this.#checks.get(raw) === check) this.#checks.delete(raw);
+    };
+    result.then(({ kind }) => (kind === "proved" ? undefined : forget()), forget);
+    return result;
   }
 }
-
-const SEVERAL = "The request has several DPoP headers.";
-
-const missing = (binding: TokenBinding, cause: string): ProofCheck => ({ kind: "missing", binding, cause });
-
-const rejectedScheme = (cause: string): ProofCheck => ({
-  kind: "rejected",
-  binding: "dpop",
-  proofRejection: "scheme",
-  cause,
-});
 
 /** A header with a certificate from anybody but the proxy is refused, whatever the token is. */
 function checkCertificate(
@@ -104,11 +102,9 @@ function checkCertificate(
   const thumbprint = thumbprintOf(principal.claims, "mtls");
   if (thumbprint === undefined && source.kind === "socket") return PROVED;
   const certificate = readClientCertificate(request, source);
-  if (certificate.kind === "unusable")
-    return { kind: "rejected", binding: "mtls", proofRejection: "certificate", cause: certificate.cause };
+  if (certificate.kind === "unusable") return rejectProof("certificate", certificate.cause);
   if (thumbprint === undefined) return PROVED;
-  if (certificate.kind === "none") return missing("mtls", "The client has no certificate.");
+  if (certificate.kind === "none") return missingProof("The client has no certificate.", "mtls");
   if (areEqual(certificate.thumbprint, thumbprint)) return PROVED;
-  const cause = "The token is bound to another certificate.";
-  return { kind: "rejected", binding: "mtls", proofRejection: "certificate", cause };
+  return rejectProof("certificate", "The token is bound to another certificate.");
 }

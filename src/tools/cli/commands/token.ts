@@ -70,6 +70,8 @@ export const token: Command = {
       throw new UsageError(
         "token signs with a development key: unset NODE_ENV, or get a token from your issuer.",
       );
+    if (input.has("dpop") && "cnf" in readClaims(input))
+      throw new UsageError("--dpop writes the claim cnf: remove --claim cnf=...");
     const [options, expiresIn, claims, scopes, likeness, authAge, request] = await input.all(
       () => readProfile(input),
       () => readSeconds(input.text("expires") ?? "1h"),
@@ -109,7 +111,7 @@ export const token: Command = {
     const note = `The key of this token is in ${file}: do not commit it. To accept it in development only:\n  "verification_keys": [${key}]\nor "keys": { "jwks_file": "development.jwks.json" } after scopegate token --jwks > development.jwks.json\nThe algorithm is ${issuer.algorithm}.${likeness ? `\nFor such tokens, add: ${JSON.stringify(likeness.configuration)}` : ""}`;
     if (!request || proof === undefined)
       return { data: { token: text, verification_key: verificationKey }, text, note };
-    const curl = `curl -X ${request.method} -H 'Authorization: DPoP ${text}' -H 'DPoP: ${proof}' '${request.url}'`;
+    const curl = `curl --globoff -X ${request.method} -H 'Authorization: DPoP ${text}' -H 'DPoP: ${proof}' '${request.url}'`;
     return {
       data: { token: text, proof, verification_key: verificationKey },
       text: `${text}\n${curl}`,
@@ -134,11 +136,15 @@ function readRequest(input: CommandInput): { readonly method: string; readonly u
     if (written !== undefined) throw new UsageError("--request needs --dpop.");
     return undefined;
   }
+  if (input.has("public-key") || input.has("jwks"))
+    throw new UsageError("--dpop makes a token: it cannot be combined with --public-key and --jwks.");
   const [method = "", url = "", ...others] = (written ?? "GET http://localhost:3000/").split(" ");
   // The URL is quoted for a shell.
   const isUrl = others.length === 0 && /^https?:\/\/[^\s']+$/.test(url) && URL.canParse(url);
   if (!isUrl || !/^[A-Z]+$/.test(method))
-    throw new UsageError("--request takes a method and a URL: --request 'GET http://localhost:3000/agents'.");
+    throw new UsageError(
+      "--request takes a method in upper case and a URL without spaces and quotes: --request 'GET http://localhost:3000/agents'.",
+    );
   return { method, url };
 }
 

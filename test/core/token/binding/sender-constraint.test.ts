@@ -6,6 +6,7 @@ import {
   type ResourceServer,
   type ResourceServerOptions,
 } from "scopegate";
+import { memoryStore, type Store } from "scopegate/store";
 import { createTestIssuer, testProofRejections } from "scopegate/testing";
 
 const ORIGIN = "https://api.example";
@@ -137,6 +138,8 @@ describe("a token that is bound to a key", () => {
     expect(outcomeOf(await send(server, { ...sent, raw }))).toBe("allowed");
     expect(outcomeOf(await send(server, { ...sent, raw }))).toBe("allowed");
     expect(outcomeOf(await send(server, { ...sent, raw: other }))).toBe("proof_rejected replayed");
+    const payment = await send(server, { ...sent, raw, method: "POST", target: "/payments" });
+    expect(outcomeOf(payment)).toBe("proof_rejected htm");
   });
 
   it("does not make an expired or revoked token valid", async () => {
@@ -183,6 +186,32 @@ describe("a token that is not bound to a key", () => {
       "proof_missing",
       "allowed",
     ]);
+  });
+});
+
+describe("a hypothetical caller", () => {
+  it("is refused without a key where every token needs one, and allowed with `cnf`", () => {
+    const strict = serverWith({ senderConstraint: { ...DPOP, required: true } });
+    const query = { method: "GET", path: TARGET, scopes: SCOPES };
+    expect(outcomeOf(strict.explain(query).decision)).toBe("proof_missing");
+    expect(outcomeOf(strict.explain({ ...query, claims: { cnf: { jkt: "key" } } }).decision)).toBe("allowed");
+    const payment = { method: "POST", path: "/payments", scopes: SCOPES };
+    expect(outcomeOf(serverWith().explain(payment).decision)).toBe("proof_missing");
+    const claims = { cnf: { "x5t#S256": "certificate" } };
+    expect(outcomeOf(serverWith().explain({ ...payment, claims }).decision)).toBe("allowed");
+  });
+});
+
+describe("a credential of the scheme DPoP that cannot be read", () => {
+  it.each([
+    ["without a token", "DPoP", "credential_malformed"],
+    ["with two tokens", "DPoP a,b", "credential_malformed"],
+    ["over the size limit", `DPoP ${"a".repeat(20_000)}`, "token_rejected"],
+  ])("%s is refused under this scheme", async (_name, authorization, reason) => {
+    const server = serverWith();
+    const decision = await send(server, { authorization });
+    expect(decision).toMatchObject({ reason });
+    expect(challengeOf(server, decision)).toMatch(/^DPoP error="\w+", .*algs="[^"]+"$/);
   });
 });
 
@@ -249,11 +278,11 @@ describe("nonces", () => {
   const SECRET = "a secret that is shared by all processes";
   let now = 1_800_000_000_000;
   const clocked = createTestIssuer({ now: () => now });
-  const create = (secret = SECRET): ResourceServer =>
+  const create = (secret: string | readonly string[] = SECRET, replay = memoryStore()): ResourceServer =>
     createResourceServer({
       ...clocked.resourceServerOptions,
       scopeMappings: TABLE,
-      senderConstraint: { dpop: { origins: [ORIGIN], nonce: { secret, lifetimeSeconds: 60 } } },
+      senderConstraint: { dpop: { origins: [ORIGIN], nonce: { secret, lifetimeSeconds: 60 }, replay } },
     });
 
   const sendWith = async (server: ResourceServer, nonce?: string): Promise<Decision> => {
@@ -285,6 +314,31 @@ describe("nonces", () => {
     now += 60_000;
     expect(outcomeOf(await sendWith(server, nonce))).toBe("proof_rejected nonce");
     expect(outcomeOf(await sendWith(server, `${nonce} `))).toBe("proof_rejected nonce");
+  });
+
+  it("are accepted by processes that replace a secret step by step", async () => {
+    const other = "another secret that replaces the first one";
+    const [before, between, after] = [create([SECRET, other]), create([other, SECRET]), create(other)];
+    const [old, next] = [nonceOf(before, await sendWith(before)), nonceOf(after, await sendWith(after))];
+    expect(nonceOf(between, await sendWith(between))).toBe(next);
+    for (const nonce of [old, next])
+      for (const server of [before, between])
+        expect(outcomeOf(await sendWith(server, nonce))).toBe("allowed");
+    expect(outcomeOf(await sendWith(after, old))).toBe("proof_rejected nonce");
+  });
+
+  it("limit how long a proof is remembered", async () => {
+    const store = memoryStore();
+    const ends: (Date | undefined)[] = [];
+    const set: Store["set"] = (key, value, options) => {
+      ends.push(options?.until);
+      return store.set(key, value, options);
+    };
+    const server = create(SECRET, { ...store, set });
+    const slotStart = Math.floor(now / 60_000) * 60_000;
+    expect(outcomeOf(await sendWith(server, nonceOf(server, await sendWith(server))))).toBe("allowed");
+    // The end of the next slot, and a minute for clocks that are behind.
+    expect(ends).toEqual([new Date(slotStart + 180_000)]);
   });
 
   it("let a client with a fast clock in, which is refused without them", async () => {
