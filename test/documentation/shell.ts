@@ -65,7 +65,8 @@ function readCurl(line: string, tokens: ReadonlyMap<string, string>): Request {
     else if (word === "-H") headers.push(readField(words.shift() ?? ""));
     // Port 3001 is a second process of the same program.
     else if (/^http:\/\/localhost:300[01]\//.test(word)) path = word.slice("http://localhost:3000".length);
-    else if (!["-i", "-s", "--path-as-is", "--globoff"].includes(word)) throw new Error(`curl has no ${word}: ${line}`);
+    else if (!["-i", "-s", "--path-as-is", "--globoff"].includes(word))
+      throw new Error(`curl has no ${word}: ${line}`);
   }
   if (path === undefined) throw new Error(`No URL: ${line}`);
   const asked = { method: method ?? (content === undefined ? "GET" : "POST"), path, headers };
