@@ -1,4 +1,4 @@
-/** Honest requests that are written in another way: a server that refuses them would be of no use. */
+/** Honest requests in other valid spellings, which a server must accept. */
 import { describe, expect, it } from "vitest";
 import {
   ALICE,

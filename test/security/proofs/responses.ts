@@ -18,7 +18,7 @@ const secretsIn = ({ fields }: Sent): readonly string[] =>
     .filter((part) => part.length >= 16)
     .map((part) => part.slice(0, 40));
 
-/** Expects a refusal whose response tells nothing but the fixed texts. */
+/** Expects a refusal whose response contains only the fixed texts. */
 export function expectRefusal(expected: string, request: Sent, received: Received): void {
   const { status, fields, body, text } = received;
   expect([400, 401], text.slice(0, 300)).toContain(status);

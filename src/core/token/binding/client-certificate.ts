@@ -36,7 +36,7 @@ const NONE: ClientCertificate = { kind: "none" };
 const unusable = (cause: string): ClientCertificate => ({ kind: "unusable", cause });
 
 /** A certificate that was found, and where. */
-interface Found {
+interface FoundCertificate {
   readonly source: CertificateSource;
   readonly field: string | readonly string[] | undefined;
   readonly certificate: ClientCertificate;
@@ -46,14 +46,14 @@ interface Found {
  * By the request of the platform. A request can be checked again after its connection has ended: the one that
  * opened a session of Socket.IO over polling, when the client joins a namespace.
  */
-const remembered = new WeakMap<object, Found>();
+const remembered = new WeakMap<object, FoundCertificate>();
 
 /** Reads the certificate of the client of a request. Its subject, its issuer and its dates are not read. */
 export function readClientCertificate(request: AccessRequest, source: CertificateSource): ClientCertificate {
   const raw = ownProperty(request, "raw");
   const field = source.kind === "header" ? headerOf(request, source.header) : undefined;
-  const found = raw && remembered.get(raw);
-  if (found?.source === source && found.field === field) return found.certificate;
+  const earlier = raw && remembered.get(raw);
+  if (earlier?.source === source && earlier.field === field) return earlier.certificate;
   const connection = connectionOf(raw);
   const certificate =
     source.kind === "socket" ? readSocket(connection) : readField(field, connection, source);
@@ -62,7 +62,7 @@ export function readClientCertificate(request: AccessRequest, source: Certificat
 }
 
 function readField(
-  field: Found["field"],
+  field: FoundCertificate["field"],
   connection: Connection | undefined,
   { header, format, isTrusted }: Extract<CertificateSource, { readonly kind: "header" }>,
 ): ClientCertificate {
@@ -86,8 +86,8 @@ function connectionOf(raw: object | undefined): Connection | undefined {
 }
 
 /**
- * The handshake has proved that the client holds its key, whoever issued the certificate. The older
- * `getPeerCertificate` takes six times as long: it renders every part.
+ * The handshake has proved that the client holds the key, even if the certificate is self-signed. The older
+ * `getPeerCertificate` takes longer, because it renders every part.
  */
 function readSocket(connection: Connection | undefined): ClientCertificate {
   const der = connection?.getPeerX509Certificate?.()?.raw;

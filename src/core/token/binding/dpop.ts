@@ -101,8 +101,8 @@ export class DpopVerifier {
 
   /** Reads the key of the proof, which must be that of the token: before its signature costs any time. */
   #readHeader(encoded: string, claims: object, thumbprint: string): KnownHeader | ProofCheck {
-    const known = this.#headers.get(claims);
-    if (known?.encoded === encoded) return known;
+    const lastHeader = this.#headers.get(claims);
+    if (lastHeader?.encoded === encoded) return lastHeader;
     const header = readJsonSegment(encoded);
     if (!header || UNSUPPORTED.some((name) => Object.hasOwn(header, name))) return rejectProof("malformed");
     // An own property, as all others. The option `typ` of jose would read it from a polluted prototype.

@@ -40,7 +40,7 @@ export class Nonces {
   /** Finds a nonce; `undefined` if it is not accepted. */
   find(nonce: string): KnownNonce | undefined {
     const slots = this.#slotsOfNow();
-    const slot = slots.find(({ nonces }) => nonces.some((known) => areEqual(nonce, known)));
+    const slot = slots.find(({ nonces }) => nonces.some((accepted) => areEqual(nonce, accepted)));
     if (!slot) return undefined;
     const isNewest = slot !== slots[0] && slot.nonces.indexOf(nonce) === 0;
     return { isExpiring: !isNewest, endSeconds: (slot.index + 2) * this.#lifetimeSeconds };

@@ -196,7 +196,7 @@ const schemes: readonly Attack[] = [
     "7.1: another scheme before a comma",
     () => [authorized(`Basic dXNlcjpwYXNz, DPoP ${ALICE_TOKEN}`), proof()],
     {
-      // Hosts of the Fetch standard cannot tell this from two fields, which are malformed.
+      // Hosts of the Fetch standard join two fields with a comma, so this counts as two fields, which are malformed.
       isDirect: true,
     },
   ),
