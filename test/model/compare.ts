@@ -294,17 +294,19 @@ function ruleOfRouter(
   route: string,
   reading: Reading,
 ): Rule | undefined {
-  const isEmptyValue = !isRouteFor(route, text, { ...reading, matchesEmpty: false });
+  const isEmptyValue = !isRouteFor(route, text, { ...reading, matchesEmpty: "nothing" });
   const withEmptySegment = { segments: [...path.segments, ""], hasSlash: false };
   // A route that no rule covers is decided by the path alone.
   const isCovered = alternativesOf(route).some(
     ({ segments }) =>
       matchSegments(segments, withEmptySegment.segments) && ruleCovering(table, method, segments),
   );
-  const matchesEmpty = isEmptyValue && isCovered;
-  const readings = matchesEmpty ? [path, withEmptySegment] : [path];
+  const readsEmpty = isEmptyValue && isCovered;
+  const readings = readsEmpty ? [path, withEmptySegment] : [path];
   const candidates = readings
     .flatMap((read) => candidatesFor(table, method, read))
-    .filter(({ rule }) => isRouteFor(rule.pattern, text, { ...reading, matchesEmpty }));
+    .filter(({ rule }) =>
+      isRouteFor(rule.pattern, text, readsEmpty ? reading : { ...reading, matchesEmpty: "nothing" }),
+    );
   return narrowestOf(candidates, method)?.rule;
 }
