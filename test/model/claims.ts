@@ -85,6 +85,7 @@ export function* findWrongScopes(): Iterable<string> {
 }
 
 const IDS = [
+  "",
   "web",
   "WEB",
   "%77eb",
@@ -106,7 +107,11 @@ export function* findWrongIds(): Iterable<string> {
   for (const id of IDS)
     for (const grant of granted) {
       const caller = policy.callerWith([grant]);
-      const { allowed } = policy.decideFor(caller, { method: "GET", target: `/agents/${id}` });
+      const { allowed } = policy.decideFor(caller, {
+        method: "GET",
+        target: `/agents/${id}`,
+        matchedPattern: "/agents/:id",
+      });
       const expected = specification.coversId(grant, ["agents", decodeURIComponent(id), "read"]);
       if (allowed !== expected) yield `${grant} for ${id}`;
     }

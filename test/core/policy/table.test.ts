@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { textOf } from "../../support/patterns.ts";
 import { governingOf, keyOf, keysOf, matchesOf, matchOf, tableOf } from "../../support/policy.ts";
+
 const causeOf = (table: ReturnType<typeof tableOf>, method: string, target: string, ...routes: string[]) => {
   const governing = governingOf(table, method, target, ...routes);
   return governing.kind === "ambiguous" ? governing.cause : governing.kind;
