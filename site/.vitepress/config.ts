@@ -64,7 +64,7 @@ export default defineConfig({
     },
     outline: [2, 3],
     nav: [
-      { text: "Start", link: "/start/express" },
+      { text: "Start", link: "/start/" },
       { text: "The table", link: "/understand/table" },
       { text: "Options", link: "/reference/options" },
       { text: "API", link: "/api/" },
