@@ -38,7 +38,8 @@ itPrevents("CVE-2022-31142", async () => {
   // The record of this id has the hash of another secret.
   expect(await verdictOf(serverWith({ ...theirs.record, id: mine.record.id }), mine.key)).toBe("key");
   expect(compare.mock.results.map(({ value }) => value as unknown)).toEqual([true, false]);
-  for (const [one, other] of compare.mock.calls) expect([one.byteLength, other.byteLength]).toEqual([32, 32]);
+  for (const [left, right] of compare.mock.calls)
+    expect([left.byteLength, right.byteLength]).toEqual([32, 32]);
 });
 
 itPrevents("CVE-2024-45296", async () => {
@@ -61,15 +62,15 @@ itPrevents("CVE-2026-22036", async () => {
   onTestFinished(() => faults.stop());
   vi.spyOn(process, "emitWarning").mockReturnValue();
   const set = JSON.stringify({ keys: [issuer.publicJwk] });
-  const once = gzipSync(set);
+  const compressed = gzipSync(set);
   const sendEncoded = (path: string, encodings: number, body: Buffer): void =>
     faults.answer(path, (_request, response) => {
       const encoding = Array<string>(encodings).fill("gzip").join(", ");
       response.writeHead(200, { "content-type": "application/json", "content-encoding": encoding }).end(body);
     });
-  sendEncoded("/one", 1, once);
-  sendEncoded("/two", 2, gzipSync(once));
-  sendEncoded("/many", 1_000, once);
+  sendEncoded("/one", 1, compressed);
+  sendEncoded("/two", 2, gzipSync(compressed));
+  sendEncoded("/many", 1_000, compressed);
   const token = await issuer.token({ exp: 2_000_000_000 });
   const verdicts: unknown[] = [];
   for (const path of ["/one", "/two", "/many"]) {

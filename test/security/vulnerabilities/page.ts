@@ -10,7 +10,7 @@ const INTRODUCTION = `# Vulnerabilities of other packages
 
 This page lists vulnerabilities that were published for routers, token libraries, gateways and MCP servers, and what happens if someone tries the same attack on scopegate.
 
-Each row is a test in \`test/security/vulnerabilities/\`, which attacks real servers. Its name contains the identifier. \`npm run docs:vulnerabilities\` writes this page from the data of the tests.
+Each row is a test in \`test/security/vulnerabilities/\`, which attacks real servers. Its name contains the identifier. "Reaches no protected handler" means: without the scopes of its rule. \`npm run docs:vulnerabilities\` writes this page from the data of the tests.
 
 This page is not a list of all attacks, and not a proof that scopegate has no vulnerabilities. It says nothing about the current versions of these packages. If you use one of them, keep it up to date, because scopegate doesn't protect what a package does on its own. [Security](../understand/security.md) lists the promises of scopegate and its limits, and [SECURITY](../../SECURITY.md) says how to report a vulnerability.
 `;

@@ -138,6 +138,7 @@ itPrevents("CVE-2022-29217", async () => {
     der("spki"),
     der("pkcs1"),
     der("spki").toString("base64"),
+    der("spki").toString("hex"),
   ];
   for (const key of spellings) {
     const secret = typeof key === "string" ? key : createSecretKey(key);

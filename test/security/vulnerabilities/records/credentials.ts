@@ -64,7 +64,8 @@ export const CREDENTIALS: Group = {
     {
       ids: ["GHSA-8j4g-w8fx-2239", "CVE-2026-69207", "CVE-2026-54290"],
       packageName: "hono",
-      happened: "The CORS middleware took exponential time, and allowed every origin to send credentials.",
+      happened:
+        "The CORS middleware took very long for some headers, and allowed every origin to send credentials.",
       here: "A preflight request for a protected route runs no handler, and adds no CORS headers of its own.",
       source: "https://github.com/advisories/GHSA-8j4g-w8fx-2239",
     },

@@ -14,7 +14,7 @@ export const LIMITS: Group = {
       ids: ["CVE-2024-45296", "CVE-2024-52798", "CVE-2026-4867", "CVE-2026-4923", "CVE-2026-4926"],
       packageName: "path-to-regexp",
       happened:
-        "Patterns with several parameters or optional groups became regular expressions that took exponential time.",
+        "Patterns with several parameters or optional groups became regular expressions that took very long.",
       here: "Patterns are not compared as regular expressions, and one with too many alternatives is a configuration error.",
       source: "https://github.com/advisories/GHSA-9wv6-86v2-598j",
     },
@@ -43,7 +43,7 @@ export const LIMITS: Group = {
       ids: ["CVE-2021-32640", "CVE-2024-37890"],
       packageName: "ws",
       happened:
-        "A long `Sec-WebSocket-Protocol` took quadratic time, and very many headers crashed the server.",
+        "A long `Sec-WebSocket-Protocol` took very long to read, and very many headers crashed the server.",
       here: "`guardUpgrades` refuses such a request before `ws` reads it.",
       source: "https://github.com/advisories/GHSA-3h5v-q93c-6h6q",
     },

@@ -21,7 +21,7 @@ export const MCP: Group = {
       ids: ["CVE-2023-29019", "CVE-2022-25896"],
       packageName: "@fastify/passport, passport",
       happened: "The id of a session was kept when a user signed in, so an attacker could choose it before.",
-      here: "A session that an attacker has started is of no use to another caller, and does not change its owner.",
+      here: "A session that an attacker has started is refused to other callers, and keeps its owner.",
       source: "https://github.com/advisories/GHSA-4m3m-ppvx-xgw9",
     },
     {
@@ -57,7 +57,7 @@ export const MCP: Group = {
     {
       ids: ["CVE-2026-0621"],
       packageName: "@modelcontextprotocol/sdk",
-      happened: "A hostile URI took exponential time to compare with a template.",
+      happened: "A hostile URI took very long to compare with a template.",
       here: "A URI is compared with the rules in linear time.",
       source: "https://github.com/advisories/GHSA-8r9q-7v3j-jr4g",
     },

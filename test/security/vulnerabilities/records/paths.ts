@@ -199,6 +199,13 @@ export const PATHS: Group = {
       source: "https://osv.dev/vulnerability/CVE-2021-21322",
     },
     {
+      ids: ["CVE-2026-44575"],
+      packageName: "next",
+      happened: "Addresses that end with `.rsc` returned a page without the middleware that protected it.",
+      here: "With the redirect of the guide, such an address reaches no handler.",
+      source: "https://github.com/advisories/GHSA-267c-6grr-h53f",
+    },
+    {
       ids: ["GHSA-c4j6-fc7j-m34r", "CVE-2026-44578"],
       packageName: "next",
       happened: "A WebSocket upgrade with an absolute URL as its target was sent on to that URL.",

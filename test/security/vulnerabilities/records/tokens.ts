@@ -105,7 +105,7 @@ export const TOKENS: Group = {
     {
       ids: ["GHSA-p2fr-6hmx-4528"],
       packageName: "@better-auth/oauth-provider",
-      happened: "Clients could get tokens for resources that they had not asked for.",
+      happened: "Clients could get tokens for resources that they were not authorized for.",
       here: "A token for another resource of the same issuer is rejected.",
       source: "https://github.com/advisories/GHSA-p2fr-6hmx-4528",
     },
@@ -119,7 +119,7 @@ export const TOKENS: Group = {
     {
       ids: ["CVE-2026-35040", "CVE-2026-35041"],
       packageName: "fast-jwt",
-      happened: "Regular expressions for claims kept state between tokens, or took exponential time.",
+      happened: "Regular expressions for claims kept state between tokens, or took very long.",
       here: "Issuers and audiences are strings: a regular expression is a configuration error.",
       source: "https://github.com/advisories/GHSA-3j8v-cgw4-2g6q",
     },
@@ -147,7 +147,7 @@ export const TOKENS: Group = {
     {
       ids: ["CVE-2018-0114"],
       packageName: "node-jose",
-      happened: "A key inside of the token was used to verify it.",
+      happened: "A key inside the token was used to verify it.",
       here: "Keys in a token are ignored, and addresses in it are not requested.",
       source: "https://github.com/advisories/GHSA-jfxm-w8g2-4rcv",
     },
