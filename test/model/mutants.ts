@@ -75,9 +75,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     sentence: "Every rule must be satisfied.",
-    file: "policy/satisfaction.ts",
-    text: "return matches.every(",
-    replacement: "return matches.some(",
+    file: "policy/decision.ts",
+    text: "if (failures.length === 0)",
+    replacement: "if (failures.length < results.length)",
   },
   {
     sentence: "A caller without a token satisfies only public and optional rules.",
