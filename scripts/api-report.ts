@@ -89,9 +89,10 @@ const statementsOf = (symbol: ts.Symbol): readonly ts.Statement[] =>
     .filter(ts.isStatement)
     .filter(({ parent }) => ts.isSourceFile(parent));
 
-const textOf = (symbol: ts.Symbol): string =>
+const textOf = (symbol: ts.Symbol, keyword = ""): string =>
   statementsOf(symbol)
     .map((statement) => keepDefaults(statement.getFullText()).replaceAll(/^(?:export )?(?:declare )?/gm, ""))
+    .map((text) => text.replace(/^(?=[a-z])/m, keyword))
     .join("\n");
 
 /**
@@ -119,7 +120,7 @@ export async function currentReport(): Promise<ReadonlyMap<string, string>> {
       const home = homes.get(symbol);
       if (home !== undefined) return `export { ${names} } from "${home}";`;
       homes.set(symbol, specifier);
-      if (names === symbol.name) return `export ${textOf(symbol)}`;
+      if (names === symbol.name) return textOf(symbol, "export ");
       throw new Error(`${specifier} exports ${names}, which the report cannot show.`);
     });
     pages.set(page, lines);
@@ -140,7 +141,7 @@ export async function currentReport(): Promise<ReadonlyMap<string, string>> {
     for (const statement of statementsOf(symbol))
       // A function is only reached by `ReturnType<typeof name>`.
       addReferences(ts.isFunctionDeclaration(statement) && statement.type ? statement.type : statement);
-  pages.set(INTERNAL, [...internal].map(textOf).sort());
+  pages.set(INTERNAL, [...internal].map((symbol) => textOf(symbol)).sort());
 
   const headings = new Map(ENTRIES.map(({ page, specifier }) => [page, `# ${specifier}`]));
   headings.set(INTERNAL, "# What no entry exports, but exported names are made of");
