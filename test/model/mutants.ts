@@ -137,7 +137,7 @@ export const MUTANTS: readonly Mutant[] = [
     sentence: "A target begins with a slash.",
     file: "request.ts",
     text: 'if (target.startsWith("/")) return target;',
-    replacement: 'if (!target.includes("://")) return target;',
+    replacement: 'if (!target.includes("://")) return target.startsWith("/") ? target : `/${target}`;',
   },
   {
     sentence: "Text is narrower than a parameter.",
