@@ -1,11 +1,11 @@
 /** `npm run docs:site` builds the site, with the API reference and the live policy page. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build, createServer } from "vitepress";
-import { FILES, ROOT } from "./pages.ts";
+import { FILES, MOVED, redirectTo, ROOT } from "./pages.ts";
 import { renderPolicy } from "./policy.ts";
 
 const { values } = parseArgs({
@@ -28,6 +28,11 @@ execFileSync(
 mkdirSync(join(site, "public"), { recursive: true });
 writeFileSync(join(site, "public/policy.html"), await renderPolicy());
 for (const file of FILES) copyFileSync(join(ROOT, file), join(site, "public", basename(file)));
+for (const [address, target] of Object.entries(MOVED)) {
+  const file = join(site, "public", `${address}.html`);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, redirectTo(target));
+}
 
 if (values.dev) {
   const server = await createServer(site, { base: values.base });

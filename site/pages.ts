@@ -17,6 +17,7 @@ const NAMED: Readonly<Record<string, string>> = {
   "SECURITY.md": "security-policy.md",
   "examples/README.md": "examples.md",
   "docs/decisions/README.md": "decisions/index.md",
+  "docs/start/README.md": "start/index.md",
 };
 
 /** Where the site shows a file of the repository, or `undefined` if it does not. */
@@ -47,6 +48,29 @@ export const slugOf = (heading: string): string =>
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\- _]/gu, "")
     .replaceAll(" ", "-");
+
+/** Addresses of pages that moved, and where a browser finds them now, relative to the old address. */
+export const MOVED: Readonly<Record<string, string>> = {
+  "start/express": "./#express",
+  "start/koa": "./#koa",
+  "start/fastify": "./#fastify",
+  "start/hono": "./#hono",
+  "start/nestjs": "./#nestjs",
+  "start/node": "./#nodejs",
+  "start/fetch": "./#fetch-handlers",
+  "start/mcp": "./#mcp-servers",
+};
+
+/** A page that leads to another one. */
+export const redirectTo = (target: string): string =>
+  `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Moved</title>
+<meta http-equiv="refresh" content="0; url=${target}">
+<p><a href="${target}">This page has moved.</a></p>
+</html>
+`;
 
 interface Item {
   readonly text: string;

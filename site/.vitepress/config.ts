@@ -3,6 +3,7 @@ import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
 import { addressOf, resolveLink, ROOT, sidebarOf, slugOf } from "../pages.ts";
+import { groupTabs, TAB_SCRIPT, TAB_STYLES } from "../tabs.ts";
 
 /** What VitePress knows about the page that it renders. */
 interface RenderedPage {
@@ -28,6 +29,8 @@ export default defineConfig({
   cleanUrls: true,
   head: [
     ["link", { rel: "icon", href: "data:," }],
+    ["script", {}, TAB_SCRIPT],
+    ["style", {}, TAB_STYLES],
     ["style", {}, ".policy { width: 100%; height: 44rem; border: 1px solid var(--vp-c-divider) }"],
   ],
   vite: { publicDir: fileURLToPath(new URL("../public", import.meta.url)) },
@@ -41,6 +44,14 @@ export default defineConfig({
           const link = token.attrGet("href");
           if (link !== null) token.attrSet("href", resolveLink(from, link));
         }
+      });
+      markdown.core.ruler.push("tabs", (state) => {
+        if (pathIn(state.env as RenderedPage) !== "docs/start/README.md") return;
+        state.tokens = [
+          ...groupTabs(state.tokens, (html) =>
+            Object.assign(new state.Token("html_block", "", 0), { content: html }),
+          ),
+        ];
       });
       const { image } = markdown.renderer.rules;
       // The site shows the policy page itself, where the repository has a picture of it.
@@ -64,7 +75,7 @@ export default defineConfig({
     },
     outline: [2, 3],
     nav: [
-      { text: "Start", link: "/start/express" },
+      { text: "Start", link: "/start/" },
       { text: "The table", link: "/understand/table" },
       { text: "Options", link: "/reference/options" },
       { text: "API", link: "/api/" },

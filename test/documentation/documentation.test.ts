@@ -18,9 +18,9 @@ import {
   peerOptions,
   removedNames,
 } from "./compile.ts";
-import { type Block, pageOf, pages, ROOT } from "./markdown.ts";
+import { type Block, pageOf, pages, responsesOf, ROOT } from "./markdown.ts";
 import { type Cookies, run, send, serve, serveFetch, watchSubscriptions } from "./serve.ts";
-import { type Mint, isCommand, type Request, requestsOf } from "./shell.ts";
+import { type Mint, isCommand, powershellOf, type Request, requestsOf } from "./shell.ts";
 import { examples, removeSnippets, roleOf, type Snippet, snippets, writeSnippets } from "./snippets.ts";
 import { folder, scopegate, useFolder } from "../tools/cli/support.ts";
 import { createIssuer } from "../support/issuer.ts";
@@ -30,8 +30,11 @@ const issuer = createIssuer();
 const blocks = pages.flatMap((page) => page.blocks);
 const ofLanguage = (...languages: readonly string[]): readonly Block[] =>
   blocks.filter(({ language }) => languages.includes(language));
+/** JavaScript of other pages needs files or a browser of the reader. */
+const isRun = ({ block }: Snippet): boolean =>
+  block?.language === "ts" || block?.page === "docs/start/README.md";
 const withRole = (role: ReturnType<typeof roleOf>): readonly Snippet[] =>
-  snippets.filter((snippet) => snippet.block?.language === "ts" && roleOf(snippet) === role);
+  snippets.filter((snippet) => isRun(snippet) && roleOf(snippet) === role);
 
 useFolder();
 const keyFile = join(folder, "documentation.pem");
@@ -82,27 +85,42 @@ async function requestsBelow(block: Block): Promise<readonly Request[]> {
   const above = blocks.filter(({ page, language, line }) => {
     return page === block.page && language === "sh" && line < (shell[0]?.line ?? 0);
   });
-  const earlier = await requestsOf(above, mint);
-  return (await requestsOf([...above, ...shell], mint)).slice(earlier.length);
+  const rows = responsesOf(pageOf(block.page));
+  const earlier = await requestsOf(above, mint, rows);
+  return (await requestsOf([...above, ...shell], mint, rows)).slice(earlier.length);
 }
 
-/** Sends each request of a section to each server of it. Of two servers, the second replaces the first. */
-async function checkAnswers(files: readonly string[], block: Block, ports: readonly number[]): Promise<void> {
+/** The framework of a program, as `Expected` names it. */
+const frameworkOf = (code: string): string =>
+  (/"scopegate\/(?!audit)(\w+)"/.exec(code)?.[1] ?? "").replace("nest", "nestjs");
+
+/**
+ * Sends each request of a section to each server of it. If the page shows two statuses, the last server replaces the
+ * first one. Otherwise, all of them must answer in the same way.
+ */
+async function checkAnswers(
+  members: readonly Snippet[],
+  block: Block,
+  ports: readonly number[],
+): Promise<void> {
   const requests = await requestsBelow(block);
   expect(requests.length, `${block.page}:${block.line} shows no request`).toBeGreaterThan(0);
-  const heads: string[] = [];
+  const answers = ports.map((): string[] => []);
+  const isReplacement = requests.some(({ expected }) => expected.statuses.length > 1);
   const jars = ports.map((): Cookies => new Map());
   const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
   for (const request of requests) {
-    const { statuses, body, printed } = request.expected;
+    const { statuses, exceptions, body, printed } = request.expected;
     for (const [index, port] of ports.entries()) {
       const answer = await send(port, request, jars[index]);
-      const about = `${files[index] ?? ""}: ${request.text} ${answer.text}`;
-      expect(answer.status, about).toBe(statuses[index] ?? statuses[0]);
-      const isNew = index === ports.length - 1;
+      const { name = "", code = "" } = members[index] ?? {};
+      const about = `${name}: ${request.text} ${answer.text}`;
+      const status = exceptions.get(frameworkOf(code)) ?? statuses[index] ?? statuses[0];
+      expect(answer.status, about).toBe(status);
+      const isNew = !isReplacement || index === ports.length - 1;
       if (isNew && body !== undefined) expect(JSON.parse(answer.text) as unknown, about).toEqual(body);
       if (isNew && printed !== undefined) expect(log.mock.lastCall, about).toEqual([printed]);
-      heads.push(`${answer.head.toLowerCase()}\n${answer.text}`);
+      answers[index]?.push(`${answer.head.toLowerCase()}\n${answer.text}`);
     }
   }
   log.mockRestore();
@@ -110,7 +128,8 @@ async function checkAnswers(files: readonly string[], block: Block, ports: reado
     const lines = code.trim().split("\n");
     const isShown = (answer: string) =>
       lines.every((one) => one === "" || answer.includes(one) || answer.includes(lowerName(one)));
-    expect(heads.some(isShown), `${page}:${line} matches a response`).toBe(true);
+    for (const [index, texts] of (isReplacement ? [answers.flat()] : answers).entries())
+      expect(texts.some(isShown), `${page}:${line} matches a response of ${members[index]?.name}`).toBe(true);
   }
 }
 
@@ -189,7 +208,7 @@ async function checkBoundClient(port: number): Promise<void> {
 
 describe("the code of the documentation", () => {
   it("uses only languages that are checked here", () => {
-    const known = ["ts", "js", "json", "sh", "http", "text", "yaml"];
+    const known = ["ts", "js", "json", "sh", "powershell", "http", "text", "yaml"];
     const others = blocks.filter(({ language }) => !known.includes(language));
     expect(others.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
     expect(withRole("server").length).toBeGreaterThanOrEqual(12);
@@ -284,6 +303,26 @@ describe("the code of the documentation", () => {
   });
 });
 
+describe("the commands of the documentation", () => {
+  it("set the same variables in PowerShell", () => {
+    const blocksForPowershell = ofLanguage("powershell");
+    expect(blocksForPowershell.length).toBeGreaterThan(0);
+    for (const block of blocksForPowershell) {
+      const above = besides(block, "sh").filter(({ line }) => line < block.line);
+      expect(block.code, `${block.page}:${block.line}`).toBe(powershellOf(above.at(-1)?.code ?? ""));
+    }
+  });
+
+  it("have a request for every row of a table of responses", async () => {
+    for (const page of pages.filter((one) => responsesOf(one).length > 0)) {
+      const requests = page.blocks.filter(({ language }) => language === "sh");
+      const rows = responsesOf(page);
+      const withoutLast = requestsOf(requests, mint, rows.slice(0, -1));
+      await expect(withoutLast, page.path).rejects.toThrow("The next row is missing");
+    }
+  });
+});
+
 describe("a documented server", () => {
   const servers = withRole("server").flatMap((snippet) =>
     snippet.block ? [{ ...snippet, block: snippet.block }] : [],
@@ -306,11 +345,7 @@ describe("a documented server", () => {
     try {
       for (const { file } of members) served.push(await serve(pathToFileURL(file).href));
       const ports = served.map(({ port }) => port);
-      await checkAnswers(
-        members.map(({ name }) => name),
-        first.block,
-        ports,
-      );
+      await checkAnswers(members, first.block, ports);
       for (const [index, { code }] of members.entries()) {
         const port = ports[index] ?? 0;
         if (/"upgrade"|guardUpgrades|fastify\/websocket/.test(code)) await checkUpgrades(port, code);
@@ -325,9 +360,10 @@ describe("a documented server", () => {
 });
 
 describe("a documented handler of the Fetch standard", () => {
-  it.each(withRole("fetch"))("answers as the page shows: $name", async ({ name, file, code, block }) => {
+  it.each(withRole("fetch"))("answers as the page shows: $name", async (member) => {
+    const { file, code, block } = member;
     const { port, close } = await serveFetch(pathToFileURL(file).href);
-    if (block) await checkAnswers([name], block, [port]);
+    if (block) await checkAnswers([member], block, [port]);
     if (isEventRoute(code)) await checkEvents(port);
     await close();
   });

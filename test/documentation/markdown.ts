@@ -63,6 +63,14 @@ export function tableOf(text: string, title: string): readonly (readonly string[
   return rowsOf(table).slice(2);
 }
 
+/** The rows of all tables with the responses to the requests of a page. */
+export const responsesOf = ({ text }: Page): readonly (readonly string[])[] =>
+  text
+    .split(/\n{2,}/)
+    .map(rowsOf)
+    .filter(([head]) => head?.join() === "request,token,response")
+    .flatMap((rows) => rows.slice(2));
+
 function readPage(path: string): Page {
   const text = readFileSync(join(ROOT, path), "utf8");
   const blocks = [...text.matchAll(FENCED)].map(({ index, 2: language = "", 3: code = "" }): Block => {

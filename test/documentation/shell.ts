@@ -6,6 +6,8 @@ import type { Block } from "./markdown.ts";
 /** `# 401`, `# 200 {"agent":"web"}`, or `# 500 -> 400` for an old and a new program. */
 export interface Expected {
   readonly statuses: readonly number[];
+  /** `(NestJS: 404)` in a table: the status in this framework, which is written in lower case here. */
+  readonly exceptions: ReadonlyMap<string, number>;
   /** The body, if the page shows it: the answer must be the same JSON. */
   readonly body?: unknown;
   /** `# 401 expired`: the last line that the server printed. */
@@ -20,31 +22,42 @@ export interface Request {
   readonly expected: Expected;
 }
 
+/** A row of a table of responses: the request, the variable with its token, and the response. */
+type ResponseRow = readonly string[];
+
 /** Returns what `npx scopegate token` prints for these arguments. */
 export type Mint = (args: readonly string[]) => Promise<string>;
 
-/** Parses the requests of some blocks of one page, in order; variables hold tokens. */
-export async function requestsOf(blocks: readonly Block[], mint: Mint): Promise<readonly Request[]> {
+/**
+ * Parses the requests of some blocks of one page, in order; variables hold tokens. A request without a comment has its
+ * response in the next row of the tables of its page.
+ */
+export async function requestsOf(
+  blocks: readonly Block[],
+  mint: Mint,
+  rows: readonly ResponseRow[] = [],
+): Promise<readonly Request[]> {
   const tokens = new Map<string, string>();
   const requests: Request[] = [];
+  const nextRow = rows.values();
   for (const { code } of blocks) {
     for (const line of code.replaceAll("\\\n", " ").split("\n")) {
       const [, name, args] = /^(\w+)=\$\(npx scopegate token ?(.*)\)(?: +#.*)?$/.exec(line) ?? [];
       if (name !== undefined) tokens.set(name, await mint(wordsOf(args ?? "")));
-      if (line.startsWith("curl ")) requests.push(readCurl(line, tokens));
+      if (line.startsWith("curl ")) requests.push(readCurl(line, tokens, nextRow));
       if (/^npx scopegate token .*--dpop/.test(line)) {
         const [command = "", comment = ""] = line.split(" # ");
         const [, , , ...args] = wordsOf(command); // after `npx scopegate token`
         const printed = await mint(args);
         // The last line is a request with a proof, which the reader sends.
-        requests.push(readCurl(`${printed.split("\n").at(-1)} # ${comment}`, tokens));
+        requests.push(readCurl(`${printed.split("\n").at(-1)} # ${comment}`, tokens, nextRow));
       }
     }
   }
   return requests;
 }
 
-function readCurl(line: string, tokens: ReadonlyMap<string, string>): Request {
+function readCurl(line: string, tokens: ReadonlyMap<string, string>, rows: Iterator<ResponseRow>): Request {
   const [command = "", comment = ""] = line.split(" # ");
   const filled = command.replaceAll(/\$(\w+)/g, (_, name: string) => {
     const token = tokens.get(name);
@@ -70,11 +83,15 @@ function readCurl(line: string, tokens: ReadonlyMap<string, string>): Request {
   }
   if (path === undefined) throw new Error(`No URL: ${line}`);
   const asked = { method: method ?? (content === undefined ? "GET" : "POST"), path, headers };
+  const [token = ""] = /\$\w+/.exec(command) ?? [];
   return {
     text: command,
     asked: { ...asked, ...(content !== undefined && { content }) },
     cookies,
-    expected: readExpected(comment, line),
+    expected:
+      comment === ""
+        ? readRow(rows, [`\`${asked.method} ${path}\``, token && `\`${token}\``], line)
+        : readExpected(comment, line),
   };
 }
 
@@ -90,7 +107,24 @@ function readExpected(comment: string, line: string): Expected {
   const printed = /^ (\w+)$/.exec(rest)?.[1];
   return {
     statuses: statuses.split(" -> ").map(Number),
+    exceptions: new Map(),
     ...(printed !== undefined && { printed }),
+    ...(body !== undefined && { body: JSON.parse(body) as unknown }),
+  };
+}
+
+/** Reads the next row, which must be about this request and this token. */
+function readRow(rows: Iterator<ResponseRow>, [request, token]: readonly string[], line: string): Expected {
+  const row = rows.next().value as ResponseRow | undefined;
+  if (row?.[0] !== request || row?.[1] !== token)
+    throw new Error(`The next row is ${row?.join(" | ") ?? "missing"}, and the command is ${line}`);
+  const [, status, rest = ""] = /^(\d{3})(.*)$/.exec(row?.[2] ?? "") ?? [];
+  if (status === undefined) throw new Error(`The response of ${row?.join(" | ")} has no status.`);
+  const body = /^ `(.*)`$/.exec(rest)?.[1];
+  const exceptions = [...rest.matchAll(/\b([A-Z]\w*): (\d{3})\b/g)];
+  return {
+    statuses: [Number(status)],
+    exceptions: new Map(exceptions.map(([, name = "", code]) => [name.toLowerCase(), Number(code)])),
     ...(body !== undefined && { body: JSON.parse(body) as unknown }),
   };
 }
@@ -107,8 +141,8 @@ const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) 
   [/^export JWT_PUBLIC_KEY="\$\(npx scopegate token --public-key\)"$/],
   [/^node server\.mjs$/],
   [/^npx tsx (?:server|standalone)\.mts$/],
-  [/^bun server\.ts$/],
-  [/^deno serve --port 3000 (?:--allow-\w+ )+server\.ts$/],
+  [/^bun server\.mts$/],
+  [/^deno serve --port 3000 (?:--allow-\w+ )+server\.mts$/],
   [/^npm (?:ci|install|test|start(?: -- \w+)?|owner ls scopegate)$/],
   // In a project of Next.js or SvelteKit.
   [/^npm run dev$/],
@@ -120,6 +154,12 @@ const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) 
   [/^(?:\w+=\$\()?npx scopegate (\w+) [^)]+\)?$/, (command) => commands.some(({ name }) => name === command)],
   [/^npx vitest run (\S+)$/, (path, { hasPath }) => hasPath(path)],
 ];
+
+/** The commands of a block as PowerShell understands them. */
+export const powershellOf = (code: string): string =>
+  code
+    .replaceAll(/^export (\w+)="\$\((.*)\)"$/gm, '$$env:$1 = ($2) -join "`n"')
+    .replaceAll(/^(\w+)=\$\((.*)\)$/gm, "$$$1 = $2");
 
 export interface KnownNames {
   readonly packages: ReadonlySet<string>;

@@ -61,6 +61,7 @@ export function roleOf({ code }: Snippet): Role {
 const MODULES = {
   "@/lib/server": /^export const server = /m,
   "./events.js": /^export const receive = /m,
+  "./service.mts": /^export const server = /m,
 };
 
 function resolveModules({ code, block }: Snippet): string {

@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "compile-rules": ["compile-rules", "report-only", "table"],
   decision: ["decision", "report-only", "pipeline"],
-  implication: ["rule-order", "total-order", "overrides"],
+  implication: ["rule-order", "overrides"],
   merge: ["overrides"],
   "mixed-edges": ["rule-tree", "find-rules"],
   operation: ["operation", "route-key"],
@@ -22,7 +22,7 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "table-entry": ["table-entry", "report-only", "compile-rules"],
   table: ["table", "pipeline", "batch", "operation", "find-rules"],
   satisfaction: ["decision", "pipeline"],
-  "walk-tree": ["rule-order", "total-order"],
+  "walk-tree": ["rule-order"],
   "find-rules": ["find-rules", "table"],
   "required-scope": ["requirement", "decision"],
   "scope-rules": ["scope", "has-scopes"],

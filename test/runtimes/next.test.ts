@@ -7,6 +7,7 @@ import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pageOf } from "../documentation/markdown.ts";
 import { link, pack, unpack, writeFiles } from "../package/packed.ts";
+import { itPrevents } from "../security/vulnerabilities/prevents.ts";
 import { ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { launch, type Started } from "./runtimes.ts";
@@ -100,8 +101,10 @@ describe.skipIf(!existsSync(join(MODULES, "next"))).each([
     expect((await get("/API/health")).status).toBe(withProxy ? 400 : 404);
   });
 
-  it("runs no handler for a path that Next.js changes before it calls the proxy", async () => {
-    const { status, headers } = await get("/api/health.rsc");
-    expect({ status, location: headers["location"] }).toEqual({ status: 307, location: "/api/health" });
+  itPrevents("CVE-2026-44575", async () => {
+    for (const path of ["/api/health", "/api/health.segments/_tree.segment"]) {
+      const { status, headers } = await get(`${path}.rsc`);
+      expect({ status, location: headers["location"] }).toEqual({ status: 307, location: path });
+    }
   });
 });

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { extname, join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { ROOT, sidebarOf } from "../../site/pages.ts";
+import { MOVED, ROOT, sidebarOf } from "../../site/pages.ts";
 import { hasChromium, launch } from "../tools/page/browser/chromium.ts";
 import { ENTRIES } from "../package/packed.ts";
 import { listen } from "../support/http.ts";
@@ -57,6 +57,15 @@ describe("the documentation site", () => {
       }
     }
     expect([...new Set(dead)]).toEqual([]);
+  });
+
+  it("leads from the addresses of moved pages to a page and a heading that exist", () => {
+    for (const [address, target] of Object.entries(MOVED)) {
+      const html = readFileSync(fileAt(`${BASE}${address}`) ?? "", "utf8");
+      expect(html).toContain(`http-equiv="refresh" content="0; url=${target}"`);
+      const { pathname, hash } = new URL(target, `http://site${BASE}${address}`);
+      expect(readFileSync(fileAt(pathname) ?? "", "utf8")).toContain(` id="${hash.slice(1)}"`);
+    }
   });
 
   it("contains the reference of every entry point", () => {
@@ -137,6 +146,37 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
     },
     120_000,
   );
+
+  it("shows the framework that the reader chooses, with the mouse or the keyboard, and remembers it", async () => {
+    const tab = await open(1280);
+    await visit(tab, "start/");
+    const shown = () => tab.locator(".tab-panel:visible h3").allTextContents();
+    await expect
+      .poll(shown)
+      .toEqual([expect.stringContaining("Express"), expect.stringContaining("Express")]);
+    await tab.getByRole("tab", { name: "Koa" }).first().click();
+    expect(await shown()).toEqual([expect.stringContaining("Koa"), expect.stringContaining("Koa")]);
+    await tab.keyboard.press("ArrowRight");
+    expect(await tab.locator(":focus").textContent()).toBe("Fastify");
+    await tab.reload();
+    await expect
+      .poll(shown)
+      .toEqual([expect.stringContaining("Fastify"), expect.stringContaining("Fastify")]);
+    expect(await tab.getByRole("tab", { selected: true }).allTextContents()).toEqual(["Fastify", "Fastify"]);
+    await visit(tab, "start/hono");
+    await tab.waitForURL(/start\/#hono$/);
+    await expect.poll(shown).toEqual([expect.stringContaining("Hono"), expect.stringContaining("Hono")]);
+    await tab.close();
+  });
+
+  it("shows every framework, one below the other, without a script", async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const tab = await context.newPage();
+    await visit(tab, "start/");
+    expect(await tab.locator(".tab-panel:visible").count()).toBe(14);
+    expect(await tab.getByRole("tab").count()).toBe(0);
+    await context.close();
+  });
 
   it("finds a page by what is written on it", async () => {
     const tab = await open(1280);

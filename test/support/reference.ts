@@ -3,10 +3,10 @@
  * code with the library, so that it cannot have the same bugs.
  */
 import { match, type MatchFunction, type ParamData } from "path-to-regexp";
-import { type Kind, type Kinds, samplePaths, sourceOf } from "./patterns.ts";
+import { type Kind, type Kinds, sourceOf } from "./patterns.ts";
 
 /** How a router reads a path before it matches it. */
-export interface Reading {
+interface Reading {
   readonly ignoresCase: boolean;
   readonly ignoresSlash: boolean;
   readonly decodes: boolean;
@@ -14,11 +14,6 @@ export interface Reading {
 
 export const STRICT: Reading = { ignoresCase: false, ignoresSlash: false, decodes: false };
 export const LOOSEST: Reading = { ignoresCase: true, ignoresSlash: true, decodes: true };
-
-const BOTH = [false, true];
-export const READINGS: readonly Reading[] = BOTH.flatMap((ignoresCase) =>
-  BOTH.flatMap((ignoresSlash) => BOTH.map((decodes) => ({ ignoresCase, ignoresSlash, decodes }))),
-);
 
 /** An entry of a table, or a route of a router. */
 export interface Entry {
@@ -73,22 +68,6 @@ export const narrowestEntry = (
   matches = isMatch,
 ): Entry | undefined =>
   narrowestFor(entries, method, path, reading, ({ kinds }) => matches(kinds, path, reading));
-
-/** The narrowest entry that covers a whole route, that is, matches all its sample paths. */
-export function narrowestCovering(
-  entries: readonly Entry[],
-  method: string,
-  route: Kinds,
-): Entry | undefined {
-  const covered = kindsIn(route, LOOSEST);
-  const samples = samplePaths(covered);
-  return narrowestFor(entries, method, samplePathWith(covered, "z"), LOOSEST, ({ kinds }) =>
-    samples.every((path) => isMatch(kinds, path, LOOSEST)),
-  );
-}
-
-/** The path of a pattern with the same value for every parameter. */
-const samplePathWith = (kinds: Kinds, text: string): string => sourceOf(kinds).replaceAll(/[:*]\w+/g, text);
 
 function narrowestFor(
   entries: readonly Entry[],

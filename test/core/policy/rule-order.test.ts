@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import {
   createResourceServer,
   ConfigurationError,
@@ -6,9 +5,6 @@ import {
   type ScopeMappings,
 } from "scopegate";
 import { describe, expect, it } from "vitest";
-import { type Kinds, kinds, samplePaths, sourceOf } from "../../support/patterns.ts";
-import { PROPERTY } from "../../support/policy.ts";
-import { isMatch, STRICT } from "../../support/reference.ts";
 
 /** Starts a server with a table, and returns the mistakes that it reports. */
 function startWith(
@@ -198,87 +194,4 @@ describe("a table whose order of rules is total", () => {
     expect(codesOf(table, { enforcement: "report" })).toEqual(["rules_cross scopeMappings.GET /:a/x"]);
     expect(codesOf({ ...table, "GET /y/:b": ["a:b"] }, { enforcement: "report" })).toEqual([]);
   });
-});
-
-/** A rule of a random table. Only its sets of scopes matter: `undefined` stands for a public rule. */
-interface RandomRule {
-  readonly method: string;
-  readonly path: Kinds;
-  readonly scopes: readonly string[] | undefined;
-}
-
-const randomRule = fc.record<RandomRule>({
-  method: fc.constantFrom("*", "GET", "HEAD", "DELETE"),
-  path: kinds(["a", "b", "suffix", "prefix", "parameter", "wildcard"], 3),
-  scopes: fc.constantFrom(undefined, [], ["x"], ["y"], ["x", "y"]),
-});
-
-const randomTable = fc.uniqueArray(randomRule, {
-  maxLength: 5,
-  selector: ({ method, path }) => `${method} ${sourceOf(path).replaceAll(/p\d/g, "p")}`,
-});
-
-const matchesRule = (rule: RandomRule, method: string, path: string): boolean =>
-  (rule.method === "*" || rule.method === method || (rule.method === "GET" && method === "HEAD")) &&
-  isMatch(rule.path, path, STRICT);
-
-const isSatisfied = ({ scopes }: RandomRule, caller: readonly string[] | undefined): boolean =>
-  scopes === undefined || (caller !== undefined && scopes.every((scope) => caller.includes(scope)));
-
-/** All short paths: a set of paths stands for a pattern, so that containment is inclusion of sets. */
-const PATHS = [
-  "/",
-  ...["a", "b", "z", "a-b", "a-z", "z-b"].flatMap((first) => [
-    `/${first}`,
-    ...["a", "b", "z"].flatMap((second) => [
-      `/${first}/${second}`,
-      ...["a", "b", "z"].map((third) => `/${first}/${second}/${third}`),
-    ]),
-  ]),
-];
-
-const isInside = (inner: Kinds, outer: Kinds): boolean =>
-  PATHS.every((path) => !isMatch(inner, path, STRICT) || isMatch(outer, path, STRICT));
-
-describe("a random table that starts", () => {
-  it("allows no request that another matching rule refuses, unless that rule is wider by path and method", () => {
-    let decisions = 0;
-    let starts = 0;
-    fc.assert(
-      fc.property(randomTable, (rules) => {
-        const table: ScopeMappings = Object.fromEntries(
-          rules.map(({ method, path, scopes }) => [`${method} ${sourceOf(path)}`, scopes ?? "public"]),
-        );
-        if (startWith(table).length > 0) return;
-        starts += 1;
-        const server = createResourceServer({
-          verifyAudience: false,
-          algorithm: "HS256",
-          verificationKeys: ["0123456789abcdef0123456789abcdef"],
-          scopeMappings: table,
-        });
-        const paths = new Set(rules.flatMap(({ path }) => samplePaths(path)));
-        for (const path of [...paths].slice(0, 30))
-          for (const method of ["GET", "HEAD", "DELETE", "POST"])
-            for (const scopes of [undefined, [], ["x"], ["y"]]) {
-              const { decision } = server.explain({ method, path, ...(scopes && { scopes }) });
-              if (!decision.allowed) continue;
-              decisions += 1;
-              const [key] = decision.rules.map((rule) => rule.key);
-              const deciding = rules.find((rule) => `${rule.method} ${sourceOf(rule.path)}` === key);
-              if (!deciding) throw new Error(`${method} ${path} is allowed without a rule.`);
-              for (const other of rules) {
-                if (!matchesRule(other, method, path) || isSatisfied(other, scopes)) continue;
-                const isWiderMethod =
-                  other.method === "*" || other.method === deciding.method || deciding.method === method;
-                const where = `${method} ${path} by ${key}, although ${other.method} ${sourceOf(other.path)}`;
-                expect(isInside(deciding.path, other.path) && isWiderMethod, where).toBe(true);
-              }
-            }
-      }),
-      { ...PROPERTY, numRuns: 400 },
-    );
-    expect(starts).toBeGreaterThan(100);
-    expect(decisions).toBeGreaterThan(10_000);
-  }, 60_000);
 });

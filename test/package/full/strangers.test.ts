@@ -20,7 +20,8 @@ import {
 import { temporaryFolder } from "../../support/folder.ts";
 
 const root = temporaryFolder("strangers");
-const MISTAKES = ["adapters.ts", "decisions.ts", "internals.ts", "options.ts"];
+/** Each mistake has a comment `@ts-expect-error`. Without `peers.ts`, whose types need other packages. */
+const MISTAKES = ["adapters.ts", "decisions.ts", "internals.ts", "options.ts", "stores.ts", "tools.ts"];
 beforeAll(() => installStrangers(root, pack(root)));
 
 const line = "401, 200 web for reader, 403";
@@ -52,22 +53,11 @@ describe.each(["5.4", "7.0"] as const)("a project with both module systems, Type
 });
 
 describe.each(["5.9", "7.0"] as const)("invalid programs, TypeScript %s", (compiler) => {
-  it("cause exactly the expected compiler errors", () => {
+  it("cause a compiler error at every mistake, and nowhere else", () => {
     const compilerOptions = { module: "nodenext", noEmit: true };
     const project = { type: "module", compilerOptions, folder: "mistakes", files: MISTAKES } as const;
     const folder = createProject(root, "mistakes", project, compiler);
-    const expected = MISTAKES.flatMap((file) =>
-      readFileSync(join(folder, file), "utf8")
-        .split("\n")
-        .flatMap((text, index) => {
-          const code = /\/\/ (TS\d+)$/.exec(text)?.[1];
-          return code === undefined ? [] : `${file}:${String(index + 1)} ${code}`;
-        }),
-    );
-    const found = compile(root, folder, compiler).map((text) =>
-      text.replace(/^(.*)\((\d+),\d+\): error (TS\d+):.*$/, "$1:$2 $3"),
-    );
-    expect(found.sort()).toEqual(expected.sort());
+    expect(compile(root, folder, compiler)).toEqual([]);
   });
 });
 

@@ -2,9 +2,17 @@
  * Keys, and functions that build tokens byte by byte, because a signing library would refuse to create most
  * of these.
  */
-import { createHmac, createPublicKey, type KeyObject, sign, constants } from "node:crypto";
+import {
+  constants,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  type JsonWebKey,
+  type KeyObject,
+  sign,
+} from "node:crypto";
 import type { ResourceServerOptions } from "scopegate";
-import { generateKey } from "../../../src/tools/testing/test-key.ts";
+import testKeys from "./test-keys.json" with { type: "json" };
 
 /** One token, the options of the server that verifies it, and the expected verdict. */
 export interface TokenCase {
@@ -28,19 +36,20 @@ export const row = (
 /** The time of every server here, in seconds since the epoch. */
 export const NOW = 1_700_000_000;
 
-const pairOf = (type: string, options?: object) => {
-  const privateKey = generateKey(type, options);
+const pairOf = (jwk: JsonWebKey) => {
+  const privateKey = createPrivateKey({ key: jwk, format: "jwk" });
   return { privateKey, publicKey: createPublicKey(privateKey) };
 };
 
+/** Fixed keys, so that `corpora/tokens.json` can be written again. */
 const pairs = {
-  rsa: pairOf("rsa", { modulusLength: 2048 }),
-  stranger: pairOf("rsa", { modulusLength: 2048 }),
-  p256: pairOf("ec", { namedCurve: "P-256" }),
-  p384: pairOf("ec", { namedCurve: "P-384" }),
-  p521: pairOf("ec", { namedCurve: "P-521" }),
-  k256: pairOf("ec", { namedCurve: "secp256k1" }),
-  ed25519: pairOf("ed25519"),
+  rsa: pairOf(testKeys.keys.rsa),
+  stranger: pairOf(testKeys.keys.stranger),
+  p256: pairOf(testKeys.keys.p256),
+  p384: pairOf(testKeys.keys.p384),
+  p521: pairOf(testKeys.keys.p521),
+  k256: pairOf(testKeys.keys.k256),
+  ed25519: pairOf(testKeys.keys.ed25519),
 };
 
 export type KeyName = keyof typeof pairs;

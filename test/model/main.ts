@@ -1,0 +1,145 @@
+/**
+ * Compares the library with the specification, in every universe.
+ *
+ *     npm run test:model                      for five minutes, evenly spread over all tables
+ *     npm run test:model -- --seconds 60      for another time
+ *     npm run test:model -- --full            every table; continues where an interrupted run ended
+ *     npm run test:model -- --mutants         each sentence of the specification, with a library that ignores it
+ */
+import { once } from "node:events";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
+import { printTable } from "../support/table.ts";
+import { addCounts, type Counts, noCounts, type Violation } from "./compare.ts";
+import { runMutants } from "./run-mutants.ts";
+import { countTables, UNIVERSES } from "./universe.ts";
+import { type Batch, type BatchResult, countBatches } from "./worker.ts";
+
+/** What is done of each universe. It is kept in a file, so that a full run can be continued. */
+interface Progress {
+  /** Of the library and the specification: another one makes what was done worthless. */
+  readonly fingerprint: string;
+  readonly universes: readonly { readonly done: number[]; readonly counts: Counts }[];
+}
+
+const ROOT = new URL("../../", import.meta.url);
+const STATE_FILE = new URL("reports/model.json", ROOT);
+const RESULTS_FILE = new URL("results.json", import.meta.url);
+
+const WORKER = new URL("worker.ts", import.meta.url).href;
+/** In Node.js 20, a thread does not load TypeScript because its process does. */
+const LOAD_TYPESCRIPT = `
+  const { workerData } = require("node:worker_threads");
+  import("tsx/esm/api").then((tsx) => tsx.register() && import(workerData));
+`;
+
+const { values: options } = parseArgs({
+  options: {
+    full: { type: "boolean", default: false },
+    mutants: { type: "boolean", default: false },
+    seconds: { type: "string", default: "300" },
+  },
+});
+
+async function run(): Promise<number> {
+  const progress = (options.full ? readProgress() : undefined) ?? createProgress();
+  const endsAt = options.full ? Infinity : Date.now() + Number(options.seconds) * 1000;
+  const violations: Violation[] = [];
+  const save = setInterval(() => {
+    if (options.full) writeProgress(progress);
+  }, 10_000);
+  const workers = Array.from({ length: availableParallelism() }, () =>
+    work(progress, violations, () => Date.now() < endsAt && violations.length === 0),
+  );
+  await Promise.all(workers).finally(() => clearInterval(save));
+  if (options.full) writeProgress(progress);
+  printTable(
+    ["universe", "tables", "of", "that start", "decisions by path", "by route", "answered with 400"],
+    ...UNIVERSES.map((universe, index) => {
+      const { tables, started, paths, routes, ambiguous } = progress.universes[index]?.counts ?? noCounts();
+      return [universe.name, tables, countTables(universe), started, paths, routes, ambiguous];
+    }),
+  );
+  for (const violation of violations.slice(0, 20)) console.log(JSON.stringify(violation));
+  console.log(`${violations.length} violations`);
+  if (violations.length > 0) return 1;
+  if (options.full) {
+    const universes = UNIVERSES.map(({ name }, index) => ({ name, ...progress.universes[index]?.counts }));
+    writeFileSync(RESULTS_FILE, `${JSON.stringify({ universes }, undefined, 2)}\n`);
+    rmSync(STATE_FILE);
+  }
+  return 0;
+}
+
+/** Lets one thread work until nothing is left, or until it should stop. */
+async function work(
+  progress: Progress,
+  violations: Violation[],
+  shouldContinue: () => boolean,
+): Promise<void> {
+  const worker = new Worker(LOAD_TYPESCRIPT, { eval: true, workerData: WORKER });
+  try {
+    for (let batch = nextBatch(progress); batch && shouldContinue(); batch = nextBatch(progress)) {
+      worker.postMessage(batch);
+      // Rejects if the thread fails.
+      const [result] = (await once(worker, "message")) as [BatchResult];
+      const universe = progress.universes[batch.universe];
+      if (universe) addCounts(universe.counts, result.counts);
+      universe?.done.push(batch.number);
+      violations.push(...result.violations);
+    }
+  } finally {
+    await worker.terminate();
+  }
+}
+
+/** The batches that a thread works on, which no other may take. */
+const taken = UNIVERSES.map(() => new Set<number>());
+
+/** Returns a batch of the universe of which the smallest part is done. */
+function nextBatch({ universes }: Progress): Batch | undefined {
+  const parts = UNIVERSES.map((universe, index) => {
+    const isDone = new Set([...(universes[index]?.done ?? []), ...(taken[index] ?? [])]);
+    return { index, isDone, part: isDone.size / countBatches(universe), total: countBatches(universe) };
+  });
+  const [least] = parts.filter(({ part }) => part < 1).sort((a, b) => a.part - b.part);
+  if (!least) return undefined;
+  let number = 0;
+  while (least.isDone.has(number)) number += 1;
+  taken[least.index]?.add(number);
+  return { universe: least.index, number };
+}
+
+const createProgress = (): Progress => ({
+  fingerprint: fingerprint(),
+  universes: UNIVERSES.map(() => ({ done: [], counts: noCounts() })),
+});
+
+function readProgress(): Progress | undefined {
+  try {
+    const progress = JSON.parse(readFileSync(STATE_FILE, "utf8")) as Progress;
+    return progress.fingerprint === fingerprint() ? progress : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function writeProgress(progress: Progress): void {
+  mkdirSync(new URL("./", STATE_FILE), { recursive: true });
+  writeFileSync(STATE_FILE, JSON.stringify(progress));
+}
+
+function fingerprint(): string {
+  const hash = createHash("sha256");
+  for (const folder of ["src/core/policy/", "test/model/"])
+    for (const file of readdirSync(new URL(folder, ROOT))
+      .filter((name) => name.endsWith(".ts"))
+      .sort())
+      hash.update(readFileSync(new URL(folder + file, ROOT)));
+  return hash.digest("hex");
+}
+
+process.exitCode = options.mutants ? runMutants() : await run();

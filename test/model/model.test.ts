@@ -1,0 +1,33 @@
+/** The library against its specification, in a sample. `npm run test:model` tries more of it. */
+import { describe, expect, it } from "vitest";
+import {
+  findMisreadTargets,
+  findWrongCallers,
+  findWrongIds,
+  findWrongScopes,
+  findWrongTables,
+} from "./claims.ts";
+import { choiceAt, countChoices, countTables, tablesWith, UNIVERSES } from "./universe.ts";
+
+describe("the library, compared with its specification", () => {
+  it("reads or refuses every target of up to three segments", () => {
+    expect([...findMisreadTargets(3)]).toEqual([]);
+  });
+  it("covers every required scope with the same granted scopes", () =>
+    expect([...findWrongScopes()]).toEqual([]));
+  it("covers every id of a path with the same granted scopes", () => expect([...findWrongIds()]).toEqual([]));
+  it("allows the same callers where several rules decide", () => expect([...findWrongCallers()]).toEqual([]));
+  it("starts with the same tables, and decides all requests by the same rules", () => {
+    expect([...findWrongTables([1, 6, 12])]).toEqual([]);
+  });
+});
+
+describe("a universe", () => {
+  it.each(UNIVERSES)("of $name has each table once", (universe) => {
+    const choices = new Set<string>();
+    for (let number = 0; number < countChoices(universe); number += 1)
+      choices.add(JSON.stringify(choiceAt(universe, number)));
+    const tables = new Set(tablesWith(choiceAt(universe, 0), universe).map((table) => JSON.stringify(table)));
+    expect(choices.size * tables.size).toBe(countTables(universe));
+  });
+});

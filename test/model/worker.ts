@@ -1,0 +1,35 @@
+/** A thread that compares the tables of one batch after another. */
+import { parentPort } from "node:worker_threads";
+import { Comparison, type Counts, type Violation } from "./compare.ts";
+import { choiceAt, countChoices, type Universe, UNIVERSES } from "./universe.ts";
+
+/** Some choices of keys of a universe. */
+export interface Batch {
+  readonly universe: number;
+  readonly number: number;
+}
+
+export interface BatchResult {
+  readonly counts: Counts;
+  readonly violations: readonly Violation[];
+}
+
+const BATCH_SIZE = 8;
+
+export const countBatches = (universe: Universe): number => Math.ceil(countChoices(universe) / BATCH_SIZE);
+
+const comparisons = new Map<number, Comparison>();
+
+function compareBatch(batch: Batch): BatchResult {
+  const universe = UNIVERSES[batch.universe];
+  if (!universe) throw new Error(`There is no universe ${batch.universe}.`);
+  const comparison = comparisons.get(batch.universe) ?? new Comparison(universe);
+  comparisons.set(batch.universe, comparison);
+  comparison.reset();
+  const first = batch.number * BATCH_SIZE;
+  const end = Math.min(first + BATCH_SIZE, countChoices(universe));
+  for (let number = first; number < end; number += 1) comparison.compareTables(choiceAt(universe, number));
+  return { counts: comparison.counts, violations: comparison.violations };
+}
+
+parentPort?.on("message", (batch: Batch) => parentPort?.postMessage(compareBatch(batch)));

@@ -1,0 +1,41 @@
+/** The page in the documentation, the records and the tests say the same. */
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { PAGE, renderPage } from "./page.ts";
+import { GROUPS } from "./records/index.ts";
+
+const vulnerabilities = GROUPS.flatMap((group) => group.vulnerabilities);
+
+/** Next.js runs only in `npm run test:runtimes`. */
+const FILES = [
+  ...readdirSync(import.meta.dirname).filter((file) => file.endsWith(".test.ts")),
+  "../../runtimes/next.test.ts",
+];
+
+/** The first argument of every call of `itPrevents`. */
+const tested = FILES.map((file) => readFileSync(new URL(file, import.meta.url), "utf8")).flatMap((source) =>
+  [...source.matchAll(/^ *itPrevents\("([^"]+)"/gm)].map(([, id = ""]) => id),
+);
+
+it("lists in docs/reference/vulnerabilities.md what npm run docs:vulnerabilities writes", async () => {
+  expect(readFileSync(PAGE, "utf8")).toBe(await renderPage());
+});
+
+it("has exactly one test for each vulnerability", () => {
+  expect([...tested].sort()).toEqual(vulnerabilities.map(({ ids }) => ids[0]).sort());
+});
+
+it("has each identifier once, in the form of CVE or GitHub", () => {
+  const ids = vulnerabilities.flatMap((vulnerability) => vulnerability.ids);
+  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  const form = /^(?:CVE-\d{4}-\d{4,}|GHSA(?:-[23456789cfghjmpqrvwx]{4}){3})$/;
+  expect(ids.filter((id) => !form.test(id))).toEqual([]);
+});
+
+it.each(vulnerabilities)(
+  "describes $ids in one sentence each, with a source",
+  ({ happened, here, source }) => {
+    for (const sentence of [happened, here]) expect(sentence).toMatch(/^[A-Z`][^|\n]*[A-Za-z0-9`)]\.$/);
+    expect(source).toMatch(/^https:\/\//);
+  },
+);

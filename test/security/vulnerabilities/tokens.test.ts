@@ -1,0 +1,343 @@
+/** Forged tokens, and keys that must not be accepted. `test/security/tokens.test.ts` has hundreds more. */
+import { createSecretKey, type KeyObject } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { ResourceServerOptions } from "scopegate";
+import { generateKey } from "../../../src/tools/testing/test-key.ts";
+import { temporaryFolder } from "../../support/folder.ts";
+import { createServer, issuer, mistakesOf, verdictOf as verdictOn } from "../../support/resource-servers.ts";
+import { outputOf } from "../../tools/cli/support.ts";
+import { verdictOf } from "../tokens.ts";
+import {
+  claims,
+  claimsJson,
+  encode,
+  forge,
+  jwkOf,
+  NOW,
+  partsOf,
+  pemOf,
+  privateKeyOf,
+  publicKeyOf,
+  SECRET,
+  withHeader,
+} from "../tokens/forge.ts";
+import { itPrevents } from "./prevents.ts";
+
+type Options = Partial<ResourceServerOptions>;
+
+/** Expects `accepted`, the rejection of the token, or the codes of the mistakes in the options. */
+async function expectVerdict(expected: string, token: string, options: Options = {}): Promise<void> {
+  expect(await verdictOf({ name: "", token, options, expected }), token.slice(0, 60)).toBe(expected);
+}
+
+const unsigned = (header: object): string => {
+  const [, payload] = partsOf(forge());
+  return `${encode(JSON.stringify(header))}.${payload}.`;
+};
+const der = (type: "spki" | "pkcs1"): Buffer => publicKeyOf("rsa").export({ type, format: "der" });
+const pkcs1 = publicKeyOf("rsa").export({ type: "pkcs1", format: "pem" }).toString();
+
+itPrevents("CVE-2020-15084", async () => {
+  await expectVerdict("accepted", forge());
+  for (const alg of ["HS256", "HS384"]) await expectVerdict("algorithm", forge({ alg, key: pemOf("rsa") }));
+  for (const alg of ["RS512", "PS256"]) await expectVerdict("algorithm", forge({ alg }));
+});
+
+itPrevents("CVE-2022-23540", async () => {
+  for (const alg of ["none", "None", "NONE", ""]) await expectVerdict("algorithm", unsigned({ alg }));
+  await expectVerdict("malformed", unsigned({}));
+  await expectVerdict("option_invalid", unsigned({ alg: "none" }), { algorithm: "none" as "RS256" });
+  for (const keys of [undefined, []])
+    expect(
+      mistakesOf(() => createServer({ verificationKeys: keys as never })),
+      String(keys),
+    ).not.toEqual([]);
+});
+
+itPrevents("CVE-2022-23539", async () => {
+  const keys: readonly (readonly [NonNullable<Options["algorithm"]>, KeyObject | string])[] = [
+    ["RS256", generateKey("dsa", { modulusLength: 2048, divisorLength: 256 })],
+    ["RS256", pemOf("p256")],
+    ["ES256", pemOf("rsa")],
+    ["ES256", pemOf("k256")],
+    ["ES384", pemOf("p256")],
+    ["EdDSA", pemOf("p256")],
+  ];
+  for (const [algorithm, key] of keys) {
+    const options = { algorithm, verificationKeys: [key] };
+    expect(await verdictOf({ name: "", token: forge(), options, expected: "" }), algorithm).toMatch(/^key_/);
+  }
+});
+
+itPrevents("CVE-2022-23541", async () => {
+  const set = { keys: { jwks: { keys: [jwkOf("rsa", { kid: "rsa" })] } } };
+  for (const key of [pemOf("rsa"), pkcs1, der("spki")]) {
+    const token = forge({ alg: "HS256", key, header: { alg: "HS256", kid: "rsa" } });
+    await expectVerdict("algorithm", token, set);
+    await expectVerdict("algorithm", token);
+  }
+  await expectVerdict("algorithms_mixed", forge(), { algorithms: ["RS256", "HS256"] });
+});
+
+itPrevents("CVE-2025-65945", async () => {
+  const options: Options = { algorithm: "HS256", verificationKeys: [SECRET] };
+  const secret = "a-secret-that-the-forger-has-written-into-the-token";
+  const tokens = [
+    forge({ alg: "HS256", key: secret, header: { alg: "HS256", kid: secret } }),
+    forge({ alg: "HS256", key: "user-1" }),
+    forge({ alg: "HS256", key: secret, payload: { aud: "agents-prod", scopes: [], secret, sub: secret } }),
+    forge({ alg: "HS256", key: "" }),
+  ];
+  for (const token of tokens) await expectVerdict("signature", token, options);
+  await expectVerdict("accepted", forge({ alg: "HS256" }), options);
+});
+
+itPrevents("CVE-2023-48223", async () => {
+  const pem = pemOf("rsa");
+  const spellings = [
+    pem,
+    pkcs1,
+    ` ${pem}`,
+    `\t${pem}`,
+    `\n${pem}`,
+    `\uFEFF${pem}`,
+    pem.replaceAll("\n", "\r\n"),
+  ];
+  for (const key of spellings) {
+    await expectVerdict("algorithm", forge({ alg: "HS256", key }));
+    await expectVerdict("algorithm", forge({ alg: "HS256", key }), { verificationKeys: [key] });
+    const asSecret: Options = { algorithm: "HS256", verificationKeys: [key] };
+    await expectVerdict("key_unusable", forge({ alg: "HS256", key }), asSecret);
+  }
+});
+
+/** The key as a line of `authorized_keys` of OpenSSH. */
+function openSsh(name: string, ...fields: readonly (string | Buffer)[]): string {
+  const parts = [name, ...fields].map((field) => {
+    const bytes = Buffer.from(field as string);
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    return Buffer.concat([length, bytes]);
+  });
+  return `${name} ${Buffer.concat(parts).toString("base64")} alice@example`;
+}
+const bytesIn = (jwk: Readonly<Record<string, unknown>>, name: string): Buffer =>
+  Buffer.from(String(jwk[name]), "base64url");
+
+itPrevents("CVE-2022-29217", async () => {
+  const [rsa, p256] = [jwkOf("rsa"), jwkOf("p256")];
+  const point = Buffer.concat([Buffer.of(4), bytesIn(p256, "x"), bytesIn(p256, "y")]);
+  const spellings: readonly (string | Buffer)[] = [
+    openSsh("ssh-rsa", bytesIn(rsa, "e"), Buffer.concat([Buffer.of(0), bytesIn(rsa, "n")])),
+    openSsh("ecdsa-sha2-nistp256", "nistp256", point),
+    JSON.stringify(rsa),
+    JSON.stringify(p256),
+    pemOf("p256"),
+    der("spki"),
+    der("pkcs1"),
+    der("spki").toString("base64"),
+    der("spki").toString("hex"),
+  ];
+  for (const key of spellings) {
+    const secret = typeof key === "string" ? key : createSecretKey(key);
+    const options: Options = { algorithm: "HS256", verificationKeys: [secret] };
+    await expectVerdict("key_unusable", forge({ alg: "HS256", key }), options);
+    await expectVerdict("algorithm", forge({ alg: "HS256", key }));
+  }
+});
+
+itPrevents("CVE-2026-44351", async () => {
+  const forged = forge({ alg: "HS256", key: "" });
+  const empty = { kty: "oct", k: "", kid: "x" };
+  for (const key of ["", createSecretKey(Buffer.alloc(0)), empty]) {
+    const options: Options = { algorithm: "HS256", verificationKeys: [key] };
+    expect(mistakesOf(() => createServer(options))).not.toEqual([]);
+  }
+  const jwksUri = "https://issuer.example/jwks";
+  for (const keys of [{ jwks: { keys: [empty] } }, { jwksUri }])
+    expect(mistakesOf(() => createServer({ algorithm: "HS256", keys }))).not.toEqual([]);
+  const fetch = () => Promise.resolve(Response.json({ keys: [empty] }));
+  const server = createServer({ keys: { jwksUri, fetch } });
+  expect(await verdictOn(server, forged)).not.toBe("accepted");
+  await server.close();
+});
+
+itPrevents("CVE-2026-35042", async () => {
+  for (const crit of [["x-policy"], ["exp"], ["b64"], [], "exp", null])
+    await expectVerdict("malformed", withHeader({ crit, "x-policy": "strict" }));
+});
+
+const ISSUER = { issuer: "https://issuer.example" };
+
+itPrevents("CVE-2025-30144", async () => {
+  await expectVerdict("accepted", claims({ iss: ISSUER.issuer }), ISSUER);
+  await expectVerdict("issuer", claims({ iss: ["https://evil.example", ISSUER.issuer] }), ISSUER);
+  await expectVerdict("issuer", claims({ iss: [ISSUER.issuer] }), ISSUER);
+  await expectVerdict("issuer", claims({ iss: { 0: ISSUER.issuer, length: 1 } }), ISSUER);
+});
+
+itPrevents("CVE-2024-53861", async () => {
+  for (const iss of [
+    "https://issuer",
+    "issuer.example",
+    "h",
+    "",
+    `${ISSUER.issuer}/`,
+    `${ISSUER.issuer}.evil`,
+  ])
+    await expectVerdict("issuer", claims({ iss }), ISSUER);
+});
+
+itPrevents("CVE-2026-22748", async () => {
+  const fetch = () => Promise.resolve(Response.json({ keys: [issuer.publicJwk] }));
+  const server = createServer({ keys: { jwksUri: "https://issuer.example/jwks", fetch }, ...ISSUER });
+  expect(await verdictOn(server, await issuer.token({ iss: ISSUER.issuer }))).toBe("accepted");
+  expect(await verdictOn(server, await issuer.token({ iss: "https://other-tenant.example" }))).toBe("issuer");
+  expect(await verdictOn(server, await issuer.token())).toBe("issuer");
+  await server.close();
+  const file = join(temporaryFolder("lint"), "scopegate.json");
+  const keys = { jwks_uri: "https://login.example/common/keys" };
+  writeFileSync(file, JSON.stringify({ service_id: "a", required_claims: ["exp"], keys }));
+  expect(await outputOf(["lint", file])).toContain("warning the issuer of a token is not checked");
+});
+
+itPrevents("CVE-2025-62610", async () => {
+  await expectVerdict("audience", claims({ aud: "another-service" }));
+  await expectVerdict("audience", claims({ aud: ["another-service"] }));
+  await expectVerdict("audience", claims({ aud: undefined }));
+});
+
+itPrevents("CVE-2020-26160", async () => {
+  for (const aud of [[], "", [""], null, {}, [["agents-prod"]], { 0: "agents-prod", length: 1 }])
+    await expectVerdict("audience", claims({ aud }));
+});
+
+itPrevents("GHSA-p2fr-6hmx-4528", async () => {
+  const resource = { id: "https://api.example/b", authorizationServers: ["https://issuer.example"] };
+  const options: Options = { ...ISSUER, resource, serviceId: undefined as never };
+  const token = (aud: string): string => claims({ aud, iss: ISSUER.issuer });
+  await expectVerdict("audience", token("https://api.example/a"), options);
+  await expectVerdict("audience", token("https://api.example"), options);
+  await expectVerdict("accepted", token("https://api.example/b"), options);
+});
+
+itPrevents("CVE-2026-35039", async () => {
+  const server = createServer();
+  const tokens = await Promise.all(
+    ["alice", "bob"].map((sub) => issuer.token({ sub, scopes: ["agents:read"], jti: "same", iat: NOW })),
+  );
+  for (let turn = 0; turn < 3; turn += 1) {
+    const callers = await Promise.all(tokens.map((token) => server.authenticate(token)));
+    expect(callers.map(({ userId }) => userId)).toEqual(["alice", "bob"]);
+  }
+  const [alice = "", bob = ""] = tokens;
+  const mixed = [...partsOf(bob).slice(0, 2), partsOf(alice)[2]].join(".");
+  expect(await verdictOn(server, mixed)).toBe("signature");
+});
+
+itPrevents("CVE-2026-35040", () => {
+  for (const pattern of [/agents/g, /agents/y, /^agents/]) {
+    expect(mistakesOf(() => createServer({ audience: pattern as never }))).not.toEqual([]);
+    expect(mistakesOf(() => createServer({ issuer: pattern as never }))).not.toEqual([]);
+  }
+});
+
+itPrevents("CVE-2026-22817", async () => {
+  const set = { keys: { jwks: { keys: [jwkOf("rsa", { kid: "rsa" })] } } };
+  await expectVerdict("accepted", withHeader({ kid: "rsa" }), set);
+  const header = { alg: "HS256", kid: "rsa" };
+  await expectVerdict("algorithm", forge({ alg: "HS256", key: pemOf("rsa"), header }), set);
+  for (const alg of ["RS384", "RS512", "PS256"])
+    await expectVerdict("algorithm", forge({ alg, header: { alg, kid: "rsa" } }), set);
+});
+
+itPrevents("CVE-2026-44459", async () => {
+  for (const date of ["exp", "nbf", "iat"])
+    for (const value of [String(NOW + 9), "", null, true, [NOW + 9], {}])
+      await expectVerdict("claims", claims({ [date]: value }));
+  await expectVerdict("claims", claimsJson('"exp":1e400'));
+  await expectVerdict("expired", claims({ exp: 0 }));
+});
+
+itPrevents("CVE-2026-29000", async () => {
+  const inner = unsigned({ alg: "none" });
+  const encrypted = encode('{"alg":"RSA-OAEP-256","enc":"A256GCM","cty":"JWT"}');
+  await expectVerdict("malformed", `${encrypted}.AAAA.AAAA.${encode(inner)}.AAAA`);
+  await expectVerdict("malformed", forge({ header: { alg: "RS256", cty: "JWT" }, payload: inner }));
+});
+
+itPrevents("CVE-2018-0114", async () => {
+  const key = privateKeyOf("stranger");
+  const address = "https://evil.example/key";
+  const requests: unknown[] = [];
+  const { fetch } = globalThis;
+  globalThis.fetch = (url) => {
+    requests.push(url);
+    return Promise.resolve(Response.json({ keys: [jwkOf("stranger")] }));
+  };
+  try {
+    const x5c = [publicKeyOf("stranger").export({ type: "spki", format: "der" }).toString("base64")];
+    for (const header of [{ jwk: jwkOf("stranger") }, { jku: address }, { x5u: address }, { x5c }])
+      await expectVerdict("signature", withHeader(header, key));
+  } finally {
+    globalThis.fetch = fetch;
+  }
+  expect(requests).toEqual([]);
+});
+
+itPrevents("CVE-2022-21449", async () => {
+  const options: Options = { algorithm: "ES256", verificationKeys: [pemOf("p256")] };
+  const token = forge({ alg: "ES256", key: privateKeyOf("p256") });
+  await expectVerdict("accepted", token, options);
+  const [header, payload] = partsOf(token);
+  await expectVerdict("signature", `${header}.${payload}.${encode(Buffer.alloc(64))}`, options);
+});
+
+itPrevents("CVE-2022-36083", async () => {
+  const headers = [
+    { alg: "PBES2-HS256+A128KW", enc: "A128GCM", p2c: 2 ** 31, p2s: "AAAAAAAAAAA" },
+    { alg: "dir", enc: "A256GCM", zip: "DEF" },
+  ];
+  for (const header of headers) {
+    await expectVerdict("malformed", `${encode(JSON.stringify(header))}.AAAA.AAAA.AAAA.AAAA`);
+    await expectVerdict("algorithm", forge({ header }));
+  }
+});
+
+itPrevents("CVE-2025-53864", async () => {
+  const deep = `${"[".repeat(5_900)}${"]".repeat(5_900)}`;
+  await expectVerdict("accepted", claimsJson(`"deep":${deep}`));
+  await expectVerdict("accepted", forge({ header: `{"alg":"RS256","deep":${deep}}` }));
+  await expectVerdict("malformed", claimsJson(`"deep":${"[".repeat(11_000)}`));
+  await expectVerdict("too_large", claimsJson(`"deep":${"[".repeat(50_000)}${"]".repeat(50_000)}`));
+});
+
+itPrevents("CVE-2025-30204", async () => {
+  await expectVerdict("too_large", ".".repeat(1_000_000));
+  await expectVerdict("malformed", ".".repeat(16_000));
+  await expectVerdict("malformed", `${forge()}${".".repeat(1_000)}`);
+});
+
+itPrevents("CVE-2024-51744", async () => {
+  await expectVerdict("expired", claims({ exp: NOW - 60 }));
+  const expired = forge({ key: privateKeyOf("stranger"), payload: { exp: 1, aud: "other", scopes: [] } });
+  await expectVerdict("signature", expired);
+});
+
+itPrevents("CVE-2017-15361", () => {
+  const primes = [
+    3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97,
+  ];
+  const more = [101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167];
+  const product = [...primes, ...more].reduce((total, prime) => total * BigInt(prime), 1n);
+  // An odd number of 2048 bits that is 65537 modulo each of the primes.
+  const multiple = ((1n << 2047n) / product + 1n) * product;
+  const modulus = multiple % 2n === 0n ? multiple + 65_537n : multiple + product + 65_537n;
+  const n = Buffer.from(modulus.toString(16), "hex").toString("base64url");
+  const verificationKeys = [{ kty: "RSA", e: "AQAB", n }];
+  expect(mistakesOf(() => createServer({ verificationKeys }))).toContainEqual(
+    expect.arrayContaining(["key_weak"]),
+  );
+});
