@@ -5,7 +5,7 @@ import { vitePage } from "./scripts/page-script.ts";
 
 const source = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.meta.url));
 
-const { CI, RETRIED_TESTS } = process.env;
+const { CI, FUZZ_RUNS = "100000", RETRIED_TESTS } = process.env;
 
 /** The projects that `npm test` leaves out. Each has its own script in package.json. */
 const SUITES = {
@@ -42,7 +42,7 @@ const SUITES = {
   tls: { include: ["test/tls/*.test.ts"] },
   fuzz: {
     include: ["test/security/fuzz/*.test.ts"],
-    env: { FUZZ_RUNS: "100000" },
+    env: { FUZZ_RUNS },
     testTimeout: 3_600_000,
   },
 };

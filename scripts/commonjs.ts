@@ -8,16 +8,16 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
 import config from "../tsup.config.ts";
+import { BUNDLED } from "./bundled.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
 const ENGINE = { platform: "node", target: config.target } as const;
-const BUNDLED = ["jose", "leven", "path-to-regexp", "zod"];
 
 // The program is an ECMAScript module only.
 const { cli: _, ...entryPoints } = config.entry;
 
-const { outputFiles } = await build({
+const { outputFiles, metafile } = await build({
   entryPoints,
   absWorkingDir: root,
   outdir: dist,
@@ -30,7 +30,15 @@ const { outputFiles } = await build({
   plugins: config.esbuildPlugins,
   external: ["@nestjs/common", "@opentelemetry/api", "fastify-plugin", "on-headers", "yaml"],
   write: false,
+  metafile: true,
 });
+const names = Object.keys(metafile.inputs).flatMap(
+  (path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
+);
+const bundled = [...new Set(names)].sort().join(", ");
+if (bundled !== BUNDLED.join(", "))
+  throw new Error(`The build contains ${bundled}: list these packages in scripts/bundled.ts.`);
+
 for (const { path, text } of outputFiles) {
   // Without `import()`: test runners that run CommonJS in a context of node:vm reject it.
   const { code } = await transform(text, {

@@ -13,6 +13,7 @@ const NAMED: Readonly<Record<string, string>> = {
   [MAP]: "map.md",
   "CHANGELOG.md": "changelog.md",
   "CONTRIBUTING.md": "contributing.md",
+  "REVIEW.md": "review.md",
   "SECURITY.md": "security-policy.md",
   "examples/README.md": "examples.md",
   "docs/decisions/README.md": "decisions/index.md",

@@ -18,6 +18,7 @@ export const ENTRIES: ReadonlyMap<string, string> = new Map(
 );
 
 export interface Manifest {
+  readonly version: string;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
   readonly scripts: Readonly<Record<string, string>>;

@@ -6,6 +6,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LONG_CHILD_LIMIT } from "./child-limit.ts";
+import { reportMissing } from "./missing.ts";
 import type { Listening } from "./tls-hosts.ts";
 import type { Certificates } from "./x509.ts";
 
@@ -55,7 +56,7 @@ const PROGRAMS: Readonly<Record<ProxyName, Program>> = {
 export const PROXIES = (Object.keys(PROGRAMS) as ProxyName[]).map((name) => {
   const { file, versionArgument } = PROGRAMS[name];
   const isInstalled = spawnSync(file, [versionArgument], LONG_CHILD_LIMIT).status === 0;
-  if (!isInstalled) console.log(`Skipped: the tests with ${name}, because ${file} is not installed.`);
+  if (!isInstalled) reportMissing(`the tests with ${name}`, `${file} is not installed`);
   return { name, isInstalled };
 });
 

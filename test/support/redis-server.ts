@@ -6,11 +6,11 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LONG_CHILD_LIMIT, runChild } from "./child-limit.ts";
+import { reportMissing } from "./missing.ts";
 
 export const HAS_REDIS_SERVER = spawnSync("redis-server", ["--version"], LONG_CHILD_LIMIT).status === 0;
 
-if (!HAS_REDIS_SERVER)
-  console.log("Skipped: the tests that start and end Redis, because redis-server is not installed.");
+if (!HAS_REDIS_SERVER) reportMissing("the tests that start and end Redis", "redis-server is not installed");
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

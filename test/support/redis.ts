@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { afterAll, beforeAll } from "vitest";
+import { reportMissing } from "./missing.ts";
 
 const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 
@@ -19,7 +20,7 @@ const isThere = await new Promise<boolean>((resolve) => {
 
 export const REDIS_URL = isThere ? url : undefined;
 
-if (!isThere) console.log(`Skipped: the tests that need Redis, because none listens at ${url}.`);
+if (!isThere) reportMissing("the tests that need Redis", `none listens at ${url}`);
 
 /** One client of each package for a suite, and a prefix whose keys are deleted at its end. */
 export function useRedisClients() {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
+import { reportMissing } from "../../support/missing.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const GATEWAY = join(ROOT, "examples/starters/mcp-gateway/server.mjs");
@@ -13,7 +14,7 @@ const PRELOAD = fileURLToPath(new URL("loopback.ts", import.meta.url));
 const PYTHON_SERVER = fileURLToPath(new URL("server.py", import.meta.url));
 
 export const HAS_PYTHON = spawnSync("python3", ["--version"], LONG_CHILD_LIMIT).status === 0;
-if (!HAS_PYTHON) console.log("Skipped: the tests of the MCP gateway, because python3 is not installed.");
+if (!HAS_PYTHON) reportMissing("the tests of the MCP gateway", "python3 is not installed");
 
 /** Ends a process at once. */
 async function kill(child: ChildProcess): Promise<void> {

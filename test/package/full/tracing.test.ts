@@ -7,6 +7,7 @@ import { pack, ROOT } from "../packed.ts";
 import { install } from "./strangers.ts";
 import { type Folder, type Framework, FRAMEWORKS, PINNED, type Wrapper, WRAPPERS } from "./wrappers.ts";
 import { temporaryFolder } from "../../support/folder.ts";
+import { reportMissing } from "../../support/missing.ts";
 import { runChild } from "../../support/child-limit.ts";
 
 interface Audit {
@@ -47,9 +48,9 @@ const root = temporaryFolder("tracing");
 
 const isOffline = !canReachRegistry();
 if (isOffline) {
-  console.warn("Skipped test/package/full/tracing.test.ts: npm cannot reach its registry.");
   // Hooks do not run where all tests are skipped.
   rmSync(root, { recursive: true });
+  reportMissing("test/package/full/tracing.test.ts", "npm cannot reach its registry");
 }
 
 function canReachRegistry(): boolean {

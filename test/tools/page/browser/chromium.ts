@@ -1,6 +1,7 @@
 /** A real Chromium; where there is none, tests are skipped with one line. */
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
+import { reportMissing } from "../../../support/missing.ts";
 
 const PATH = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 const ARGUMENTS = [
@@ -9,6 +10,7 @@ const ARGUMENTS = [
 ];
 
 export const hasChromium = existsSync(PATH);
-if (!hasChromium) console.log(`Skipped: there is no Chromium at ${PATH}. Install it, or set CHROMIUM_PATH.`);
+if (!hasChromium)
+  reportMissing("the tests in Chromium", `there is none at ${PATH}: install it, or set CHROMIUM_PATH`);
 
 export const launch = (): Promise<Browser> => chromium.launch({ executablePath: PATH, args: ARGUMENTS });

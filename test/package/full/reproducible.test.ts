@@ -1,0 +1,16 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { temporaryFolder } from "../../support/folder.ts";
+import { buildAndPack, pack } from "../packed.ts";
+
+const digestOf = (file: string): string => createHash("sha512").update(readFileSync(file)).digest("hex");
+
+/** For a second build with types, on a busy machine. */
+const TIMEOUT_MS = 900_000;
+
+it("has the same bytes when it is built and packed again", { timeout: TIMEOUT_MS }, () => {
+  const first = pack(temporaryFolder("first"));
+  const second = buildAndPack(temporaryFolder("second"));
+  expect(digestOf(second.tarball)).toBe(digestOf(first.tarball));
+});
