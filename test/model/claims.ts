@@ -1,4 +1,4 @@
-/** The claims that are tried in `npm test`: all of the small ones, and the tables by a sample. */
+/** Claims about the library, for `npm test` and for the mutants. Tables are sampled, all else is complete. */
 import { ConfigurationError, hasScopes, type ScopeMappings } from "../../src/index.ts";
 import { isScope } from "../../src/core/scopes/scope.ts";
 import { readPath, segmentsOf, hasTrailingSlash } from "../../src/core/request.ts";
@@ -63,6 +63,7 @@ export function* findMisreadTargets(length: number): Iterable<string> {
   }
 }
 
+// Joined with colons, "//a" makes a URI such as `agents://a`, and "urn" a URN.
 const PARTS = ["agents", "read", "web", "*", "Agents", "", "urn", "a/b", "//a"];
 
 /** Every text of at most four of these parts. */
@@ -75,7 +76,7 @@ const SCOPES = [1, 2, 3, 4].flatMap((length) =>
   ),
 );
 
-/** Every granted and required scope of these parts on which the library disagrees. */
+/** Scopes for which the library disagrees. Of those with four parts, only those below `agents:web:` are tried. */
 export function* findWrongScopes(): Iterable<string> {
   const granted = SCOPES.filter((scope) => scope.split(":").length < 4 || scope.startsWith("agents:web:"));
   const required = SCOPES.filter(
@@ -114,12 +115,12 @@ export function* findWrongIds(): Iterable<string> {
         target: `/agents/${id}`,
         matchedPattern: "/agents/:id",
       });
-      const expected = specification.coversId(grant, ["agents", decodeURIComponent(id), "read"]);
+      const expected = specification.coversParts(grant, ["agents", decodeURIComponent(id), "read"]);
       if (allowed !== expected) yield `${grant} for ${id}`;
     }
 }
 
-const CALLED = ["GET /a/b", "GET /a/:x", "* /:x/b"];
+const RULE_KEYS = ["GET /a/b", "GET /a/:x", "* /:x/b"];
 const REQUIREMENTS: readonly specification.Requirement[] = [
   "public",
   "optional",
@@ -135,7 +136,7 @@ export function* findWrongCallers(): Iterable<string> {
   const request = { method: "GET", target: "/A/B", matchedPattern: "/a/b" };
   for (const [first, second, third] of triplesOf(REQUIREMENTS)) {
     const requirements = [first, second, third];
-    const scopeMappings = Object.fromEntries(CALLED.map((key, index) => [key, requirements[index] ?? []]));
+    const scopeMappings = Object.fromEntries(RULE_KEYS.map((key, index) => [key, requirements[index] ?? []]));
     const policy = policyOf(scopeMappings);
     // Without a rule that needs a token, such a path is refused for everybody.
     if (!policy || requirements.every((requirement) => typeof requirement === "string")) continue;

@@ -35,11 +35,11 @@ export interface Counts {
   tables: number;
   /** Tables with which a server starts. */
   started: number;
-  /** Decisions by the path alone. */
+  /** Rulings by the path: two for each path, with and without a route to check later. */
   paths: number;
-  /** Decisions by the path and by the route that runs. */
+  /** Rulings by the path and by the matched route. */
   routes: number;
-  /** Decisions of both kinds that are 400. */
+  /** Rulings of both kinds that are 400. */
   ambiguous: number;
 }
 
@@ -59,7 +59,7 @@ interface PreparedPath {
   readonly routes: ReadonlySet<string>;
 }
 
-/** A ruling of the specification, with the places of its rules in the table. */
+/** A ruling of the specification. `keys` are the keys of its rules, sorted and joined. */
 interface Expected {
   readonly kind: Ruling["kind"];
   readonly keys: string;
@@ -105,10 +105,10 @@ export class Comparison {
       const mayStart = this.#mayStart(table, paths);
       if (mayStart !== (compiled !== undefined))
         this.#report(
-          "A server starts if its table has one right order.",
+          "A server starts exactly if its rules are distinct and have one right order.",
           table,
           "",
-          `It should be ${mayStart}.`,
+          mayStart ? "The server does not start." : "The server starts.",
         );
       if (!compiled) continue;
       this.counts.started += 1;
@@ -198,8 +198,7 @@ export class Comparison {
 
 const keyOf = ({ method, pattern }: Key): string => `${method} ${pattern}`;
 
-const keysOf = (rules: readonly Key[]): string =>
-  (rules.length < 2 ? rules : [...rules]).map(keyOf).sort().join(", ");
+const keysOf = (rules: readonly Key[]): string => rules.map(keyOf).sort().join(", ");
 
 /** Compiles a table as a server does at its start. Returns `undefined` if the server does not start. */
 function compile(table: readonly Rule[]): Table | undefined {
@@ -255,8 +254,8 @@ function decidePath(table: readonly Rule[], method: string, path: Divided): Expe
 const toExpected = ({ kind, rules }: Ruling): Expected => ({ kind, keys: keysOf([...rules]) });
 
 /**
- * Returns what is wrong with a ruling, whichever router runs the route. The route may be the first or the only
- * one that the application has, so the order in which a router tries routes makes no difference.
+ * Returns what is wrong with a ruling, whichever router runs the route. It may be the first or the only
+ * route that the application has, so the order in which a router tries routes makes no difference.
  */
 function* findUnsafe(
   table: readonly Rule[],
@@ -276,13 +275,13 @@ function* findUnsafe(
   }
   for (const reading of READINGS) {
     if (!isRouteFor(route, text, reading)) continue;
-    const demanded = ruleOfRouter(table, method, { text, path }, route, reading);
-    if (demanded && ![...ruling.rules].some((rule) => isSameRoute(rule, demanded)))
-      yield `${keyOf(demanded)} is not asked, for ${JSON.stringify(reading)}.`;
+    const requiredRule = ruleOfRouter(table, method, { text, path }, route, reading);
+    if (requiredRule && ![...ruling.rules].some((rule) => isSameRoute(rule, requiredRule)))
+      yield `${keyOf(requiredRule)} is not required if a router reads ${JSON.stringify(reading)}.`;
   }
 }
 
-/** Two rules of one table for the same route require the same. */
+/** Returns whether two rules are for one route. Different requirements keep them from counting as a repetition. */
 const isSameRoute = (rule: Rule, other: Rule): boolean =>
   rule === other || !areDistinct({ ...rule, requirement: [] }, { ...other, requirement: ["other"] });
 

@@ -20,7 +20,7 @@ import { type Batch, type BatchResult, countBatches } from "./worker.ts";
 
 /** What is done of each universe. It is kept in a file, so that a full run can be continued. */
 interface Progress {
-  /** Of the library and the specification: another one makes what was done worthless. */
+  /** Hash of the library and the specification. If it changes, a full run starts again. */
   readonly fingerprint: string;
   readonly universes: readonly { readonly done: number[]; readonly counts: Counts }[];
 }
@@ -30,7 +30,7 @@ const STATE_FILE = new URL("reports/model.json", ROOT);
 const RESULTS_FILE = new URL("results.json", import.meta.url);
 
 const WORKER = new URL("worker.ts", import.meta.url).href;
-/** In Node.js 20, a thread does not load TypeScript because its process does. */
+/** In Node.js 20, worker threads do not inherit the TypeScript loader from the process. */
 const LOAD_TYPESCRIPT = `
   const { workerData } = require("node:worker_threads");
   import("tsx/esm/api").then((tsx) => tsx.register() && import(workerData));
@@ -45,8 +45,10 @@ const { values: options } = parseArgs({
 });
 
 async function run(): Promise<number> {
+  const seconds = Number(options.seconds);
+  if (!(seconds > 0)) throw new TypeError("--seconds takes a number of seconds above 0.");
   const progress = (options.full ? readProgress() : undefined) ?? createProgress();
-  const endsAt = options.full ? Infinity : Date.now() + Number(options.seconds) * 1000;
+  const endsAt = options.full ? Infinity : Date.now() + seconds * 1000;
   const violations: Violation[] = [];
   const save = setInterval(() => {
     if (options.full) writeProgress(progress);
@@ -57,7 +59,7 @@ async function run(): Promise<number> {
   await Promise.all(workers).finally(() => clearInterval(save));
   if (options.full) writeProgress(progress);
   printTable(
-    ["universe", "tables", "of", "that start", "decisions by path", "by route", "answered with 400"],
+    ["universe", "tables", "of all", "that start", "rulings by path", "by route", "400"],
     ...UNIVERSES.map((universe, index) => {
       const { tables, started, paths, routes, ambiguous } = progress.universes[index]?.counts ?? noCounts();
       return [universe.name, tables, countTables(universe), started, paths, routes, ambiguous];
@@ -88,7 +90,8 @@ async function work(
       const [result] = (await once(worker, "message")) as [BatchResult];
       const universe = progress.universes[batch.universe];
       if (universe) addCounts(universe.counts, result.counts);
-      universe?.done.push(batch.number);
+      // A batch with violations is tried again.
+      if (result.violations.length === 0) universe?.done.push(batch.number);
       violations.push(...result.violations);
     }
   } finally {
@@ -99,16 +102,16 @@ async function work(
 /** The batches that a thread works on, which no other may take. */
 const taken = UNIVERSES.map(() => new Set<number>());
 
-/** Returns a batch of the universe of which the smallest part is done. */
+/** Returns a batch from the universe with the smallest assigned share. */
 function nextBatch({ universes }: Progress): Batch | undefined {
-  const parts = UNIVERSES.map((universe, index) => {
-    const isDone = new Set([...(universes[index]?.done ?? []), ...(taken[index] ?? [])]);
-    return { index, isDone, part: isDone.size / countBatches(universe), total: countBatches(universe) };
+  const shares = UNIVERSES.map((universe, index) => {
+    const assigned = new Set([...(universes[index]?.done ?? []), ...(taken[index] ?? [])]);
+    return { index, assigned, share: assigned.size / countBatches(universe) };
   });
-  const [least] = parts.filter(({ part }) => part < 1).sort((a, b) => a.part - b.part);
+  const [least] = shares.filter(({ share }) => share < 1).sort((a, b) => a.share - b.share);
   if (!least) return undefined;
   let number = 0;
-  while (least.isDone.has(number)) number += 1;
+  while (least.assigned.has(number)) number += 1;
   taken[least.index]?.add(number);
   return { universe: least.index, number };
 }
@@ -134,11 +137,9 @@ function writeProgress(progress: Progress): void {
 
 function fingerprint(): string {
   const hash = createHash("sha256");
-  for (const folder of ["src/core/policy/", "test/model/"])
-    for (const file of readdirSync(new URL(folder, ROOT))
-      .filter((name) => name.endsWith(".ts"))
-      .sort())
-      hash.update(readFileSync(new URL(folder + file, ROOT)));
+  for (const folder of ["src/core/", "test/model/"])
+    for (const file of readdirSync(new URL(folder, ROOT), { recursive: true, encoding: "utf8" }).sort())
+      if (file.endsWith(".ts")) hash.update(readFileSync(new URL(folder + file, ROOT)));
   return hash.digest("hex");
 }
 

@@ -8,7 +8,7 @@ import { RegExpRouter } from "hono/router/reg-exp-router";
 import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { describe, expect, it } from "vitest";
-import { routeThatRuns, type RouterModel, STRICTEST } from "./routers.ts";
+import { matchedRoute, type RouterModel, STRICTEST } from "./routers.ts";
 import { pathsOf, UNIVERSES } from "./universe.ts";
 
 /** Registers routes, and returns which of them runs for a path. */
@@ -31,7 +31,7 @@ const hasNoText = (pattern: string): boolean => !/-:|%/.test(pattern);
 /** A slash at the end of an alternative. */
 const endsWithSlash = (pattern: string): boolean => /.\/(?:$|\{)/.test(pattern);
 /** Only a wildcard at the end. */
-const endsInWildcard = (pattern: string): boolean => !/\*w\//.test(pattern);
+const endsInWildcard = (pattern: string): boolean => !pattern.includes('*w/');
 
 /** Runs a router of Express with a request that has only what it reads. */
 function runExpress(router: { handle: unknown }, url: string): string | undefined {
@@ -182,7 +182,7 @@ describe.each([...expressRouters, ...koaRouters, ...fastifyRouters, ...honoRoute
         const router = create([pattern]);
         for (const path of model.mergesSlashes ? [...PATHS, ...DUPLICATE_SLASHES] : PATHS) {
           const actual = (await router(path)) !== undefined;
-          const expected = routeThatRuns([pattern], path, model) !== undefined;
+          const expected = matchedRoute([pattern], path, model) !== undefined;
           if (actual === expected || (!actual && matchesLess(pattern))) continue;
           differences.push(`${pattern} for ${path}: ${actual}`);
         }
@@ -190,7 +190,7 @@ describe.each([...expressRouters, ...koaRouters, ...fastifyRouters, ...honoRoute
       expect(differences).toEqual([]);
     });
 
-    it("runs the same one of two routes", async () => {
+    it("matches the same one of two routes", async () => {
       const differences: string[] = [];
       const precise = patterns.filter((pattern) => !matchesLess(pattern) && !/%|A/.test(pattern));
       for (const first of precise)
@@ -199,7 +199,7 @@ describe.each([...expressRouters, ...koaRouters, ...fastifyRouters, ...honoRoute
           if (!router) continue;
           for (const path of PATHS_WITHOUT_SLASH) {
             const actual = await router(path);
-            const expected = routeThatRuns([first, second], path, model);
+            const expected = matchedRoute([first, second], path, model);
             if (actual !== expected)
               differences.push(`${first} and ${second} for ${path}: ${actual}, not ${expected}`);
           }

@@ -29,7 +29,7 @@ export const STRICTEST: Reading = {
 const BOTH = [false, true];
 const EMPTY = ["nothing", "wildcards", "parameters and wildcards"] as const;
 
-/** Every combination. */
+/** Every combination, except merged slashes: the library refuses these paths. */
 export const READINGS: readonly Reading[] = BOTH.flatMap((ignoresCase) =>
   BOTH.flatMap((ignoresSlash) =>
     BOTH.flatMap((decodes) =>
@@ -43,10 +43,13 @@ export function isRouteFor(pattern: string, path: string, reading: Reading): boo
   const parts = segmentsOf(reading.mergesSlashes ? path.replace(/\/+/g, "/") : path);
   return alternativesOf(pattern).some(({ segments, hasSlash }) => {
     const route = hasSlash || segments.length === 0 ? [...segments, ""] : segments;
-    if (isMatch(route, parts, reading)) return true;
+    // Routers that match empty values have wildcards at the end only.
+    const hasInnerWildcard = segments.slice(0, -1).some((segment) => segment.startsWith("*"));
+    const routeReading: Reading = hasInnerWildcard ? { ...reading, matchesEmpty: "nothing" } : reading;
+    if (isMatch(route, parts, routeReading)) return true;
     if (!reading.ignoresSlash) return false;
     const withoutSlash = parts.at(-1) === "" ? parts.slice(0, -1) : parts;
-    return isMatch(segments, withoutSlash, reading) || isMatch(segments, parts, reading);
+    return isMatch(segments, withoutSlash, routeReading) || isMatch(segments, parts, routeReading);
   });
 }
 
@@ -63,7 +66,7 @@ function isMatch(route: readonly string[], path: readonly string[], reading: Rea
   if ((isWildcard || isParameter) && part === "" && !isEmptyAllowed) return false;
   // A wildcard at the end takes everything that is left.
   if (isWildcard && routeRest.length === 0) return true;
-  if (!isWildcard && !isParameter && !isLike(segment, part, reading)) return false;
+  if (!isWildcard && !isParameter && !matchesText(segment, part, reading)) return false;
   return isMatch(routeRest, pathRest, reading) || (isWildcard && isMatch(route, pathRest, reading));
 }
 
@@ -71,33 +74,31 @@ const mayBeEmpty = (isWildcard: boolean, { matchesEmpty }: Reading): boolean =>
   matchesEmpty === "parameters and wildcards" || (matchesEmpty === "wildcards" && isWildcard);
 
 /** Compares text, which may have parameters in it. */
-function isLike(segment: string, part: string, { ignoresCase, decodes }: Reading): boolean {
-  return expressionFor(segment, `${ignoresCase}`, `${decodes}`).test(
-    decodes ? decodeURIComponent(part) : part,
-  );
+function matchesText(segment: string, part: string, { ignoresCase, decodes }: Reading): boolean {
+  return regularExpressionFor(segment, ignoresCase, decodes).test(decodes ? decodeURIComponent(part) : part);
 }
 
-const expressionFor = remember((segment: string, ignoresCase: string, decodes: string) => {
+const regularExpressionFor = remember((segment: string, ignoresCase: boolean, decodes: boolean) => {
   const texts = segment
     .split(/:\w+/)
-    .map((text) => (decodes === "true" ? decodeURIComponent(text) : text))
+    .map((text) => (decodes ? decodeURIComponent(text) : text))
     .map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${texts.join(".+")}$`, ignoresCase === "true" ? "i" : "");
+  return new RegExp(`^${texts.join(".+")}$`, ignoresCase ? "i" : "");
 });
 
 /** Returns the route whose handler runs; `undefined` if none does. */
-export function routeThatRuns(
+export function matchedRoute(
   routes: readonly string[],
   path: string,
   model: RouterModel,
 ): string | undefined {
   const matching = routes.filter((route) => isRouteFor(route, path, model));
   if (model.order === "first") return matching[0];
-  return matching.toSorted((a, b) => (narrownessOf(a, path) < narrownessOf(b, path) ? -1 : 1))[0];
+  return matching.toSorted((a, b) => (sortKeyOf(a, path) < sortKeyOf(b, path) ? -1 : 1))[0];
 }
 
-/** The ranks of the narrowest alternative that matches, for a path that is spelled as the routes are. */
-function narrownessOf(route: string, path: string): string {
+/** A sort key that is smaller for a narrower route. The path must be spelled as the routes are. */
+function sortKeyOf(route: string, path: string): string {
   const segments = segmentsOf(path);
   const ranks = alternativesOf(route).flatMap(
     (alternative) => matchSegments(alternative.segments, segments)?.ranks.join() ?? [],

@@ -1,17 +1,20 @@
 /**
- * What scopegate promises about scopes, tables, paths and routes. It is written for reading: it answers each
- * question by trying everything, and imports nothing of the library. `npm run test:model` compares the two.
+ * What scopegate promises about scopes, tables, paths and routes. Written to be read, not to be fast: it tries
+ * every reading of a path, and imports nothing from the library. `npm run test:model` compares the two.
  */
 import { decode, remember } from "./helpers.ts";
 
 /** Returns whether a granted scope covers a required one. `agents:read` is for every id, as `agents:*:read` is. */
 export function covers(granted: string, required: string): boolean {
   const parts = partsOfScope(required);
-  return granted === required || (parts.length > 0 && coversId(granted, parts));
+  return granted === required || (parts.length > 0 && coversParts(granted, parts));
 }
 
-/** The same for an id that a request has in its path: it may be empty, `*`, or have colons. */
-export function coversId(granted: string, [resource, id, action]: readonly (string | undefined)[]): boolean {
+/** Like `covers`, for a scope in parts. Its id comes from a path: it may be empty, be `*`, or contain colons. */
+export function coversParts(
+  granted: string,
+  [resource, id, action]: readonly (string | undefined)[],
+): boolean {
   const [grantedResource, grantedId, grantedAction] = partsOfScope(granted);
   const isForId = grantedId === "*" || grantedId === id;
   return grantedResource === resource && grantedAction === action && isForId;
@@ -25,7 +28,7 @@ function partsOfScope(scope: string): readonly (string | undefined)[] {
   return parts.length === 3 ? parts : [];
 }
 
-/** What a rule requires: nothing, no token but no invalid one either, or a token with all of these scopes. */
+/** Nothing ("public"), no token or a valid one ("optional"), or a token with all of these scopes. */
 export type Requirement = "public" | "optional" | Texts;
 
 /** An entry of a table. The method `*` stands for every method. */
@@ -37,7 +40,8 @@ export interface Rule {
 
 type Table = readonly Rule[];
 type Texts = readonly string[];
-/** Returns whether a caller satisfies a requirement; without scopes, a caller without a token. */
+
+/** Returns whether a caller satisfies a requirement. `scopes` is `undefined` for a caller without a token. */
 export function isSatisfied(requirement: Requirement, scopes: Texts | undefined): boolean {
   if (typeof requirement === "string") return true;
   return (
@@ -49,7 +53,7 @@ export function isSatisfied(requirement: Requirement, scopes: Texts | undefined)
 export function implies(first: Requirement, second: Requirement): boolean {
   if (second === "public" || first === second) return true;
   if (first === "public" || first === "optional") return false;
-  return second === "optional" || second.every((scope) => first.includes(scope));
+  return second === "optional" || second.every((scope) => first.some((granted) => covers(granted, scope)));
 }
 
 /** A path, or a pattern without optional groups. A slash at its end is not another segment. */
@@ -64,7 +68,7 @@ function divide(text: string): Divided {
   return { segments: hasSlash || text === "/" ? segments.slice(0, -1) : segments, hasSlash };
 }
 
-/** Reads a target without a query. Returns `undefined` if routers would read it in different ways. */
+/** Reads a target in origin form, without a query. Returns `undefined` if routers could read it in several ways. */
 export function readTarget(target: string): Divided | undefined {
   if (!target.startsWith("/") || target.length > 8192) return undefined;
   const path = divide(target);
@@ -104,13 +108,13 @@ const routeOf = remember((all: Texts): string =>
 type Spelling = "exact" | "case" | "decoded";
 /** Returns how a path spells the text of one segment of a pattern, or `undefined` for another text. */
 function spellingOf(pattern: string, segment: string): Spelling | undefined {
-  const isLike = (spell: (text: string) => string): boolean => {
+  const matchesText = (spell: (text: string) => string): boolean => {
     const texts = pattern.split(/:\w+/).map((text) => spell(text).replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     return new RegExp(`^${texts.join(".+")}$`).test(spell(segment));
   };
-  if (isLike((text) => text)) return "exact";
-  if (isLike(fold)) return "case";
-  return isLike(loosen) ? "decoded" : undefined;
+  if (matchesText((text) => text)) return "exact";
+  if (matchesText(fold)) return "case";
+  return matchesText(loosen) ? "decoded" : undefined;
 }
 
 /** How a pattern matches a path: which of its texts are spelled differently, and how narrow each segment is. */
@@ -119,9 +123,11 @@ interface Match {
   readonly ranks: readonly number[];
 }
 
-/** Text, text beside a parameter (more text before less), a parameter, a wildcard. */
-const rankOf = (segment: string): number =>
-  isText(segment) ? 0 : isWildcard(segment) ? 3 : 2 - segment.replace(/:\w+/, "").length / 1000;
+/** Text, text beside parameters (more text before less), a parameter, a wildcard. */
+function rankOf(segment: string): number {
+  if (isText(segment)) return 0;
+  return isWildcard(segment) ? 3 : 2 - segment.replace(/:\w+/g, "").length / 1000;
+}
 const REST_OF_WILDCARD = 4;
 /** Matches the segments of a pattern with those of a path. A wildcard matches at least one segment. */
 export const matchSegments = remember((pattern: Texts, path: Texts): Match | undefined => {
@@ -195,7 +201,7 @@ function readingsOf(candidates: readonly Candidate[], method: string): readonly 
 const subsetsOf = (all: Texts): readonly Texts[] =>
   all.reduce<Texts[]>((subsets, text) => [...subsets, ...subsets.map((subset) => [...subset, text])], [[]]);
 
-/** What decides a request: all of some rules, no rule, or 400. A path is exact if no router can misread it. */
+/** What decides a request: all of some rules, no rule, or 400. Exact: no router can misread it, or it is unmapped. */
 export interface Ruling {
   readonly kind: "rules" | "unmapped" | "ambiguous";
   readonly rules: ReadonlySet<Rule>;
@@ -212,16 +218,16 @@ export function rulesOfPath(candidates: readonly Candidate[], method: string, ha
   const reached = readingsOf(candidates, method);
   const rules = new Set(reached.map(({ rule }) => rule));
   if (isSpelled(narrowest) && rules.size === 1 && !hasSlash) return exact;
-  // A reading that decodes a text can add rules, but never maps a path.
+  // A reading that decodes adds rules to those of other readings. Alone, it is not enough.
   if (reached.every(({ misspelled }) => [...misspelled.values()].includes("decoded"))) return AMBIGUOUS;
   const isOpen = [...rules].every(({ requirement }) => typeof requirement === "string");
   if (rules.size > MAX_RULES || (!isSpelled(narrowest) && isOpen)) return AMBIGUOUS;
   return { kind: "rules", rules, isExact: false };
 }
 
-/** Where nothing checks the route that runs, only an exact path is decided. */
+/** If no matched route will be checked, an inexact path is refused. */
 export const withoutRoute = (ofPath: Ruling): Ruling => (ofPath.isExact ? ofPath : AMBIGUOUS);
-/** Adds to the rules of a path those of the matched route: the narrowest rule that covers the whole route. */
+/** Adds the narrowest rule that covers the matched route to the rules of the path. */
 export function rulesOfRoute(
   table: Table,
   method: string,
@@ -257,7 +263,7 @@ export function ruleCovering(table: Table, method: string, route: Texts): Rule |
   return narrowestOf(covering, method)?.rule;
 }
 
-/** Returns whether every path of one pattern is a path of another. Only a wildcard covers a wildcard. */
+/** Returns whether every path of a route matches the segments `outer`. Only a wildcard covers a wildcard. */
 function isInside([segment, ...rest]: Texts, outer: Texts): boolean {
   const [outerSegment, ...outerRest] = outer;
   if (segment === undefined || outerSegment === undefined) return segment === outerSegment;
@@ -284,7 +290,7 @@ const isSubtreeOf = (subtree: Rule, root: Rule): boolean =>
   subtree.pattern.replace(/..\*\w+\}$/, "") === root.pattern.replace(/\/$/, "") &&
   JSON.stringify(subtree.requirement) === JSON.stringify(root.requirement);
 
-/** Returns whether the order of the rules for one path is right: no other order would refuse more callers. */
+/** Returns whether the deciding rule is narrower than each other matching rule, or requires at least as much. */
 export function isOrdered(table: Table, method: string, path: Divided): boolean {
   const matching = candidatesFor(table, method, path).filter(isSpelled);
   const deciding = narrowestOf(matching, method);

@@ -57,6 +57,7 @@ const MORE_PATTERNS = [
   "/a/b/:x",
   "/:x/:y/:z",
   "/{:x}",
+  "/:x-:y",
 ];
 
 const isPublic = () => "public" as const;
@@ -65,6 +66,8 @@ const isOptional = () => "optional" as const;
 const requiresScope = (place: number) => [`r${place}:read`];
 const requiresToken = () => [];
 const requiresCommonScope = () => ["common:read"];
+/** For the first rule, a scope that the common one covers; for others, one that it does not. */
+const requiresNarrowScope = (place: number) => [place === 0 ? "common:web:read" : `r${place}:read`];
 
 /** One of each class of segments that some router treats in its own way. Targets with others are refused. */
 const SEGMENTS = ["a", "A", "%61", "b", "a-b"];
@@ -101,7 +104,7 @@ export const UNIVERSES: readonly Universe[] = [
     size: 2,
     ruleMethods: ["GET", "HEAD", "*"],
     patterns: MORE_PATTERNS,
-    requirements: [isPublic, isOptional, requiresCommonScope, requiresScope],
+    requirements: [isPublic, isOptional, requiresCommonScope, requiresNarrowScope],
     methods: ["GET", "HEAD", "POST"],
     paths: PATHS,
     routes: ["/a", "/:x", "/{*w}", "/a/:x", "/:x/b", "/a{/*w}", "/a-:x"],

@@ -1,4 +1,4 @@
-/** Three look-ups in the tree: the rule of a path, the rules of all its readings, the rule of a route. */
+/** Looks up rules in the tree: of a path, of all its readings, all that match it, and the rule of a route. */
 import type { Path } from "../request.ts";
 import { coversMixed } from "./overlap.ts";
 import type { PatternSegment } from "./pattern.ts";

@@ -30,7 +30,7 @@ interface Pair {
 /** One wrong rule can conflict with thousands of others. The first issues are enough to find it. */
 const MAX_ISSUES = 20;
 
-/** Reports pairs of rules without a right order, and HEAD rules that require less than GET: at most 20. */
+/** Reports pairs of rules without a right order, and HEAD rules that require less than GET. */
 export function checkOrder(
   { tree, enforcedTree }: CompiledTable,
   scopeRules: ScopeRules,

@@ -1,4 +1,4 @@
-/** Which rules a request must satisfy: the rule of its path, and the rule of the route that runs for it. */
+/** Which rules a request must satisfy: the rule of its path, and the rule of its matched route. */
 import { hasTrailingSlash, type Path, readPath } from "../request.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
 import { type Batch, readBatch } from "./batch.ts";
@@ -194,7 +194,7 @@ export class Table {
       return { kind: "unmapped", matches: NONE, restrictions: UNRESTRICTED, isExact: true, path };
     if (isExact) return this.#rulesFor(method, path, matchesOf(narrowest, path), true);
     const { leaves, isMapped } = collectReadings(this.#tree, method, path);
-    // Without a slash of its own, no router reads the path as another one: `/docs` below `/docs{/*path}`.
+    // One rule and no slash: every reading ends at this rule, such as `/docs` below `/docs{/*path}`.
     if (isSpelled && leaves.size === 1 && !hasTrailingSlash(path))
       return this.#rulesFor(method, path, matchesOf(narrowest, path), true);
     if (!isMapped) return ambiguous("The path matches a rule only after it is decoded.");
