@@ -12,7 +12,7 @@ import config from "../tsup.config.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
 const ENGINE = { platform: "node", target: config.target } as const;
-const BUNDLED = ["jose", "leven", "path-to-regexp", "zod"];
+const BUNDLED = ["jose", "path-to-regexp", "zod"];
 
 // The program is an ECMAScript module only.
 const { cli: _, ...entryPoints } = config.entry;
@@ -28,7 +28,9 @@ const { outputFiles } = await build({
   format: "esm",
   ...ENGINE,
   plugins: config.esbuildPlugins,
-  external: ["@nestjs/common", "@opentelemetry/api", "fastify-plugin", "on-headers", "yaml"],
+  external: ["@nestjs/common", "@opentelemetry/api", "on-headers"],
+  // CommonJS has no `import.meta`.
+  define: { "import.meta.url": "__filename" },
   write: false,
 });
 for (const { path, text } of outputFiles) {

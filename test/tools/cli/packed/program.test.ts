@@ -16,7 +16,7 @@ const PATH = `${join(project, "node_modules/.bin")}:${process.env["PATH"] ?? ""}
 const FRAMEWORKS = ["express", "koa", "@koa/router", "fastify", "hono", "@hono/node-server"];
 
 beforeAll(() => {
-  unpack(pack(project), project, ...FRAMEWORKS);
+  unpack(pack(project), project, "yaml", ...FRAMEWORKS);
   mkdirSync(join(project, "node_modules/.bin"), { recursive: true });
   const { bin } = JSON.parse(readFileSync(join(project, "node_modules/scopegate/package.json"), "utf8")) as {
     readonly bin: { readonly scopegate: string };
