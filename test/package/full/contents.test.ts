@@ -21,7 +21,7 @@ describe("the tarball", () => {
       expect(packed.files).toContain(page);
     expect(packed.files.filter((path) => path.startsWith("docs/api/"))).toEqual([]);
     expect(others.sort()).toEqual([
-      ...["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md", "docs/ci/policy.yml"],
+      ...["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "docs/ci/policy.yml"],
       ...[
         "docs/grafana/scopegate.json",
         "docs/pictures/policy-page.png",
