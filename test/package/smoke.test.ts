@@ -1,22 +1,15 @@
-/**
- * Tests the packed package in ECMAScript and CommonJS modules. `npm run test:package` runs the other package
- * tests.
- */
+/** The packed package in ECMAScript and CommonJS modules. */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ENTRIES, manifest, pack, type Packed, run, unpack } from "./packed.ts";
+import { ENTRIES, manifest, findPacked, run, unpack } from "./packed.ts";
 import { serve } from "./server-program.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
 const project = temporaryFolder("package");
-let packed: Packed;
+const packed = findPacked();
 
-beforeAll(() => {
-  packed = pack(project);
-  unpack(packed, project, "express", "@opentelemetry/api");
-  // The build takes a minute on a loaded machine.
-}, 300_000);
+beforeAll(() => unpack(packed, project, "express", "@opentelemetry/api"));
 
 const ADAPTERS = [...ENTRIES].filter(([name]) =>
   ["express", "koa", "fastify", "fetch", "node"].includes(name),
