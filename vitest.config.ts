@@ -7,39 +7,58 @@ const source = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.m
 
 const { CI, FUZZ_RUNS = "100000", RETRIED_TESTS } = process.env;
 
+/** Builds and packs the package, unless `.ci/run` did. */
+const PACKED = "test/package/full/setup.ts";
+
+/** The tests with proxies and with programs of their own. */
+const TLS = ["test/tls/{programs,proxies,sessions,sockets}.test.ts"];
+
+/** The tests that measure what stays in memory. */
+const MEMORY = [
+  "test/core/token/token-cache-memory.test.ts",
+  "test/security/{memory,proofs/memory}.test.ts",
+  "test/tools/testing/test-key.test.ts",
+];
+
 /** The projects that `npm test` leaves out. Each has its own script in package.json. */
 const SUITES = {
   package: {
     include: ["test/package/**/*.test.ts", "test/examples/{programs,starters}.test.ts"],
-    globalSetup: "test/package/full/setup.ts",
-    // Compilers use a whole small machine.
-    fileParallelism: false,
+    globalSetup: PACKED,
     testTimeout: 300_000,
     hookTimeout: 300_000,
   },
   runtimes: {
     include: ["test/runtimes/*.test.ts"],
-    globalSetup: "test/package/full/setup.ts",
+    globalSetup: PACKED,
     fileParallelism: false,
     hookTimeout: 300_000,
   },
+  docs: { include: ["test/documentation/documentation.test.ts"] },
+  // Garbage is collected fast only in a process that has loaded little else.
+  memory: { include: MEMORY },
   mcp: {
-    include: ["test/adapters/mcp/*.test.ts", "test/mcp/**/*.test.ts"],
+    include: [
+      "test/adapters/mcp/{clients,hostile}.test.ts",
+      "test/mcp/**/*.test.ts",
+      "test/examples/mcp-server.test.ts",
+      "test/proofs/interop/mcp.test.ts",
+    ],
     testTimeout: 300_000,
     hookTimeout: 300_000,
   },
   page: { include: ["test/tools/page/browser/*.test.ts"] },
-  site: { include: ["test/site/**/*.test.ts"] },
+  site: { include: ["test/site/**/*.test.ts"], globalSetup: PACKED },
   cli: {
     include: ["test/tools/cli/packed/*.test.ts"],
-    globalSetup: "test/package/full/setup.ts",
+    globalSetup: PACKED,
     fileParallelism: false,
     testTimeout: 300_000,
     hookTimeout: 300_000,
   },
   // Its tests build on each other.
   cluster: { include: ["test/cluster/*.test.ts"], retry: 0, bail: 1 },
-  tls: { include: ["test/tls/*.test.ts"] },
+  tls: { include: TLS },
   fuzz: {
     include: ["test/security/fuzz/*.test.ts"],
     env: { FUZZ_RUNS },
@@ -78,14 +97,17 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: [
-            "test/package/full/**",
+            "test/package/**",
             "test/runtimes/**",
             "test/site/**",
             "test/cluster/**",
-            "test/tls/{programs,proxies,sessions,sockets}.test.ts",
-            "test/examples/{programs,starters}.test.ts",
+            ...TLS,
+            "test/documentation/documentation.test.ts",
+            ...MEMORY,
+            "test/examples/{programs,starters,mcp-server}.test.ts",
             "test/adapters/mcp/{clients,hostile}.test.ts",
             "test/mcp/**",
+            "test/proofs/interop/mcp.test.ts",
             "test/tools/page/browser/**",
             "test/tools/cli/packed/**",
           ],

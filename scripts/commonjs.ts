@@ -28,7 +28,9 @@ const { outputFiles, metafile } = await build({
   format: "esm",
   ...ENGINE,
   plugins: config.esbuildPlugins,
-  external: ["@nestjs/common", "@opentelemetry/api", "fastify-plugin", "on-headers", "yaml"],
+  external: ["@nestjs/common", "@opentelemetry/api", "on-headers"],
+  // CommonJS has no `import.meta`.
+  define: { "import.meta.url": "__filename" },
   write: false,
   metafile: true,
 });

@@ -37,16 +37,14 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "core/token/binding/dpop.ts",
   ],
   "path-to-regexp": ["core/policy/parse-pattern.ts"],
-  yaml: ["tools/openapi/text.ts"],
+  yaml: ["tools/openapi/yaml.ts"],
   zod: [
     "stores/introspection/options.ts",
     "core/options/key-source-shape.ts",
     "core/options/shape.ts",
     "core/options/values.ts",
   ],
-  leven: ["core/errors.ts"],
   "on-headers": ["adapters/mcp/hosts/edit-response.ts"],
-  "fastify-plugin": ["adapters/fastify/index.ts"],
   // The metadata of decorators belongs to NestJS.
   "@nestjs/common": ["adapters/nest/call.ts", "adapters/nest/index.ts", "adapters/nest/routes.ts"],
   "node:fs": ["tools/cli/files.ts", "core/keys/jwks-file.ts"],
@@ -108,7 +106,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "adapters/mcp/hosts/fastify.ts",
   ],
   "node:diagnostics_channel": ["tools/cli/application.ts", "core/runtime/channels.ts"],
-  "node:module": ["tools/cli/run.ts"],
+  "node:module": ["tools/cli/run.ts", "tools/openapi/yaml.ts"],
   "node:path": ["tools/cli/application.ts", "tools/cli/files.ts"],
   "node:url": ["tools/cli/application.ts"],
   "node:util": [
@@ -209,15 +207,20 @@ const FRONT_DOOR_NAMES = 45;
  * load the code that decides.
  */
 const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
-  "adapters/express/index.ts": 2_770,
-  "adapters/fastify/index.ts": 2_070,
-  "adapters/fetch/index.ts": 1_755,
-  "adapters/mcp/index.ts": 4_660,
-  "tools/otel/index.ts": 1_465,
+  "adapters/express/index.ts": 2_785,
+  "adapters/fastify/index.ts": 2_095,
+  "adapters/fetch/index.ts": 1_775,
+  "adapters/mcp/index.ts": 4_665,
+  "tools/otel/index.ts": 1_490,
 };
 
-/** Packages that only the applications of an adapter install. */
-const PEERS = ["@nestjs/common", "@opentelemetry/api"];
+/** Packages that are installed only by projects that need them. */
+const PEERS = ["@nestjs/common", "@opentelemetry/api", "yaml"];
+
+const manifest = JSON.parse(readFileSync(join(SRC, "../package.json"), "utf8")) as {
+  readonly dependencies: Record<string, string>;
+  readonly peerDependencies: Record<string, string>;
+};
 
 /** Packages whose code is in the build (docs/decisions/0030-zod-is-bundled.md). */
 const BUNDLED = ["zod"];
@@ -285,15 +288,26 @@ describe("the architecture", () => {
   });
 
   it("lists every package that is imported as a dependency, and no other", () => {
-    const manifest = JSON.parse(readFileSync(join(SRC, "../package.json"), "utf8")) as {
-      readonly dependencies: Record<string, string>;
-      readonly peerDependencies: Record<string, string>;
-    };
     const packages = Object.keys(DOORS).filter(
       (name) => !/^(?:node|virtual):/.test(name) && !BUNDLED.includes(name),
     );
     expect(packages.sort()).toEqual([...Object.keys(manifest.dependencies), ...PEERS].sort());
     expect(Object.keys(manifest.peerDependencies)).toEqual(expect.arrayContaining(PEERS));
+  });
+
+  it("names every dependency in the README, and installs nothing else", () => {
+    const names = Object.keys(manifest.dependencies).sort();
+    const count = ["no", "one", "two", "three", "four", "five"][names.length] ?? "";
+    const readme = readFileSync(join(SRC, "../README.md"), "utf8");
+    expect(readme).toContain(
+      `\nscopegate has ${count} dependencies: ${names.join(", ").replace(/, ([^,]*)$/, " and $1")}.`,
+    );
+    const lock = JSON.parse(readFileSync(join(SRC, "../package-lock.json"), "utf8")) as {
+      readonly packages: Record<string, { readonly dev?: boolean }>;
+    };
+    // npm marks what only the development of this package needs.
+    const installed = Object.keys(lock.packages).filter((path) => path !== "" && !lock.packages[path]?.dev);
+    expect(installed.sort()).toEqual(names.map((name) => `node_modules/${name}`));
   });
 
   it("uses no asynchronous code, clock or random number in scopes, policy, audit and response", () => {

@@ -1,4 +1,4 @@
-import { closestMatch } from "leven";
+import { findClosest } from "./runtime/closest.ts";
 
 /** Why a token was rejected: the `rejection` of a refusal whose reason is `token_rejected`. */
 export type Rejection =
@@ -138,7 +138,7 @@ export class KeysUnavailableError extends Error {
 
 /** Finds the word that a misspelled one is most similar to. */
 export const findSimilar = (word: string, words: readonly string[]): string | undefined =>
-  closestMatch(word, [...words], { maxDistance: Math.max(2, Math.floor(word.length / 3)) });
+  findClosest(word, words, Math.max(2, Math.floor(word.length / 3)));
 
 /** Returns `Did you mean ...?` for a misspelled word, or `otherwise` if no word is similar. */
 export function suggest(word: string, words: readonly string[], otherwise: string): string {

@@ -5,7 +5,7 @@ import fastify, { type FastifyInstance } from "fastify";
 import fastify4 from "fastify4";
 import { describe, expect, it, vi } from "vitest";
 import type { AccessRequest } from "scopegate";
-import { protect } from "scopegate/fastify";
+import { metadata, protect } from "scopegate/fastify";
 import { toPattern, toWrittenPattern } from "../../src/adapters/fastify/pattern.ts";
 import { isPattern, parsePattern } from "../../src/core/policy/parse-pattern.ts";
 import { serverFor } from "../support/frameworks.ts";
@@ -34,6 +34,27 @@ describe.each([
     app.get("/outside", () => "outside");
     expect((await app.inject("/inside")).statusCode).toBe(401);
     expect((await app.inject("/outside")).body).toBe("outside");
+  });
+
+  it("registers plugins under names that other plugins can require", async () => {
+    const app = create();
+    const resource = { id: "https://api.test", authorizationServers: ["https://issuer.test"] };
+    const server = serverFor({}, { serviceId: "https://api.test", resource });
+    app.register(metadata(server)).register(protect(server));
+    const dependent = Object.assign(() => Promise.resolve(), {
+      [Symbol.for("plugin-meta")]: { dependencies: ["scopegate", "scopegate-metadata"] },
+    });
+    await app.register(dependent).ready();
+    expect([app.hasPlugin("scopegate"), app.hasPlugin("scopegate-metadata")]).toEqual([true, true]);
+    expect(app.printPlugins()).toMatch(/ scopegate-metadata \d.* scopegate \d/s);
+  });
+
+  it("rejects a version of Fastify that is too old", async () => {
+    const app = Object.defineProperty(create(), "version", { value: "4.9.2" });
+    app.register(protect(serverFor({})));
+    await expect(app.ready()).rejects.toThrow(
+      "fastify-plugin: scopegate - expected '>=4.10' fastify version, '4.9.2' is installed",
+    );
   });
 
   it("reports the matched route in the spelling of the table", async () => {

@@ -1,9 +1,10 @@
 /** Hono's paths as patterns of the table: each matches at least the paths that Hono's routers match. */
-import { type Context, Hono } from "hono";
+import type { Router } from "hono/router";
 import { LinearRouter } from "hono/router/linear-router";
 import { PatternRouter } from "hono/router/pattern-router";
 import { RegExpRouter } from "hono/router/reg-exp-router";
 import { TrieRouter } from "hono/router/trie-router";
+import { getPath } from "hono/utils/url";
 import { describe, expect, it } from "vitest";
 import { toPattern } from "../../src/adapters/hono/pattern.ts";
 import { compareWithRoute, parseRoutePattern } from "../../src/core/policy/route-comparison.ts";
@@ -22,21 +23,21 @@ const PATHS = SEGMENTS.flatMap((first) => [
   ]),
 ]);
 
+/** The paths as Hono's routers receive them. */
+const ROUTED = PATHS.map((path) => getPath(new Request(`http://127.0.0.1${path}`)));
+
 /** The paths that a router serves. */
-async function servedBy(Router: new () => LinearRouter<never>, route: string): Promise<readonly string[]> {
-  const app = new Hono({ router: new Router() });
-  app.get(route, (context: Context) => context.text("served"));
-  const served = await Promise.all(
-    PATHS.map(async (path) => {
-      try {
-        return (await app.request(`http://127.0.0.1${path}`)).status === 200;
-      } catch {
-        // LinearRouter and RegExpRouter do not support every route.
-        return false;
-      }
-    }),
-  );
-  return PATHS.filter((_, index) => served[index]);
+function servedBy(Router: new () => Router<string>, route: string): readonly string[] {
+  const router = new Router();
+  router.add("GET", route, "served");
+  return PATHS.filter((_, index) => {
+    try {
+      return router.match("GET", ROUTED[index] ?? "")[0].length > 0;
+    } catch {
+      // LinearRouter and RegExpRouter do not support every route.
+      return false;
+    }
+  });
 }
 
 const matches = (pattern: string, text: string): boolean => {
@@ -75,16 +76,16 @@ const READABLE = [
 ];
 
 describe.each(Object.entries(ROUTERS))("%s", (_, Router) => {
-  it.each(READABLE)("matches with its pattern every path of %s that a router serves", async (route) => {
-    const served = (await servedBy(Router as never, route)).filter((path) => readPath(path) !== undefined);
+  it.each(READABLE)("matches with its pattern every path of %s that a router serves", (route) => {
+    const served = servedBy(Router, route).filter((path) => readPath(path) !== undefined);
     expect(served.filter((path) => !matches(toPattern(route), path))).toEqual([]);
   });
 });
 
-it("tests only routes that some router serves", async () => {
+it("tests only routes that some router serves", () => {
   for (const route of READABLE) {
-    const served = await Promise.all([TrieRouter, PatternRouter].map((one) => servedBy(one as never, route)));
-    expect(served.flat(), route).not.toEqual([]);
+    const served = [TrieRouter, PatternRouter].flatMap((Router) => servedBy(Router, route));
+    expect(served, route).not.toEqual([]);
   }
 });
 

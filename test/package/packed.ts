@@ -1,5 +1,5 @@
 /** Builds, packs and unpacks the package, as publishing and installing it would. */
-import { execFileSync, execSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,20 +34,28 @@ export interface Packed {
   readonly unpackedBytes: number;
 }
 
-/** Returns the tarball of the global setup, or packs one without types, which take most of the time of a build. */
-export const pack = (folder: string): Packed =>
-  inject("packed") ?? buildAndPack(folder, ["npx tsup --no-dts", "npx tsx scripts/commonjs.ts"]);
+/** Returns the package that the global setup built. */
+export const findPacked = (): Packed => inject("packed");
 
-export function buildAndPack(folder: string, commands: readonly string[] = ["npm run build"]): Packed {
-  for (const command of commands) execSync(command, { ...LONG_CHILD_LIMIT, cwd: ROOT, stdio: "ignore" });
-  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
-  const out = execFileSync("npm", args, {
-    ...LONG_CHILD_LIMIT,
-    cwd: ROOT,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const [{ filename, files, unpackedSize }] = JSON.parse(out) as [
+/** The file beside a tarball with what `npm pack --json` printed. */
+const REPORT = "pack.json";
+
+/** Builds the package, and packs it into a folder. */
+export function buildAndPack(folder: string): void {
+  const npm = (...args: readonly string[]): string => {
+    const { status, stdout, stderr } = runChild("npm", args, { cwd: ROOT });
+    if (status !== 0) throw new Error(stderr);
+    return stdout;
+  };
+  npm("run", "build");
+  writeFileSync(
+    join(folder, REPORT),
+    npm("pack", "--json", "--ignore-scripts", "--pack-destination", folder),
+  );
+}
+
+export function readPacked(folder: string): Packed {
+  const [{ filename, files, unpackedSize }] = JSON.parse(readFileSync(join(folder, REPORT), "utf8")) as [
     { filename: string; files: { path: string }[]; unpackedSize: number },
   ];
   return {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
-import { link, pack, unpack } from "../package/packed.ts";
+import { link, findPacked, unpack } from "../package/packed.ts";
 import { ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import type { Running, Setup } from "./programs/nest.ts";
@@ -108,7 +108,7 @@ describe.skipIf(!existsSync(join(MODULES, "@nestjs/graphql"))).each(["Express", 
 
 /** All packages of this folder, so that the package and the program have the same copy of NestJS. */
 function install(): void {
-  unpack(pack(project), project);
+  unpack(findPacked(), project);
   const { dependencies } = JSON.parse(readFileSync(join(HERE, "package.json"), "utf8")) as {
     readonly dependencies: object;
   };

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pageOf } from "../documentation/markdown.ts";
-import { link, pack, unpack, writeFiles } from "../package/packed.ts";
+import { link, findPacked, unpack, writeFiles } from "../package/packed.ts";
 import { itPrevents } from "../security/vulnerabilities/prevents.ts";
 import { ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
@@ -50,7 +50,7 @@ async function start(withProxy: boolean): Promise<Started> {
 }
 
 beforeAll(() => {
-  unpack(pack(project), project);
+  unpack(findPacked(), project);
   link(project, ["next", "react", "react-dom"], MODULES);
   writeFiles(project, {
     "package.json": JSON.stringify({ type: "module", private: true }),

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { pack, unpack } from "../package/packed.ts";
+import { findPacked, unpack } from "../package/packed.ts";
 import { type Answer, ask, listen } from "../support/http.ts";
 import type { Settings } from "./programs/settings.ts";
 import { type Case, createCases, issuer, sharing } from "./requests.ts";
@@ -43,7 +43,7 @@ beforeAll(async () => {
     lateUri: at("late"),
     failingUri: at("failing"),
   };
-  unpack(pack(project), project, "hono");
+  unpack(findPacked(), project, "hono");
   writeFileSync(
     join(project, "package.json"),
     JSON.stringify({ type: "module", dependencies: { scopegate: "*", hono: "*" } }),

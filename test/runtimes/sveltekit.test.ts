@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { pageOf } from "../documentation/markdown.ts";
-import { link, pack, unpack, writeFiles } from "../package/packed.ts";
+import { link, findPacked, unpack, writeFiles } from "../package/packed.ts";
 import { listenerOf } from "../support/hosts.ts";
 import { ask, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
@@ -57,7 +57,7 @@ describe.skipIf(!existsSync(join(MODULES, "@sveltejs/kit")))("SvelteKit", () => 
   let remote: string | undefined;
   let close: () => Promise<void>;
   beforeAll(async () => {
-    unpack(pack(project), project);
+    unpack(findPacked(), project);
     link(project, ["@sveltejs/kit", "@sveltejs/vite-plugin-svelte", "svelte", "vite"], MODULES);
     writeFiles(project, FILES);
     vi.stubEnv("JWT_PUBLIC_KEY", issuer.publicPem);

@@ -1,33 +1,10 @@
 /** What clients send is not remembered: the memory of a process does not grow with invented requests. */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { protect } from "scopegate/express";
 import { EXPRESS_VERSIONS, serve, serverFor, statusWith } from "../support/frameworks.ts";
-
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
-
-function heapBytes(): number {
-  collectGarbage();
-  return process.memoryUsage().heapUsed;
-}
-
-/** The bytes that many calls leave behind, after a few calls that fill caches of code. */
-async function leftBy(calls: number, call: (index: number) => unknown): Promise<number> {
-  for (let index = 0; index < 20; index += 1) await call(-1 - index);
-  const before = heapBytes();
-  for (let index = 0; index < calls; index += 1) await call(index);
-  return heapBytes() - before;
-}
-
-const MB = 1024 * 1024;
-const LIMIT = 5 * MB;
+import { leftBy, LIMIT, received } from "../support/heap.ts";
 
 const createServerFor = () => serverFor({ "GET /:team/status": "public", "POST /:team/status": [] });
-
-/** As a string from a socket: strings that are joined in JavaScript share their parts. */
-const received = (text: string): string => Buffer.from(text).toString();
 
 describe.each(EXPRESS_VERSIONS)("a router of %s below a parameter", (_, express) => {
   it("does not remember the paths of requests", async () => {

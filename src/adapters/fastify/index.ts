@@ -1,4 +1,3 @@
-import fastifyPlugin from "fastify-plugin";
 import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Principal } from "../../core/token/principal.ts";
@@ -11,6 +10,7 @@ import { withRole } from "../shared/roles.ts";
 import { rememberGuarded } from "./guarded-instances.ts";
 import { createScopeCheck } from "../shared/scope-check.ts";
 import type { createMiddlewareGuard, WithMiddleware } from "./middleware.ts";
+import { describePlugin } from "./plugin.ts";
 import { endWith, type FastifyReply, send } from "./reply.ts";
 import { type FastifyRequest, readRequest } from "./request.ts";
 
@@ -102,7 +102,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Fastif
       })
       .catch(done);
   };
-  return fastifyPlugin(plugin, { name: "scopegate", fastify: ">=4.10" });
+  return describePlugin(plugin, "scopegate");
 }
 
 /**
@@ -122,7 +122,7 @@ export function metadata(server: ResourceServer): FastifyPlugin {
     instance.addHook("onRequest", hook);
     done();
   };
-  return fastifyPlugin(plugin, { name: "scopegate-metadata", fastify: ">=4.10" });
+  return describePlugin(plugin, "scopegate-metadata");
 }
 
 /**

@@ -1,16 +1,19 @@
-/** Reads and writes documents as JSON and YAML; the only use of yaml. */
-import * as yaml from "yaml";
+/** Reads and writes documents as JSON and YAML. */
 import { orUndefined, ConfigurationError } from "../../core/errors.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
 import { escapeHidden, isHidden } from "../escape.ts";
 import { issueAt, membersOf, type OpenApiDocument, requireDocument } from "./document.ts";
+import { loadYaml } from "./yaml.ts";
 
 /**
  * Reads an OpenAPI document from JSON or YAML. It resolves aliases, but no references.
  *
+ * Only YAML needs the package `yaml`.
+ *
  * @throws TypeError for anything but a string
  * @throws ConfigurationError for text that cannot be read, with the line and without its content, for
- *   repeated keys, circular aliases, more than 1,000 uses of an alias, and versions other than 3.0 and 3.1
+ *   repeated keys, circular aliases, more than 1,000 uses of an alias, and versions other than 3.0 and 3.1,
+ *   and for YAML if the package `yaml` is not installed
  */
 export function parseDocument(text: string): OpenApiDocument {
   if (typeof (text as unknown) !== "string")
@@ -28,6 +31,7 @@ export function parseDocument(text: string): OpenApiDocument {
 
 /** Reads one YAML document, or returns why it cannot be read. */
 function readYaml(text: string): { readonly value: unknown } | { readonly why: string } {
+  const yaml = loadYaml();
   const document = isTooCostly(text)
     ? undefined
     : orUndefined(() => yaml.parseDocument(text, { merge: true, logLevel: "error" }));
@@ -66,9 +70,11 @@ function isTooCostly(text: string): boolean {
 /**
  * Writes an OpenAPI document as JSON or YAML. Comments of the text that it was read from are lost. Control
  * characters, and characters that change the direction of text, are escaped.
+ * @throws ConfigurationError for YAML if the package `yaml` is not installed
  */
 export function renderDocument(document: object, format: "json" | "yaml"): string {
   if (format === "json") return escapeHidden(`${JSON.stringify(document, null, 2)}\n`);
+  const yaml = loadYaml();
   const yamlDocument = new yaml.Document(document, { aliasDuplicateObjects: false, compat: "yaml-1.1" });
   // Only double quotes have escapes.
   yaml.visit(yamlDocument, {

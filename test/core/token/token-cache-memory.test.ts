@@ -1,20 +1,12 @@
 /** The memory of the token cache: the estimate, its bound, and when memory is given back. */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import type { KeyResolver, VerificationKey } from "../../../src/core/keys/verification-key.ts";
 import { principalWeight, readPrincipal, type Principal } from "../../../src/core/token/principal.ts";
 import { resolveOptions } from "../../../src/core/options/resolve.ts";
 import { TokenCache } from "../../../src/core/token/token-cache.ts";
+import { heapBytes } from "../../support/heap.ts";
 import { scopeRulesOf } from "../../support/policy.ts";
 import { createServer, issuer } from "../../support/resource-servers.ts";
-
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
-const used = (): number => {
-  collectGarbage();
-  return process.memoryUsage().heapUsed;
-};
 
 const RULES = {
   scopeSources: [{ claim: "scopes" }],
@@ -80,9 +72,9 @@ describe("the estimate of an entry", () => {
     const excess = (): number => {
       const kept: Principal[] = [];
       read(payload());
-      const before = used();
+      const before = heapBytes();
       for (let count = 0; count < 60; count += 1) kept.push(read(payload()));
-      const growth = used() - before;
+      const growth = heapBytes() - before;
       return growth - kept.reduce((total, principal) => total + bytesOf(principal), 0);
     };
     // The test runner itself allocates meanwhile: the least of three measurements counts.
@@ -94,13 +86,13 @@ describe("the token cache", () => {
   it("stays under maxBytes with the largest tokens", () => {
     const maxBytes = 8 * 1024 * 1024;
     const { cache } = createCache(maxBytes);
-    const before = used();
+    const before = heapBytes();
     for (let token = 0; token < 300; token += 1) {
       const payload = PAYLOADS[token % PAYLOADS.length]?.[1]() ?? "";
       cache.set(`${token}`, read(payload), acceptance);
       expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
     }
-    expect(used() - before).toBeLessThan(maxBytes + 5 * 1024 * 1024);
+    expect(heapBytes() - before).toBeLessThan(maxBytes + 5 * 1024 * 1024);
     expect(cache.entries).toBeGreaterThan(5);
   });
 

@@ -2,11 +2,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ENTRIES, pack, unpack } from "../packed.ts";
+import { ENTRIES, findPacked, ROOT, unpack } from "../packed.ts";
+import { runChild } from "../../support/child-limit.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 
 const project = temporaryFolder("package");
-const packed = pack(project);
+const packed = findPacked();
 unpack(packed, project);
 
 describe("the tarball", () => {
@@ -21,15 +22,7 @@ describe("the tarball", () => {
       expect(packed.files).toContain(page);
     expect(packed.files.filter((path) => path.startsWith("docs/api/"))).toEqual([]);
     expect(others.sort()).toEqual([
-      ...[
-        "CHANGELOG.md",
-        "CONTRIBUTING.md",
-        "LICENSE",
-        "README.md",
-        "REVIEW.md",
-        "SECURITY.md",
-        "docs/ci/policy.yml",
-      ],
+      ...["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "docs/ci/policy.yml"],
       ...[
         "docs/grafana/scopegate.json",
         "docs/pictures/policy-page.png",
@@ -40,6 +33,12 @@ describe("the tarball", () => {
     for (const name of ENTRIES.keys())
       for (const type of ["js", "d.ts", "cjs", "d.cts"])
         expect(packed.files).toContain(`dist/${name}.${type}`);
+  });
+
+  it("contains types that TypeScript finds with every way to resolve modules", () => {
+    const tool = join(ROOT, "node_modules/@arethetypeswrong/cli/dist/index.js");
+    const { status, stdout } = runChild(process.execPath, [tool, packed.tarball, "--format", "ascii"], {});
+    expect(status, stdout).toBe(0);
   });
 
   it("contains types that only import modules of Node, but for NestJS and OpenTelemetry", () => {

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
-import { pack, unpack } from "../packed.ts";
+import { findPacked, unpack } from "../packed.ts";
 import { serve } from "../server-program.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 
@@ -10,7 +10,7 @@ const project = temporaryFolder("copies");
 const other = join(project, "node_modules/other");
 
 beforeAll(() => {
-  const packed = pack(project);
+  const packed = findPacked();
   unpack(packed, project, "express");
   unpack(packed, other);
   const code = `exports.core = require("scopegate"); exports.adapter = require("scopegate/express");`;

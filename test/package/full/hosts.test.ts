@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { manifest, pack, run } from "../packed.ts";
+import { manifest, findPacked, run } from "../packed.ts";
 import { compile, COMPILERS, createProject, install, oldestOf, type Project } from "./strangers.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 
@@ -76,7 +76,7 @@ function installHost(
   const folder = join(root, name);
   const named = Object.entries({ ...packages, ...versions }).map(([one, version]) => `${one}@${version}`);
   const compiler = `typescript-${COMPILER}@npm:typescript@${COMPILERS[COMPILER]}`;
-  install(folder, [pack(root).tarball, ...named, "@types/node@20.19.43", compiler]);
+  install(folder, [findPacked().tarball, ...named, "@types/node@20.19.43", compiler]);
   const found = Object.keys(manifest.peerDependencies).filter((one) => existsSync(manifestOf(folder, one)));
   expect(found).toEqual(peer === undefined ? [] : [peer, ...brings]);
   return folder;

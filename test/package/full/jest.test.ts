@@ -1,7 +1,7 @@
 /** Projects that are tested with Jest and its default configuration, which loads no ECMAScript module. */
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
-import { ENTRIES, pack, writeFiles } from "../packed.ts";
+import { ENTRIES, findPacked, writeFiles } from "../packed.ts";
 import { runChild } from "../../support/child-limit.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 import { install } from "./strangers.ts";
@@ -10,7 +10,7 @@ const root = temporaryFolder("jest");
 
 beforeAll(() => {
   install(root, [
-    pack(root).tarball,
+    findPacked().tarball,
     "express@5.3.0",
     "@types/express@5.0.6",
     "@types/node@20.19.43",

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { pageOf } from "../../documentation/markdown.ts";
 import { send } from "../../documentation/serve.ts";
 import { requestsOf } from "../../documentation/shell.ts";
-import { pack } from "../packed.ts";
+import { findPacked } from "../packed.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 import { LONG_CHILD_LIMIT, runChild } from "../../support/child-limit.ts";
 
@@ -26,7 +26,7 @@ it("installs, starts and answers as README.md shows, for a reader who copies it"
   const [server] = blocks.filter(({ language }) => language === "js");
   expect(install?.code).toBe("npm install scopegate express\n");
   writeFileSync(join(project, "package.json"), "{}");
-  run(String(install?.code).replace(" scopegate ", ` ${pack(project).tarball} `));
+  run(String(install?.code).replace(" scopegate ", ` ${findPacked().tarball} `));
 
   // Another server may listen on the port of the page.
   const code = String(server?.code).replace("app.listen(3000)", "const own = app.listen(0)");

@@ -5,7 +5,7 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { pack, run } from "../packed.ts";
+import { findPacked, run } from "../packed.ts";
 import {
   bundle,
   compile,
@@ -22,7 +22,7 @@ import { temporaryFolder } from "../../support/folder.ts";
 const root = temporaryFolder("strangers");
 /** Each mistake has a comment `@ts-expect-error`. Without `peers.ts`, whose types need other packages. */
 const MISTAKES = ["adapters.ts", "decisions.ts", "internals.ts", "options.ts", "stores.ts", "tools.ts"];
-beforeAll(() => installStrangers(root, pack(root)));
+beforeAll(() => installStrangers(root, findPacked()));
 
 const line = "401, 200 web for reader, 403";
 const SERVED = ["credential_missing 401 option_missing true", "true", line, line, line, line].join("\n");
@@ -64,7 +64,7 @@ describe.each(["5.9", "7.0"] as const)("invalid programs, TypeScript %s", (compi
 it("installs beside a version of a framework that it does not support, and that it does not guard", () => {
   const folder = mkdtempSync(join(root, "peers-"));
   // install throws for ERESOLVE.
-  install(folder, ["@nestjs/common@10", "reflect-metadata", "rxjs", pack(root).tarball]);
+  install(folder, ["@nestjs/common@10", "reflect-metadata", "rxjs", findPacked().tarball]);
   const { version } = JSON.parse(
     readFileSync(join(folder, "node_modules/@nestjs/common/package.json"), "utf8"),
   ) as { readonly version: string };

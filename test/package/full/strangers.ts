@@ -131,7 +131,7 @@ export function compile(root: string, folder: string, compiler: Compiler): reado
 /** Bundles a compiled file with its imports, as a user's build would. */
 export function bundle(root: string, file: string, outfile: string, format: "esm" | "cjs"): void {
   // esbuild cannot bundle packages that require modules of Node into an ECMAScript module.
-  const external = ["express", "koa", "fastify", "fastify-plugin"].map((name) => `--external:${name}`);
+  const external = ["express", "koa", "fastify"].map((name) => `--external:${name}`);
   const options = [
     "--bundle",
     "--platform=node",

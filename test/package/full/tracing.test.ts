@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { transformSync } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
-import { pack, ROOT } from "../packed.ts";
+import { findPacked, ROOT } from "../packed.ts";
 import { install } from "./strangers.ts";
 import { type Folder, type Framework, FRAMEWORKS, PINNED, type Wrapper, WRAPPERS } from "./wrappers.ts";
 import { temporaryFolder } from "../../support/folder.ts";
@@ -63,7 +63,7 @@ function installAll(): void {
   const { code } = transformSync(program, { loader: "ts", format: "cjs", target: "node20" });
   for (const folder of Object.keys(PINNED) as Folder[]) {
     const packages = Object.entries(PINNED[folder]).map(([name, version]) => `${name}@${version}`);
-    const own = folder === "." ? [pack(root).tarball] : [];
+    const own = folder === "." ? [findPacked().tarball] : [];
     // dd-trace traces without its optional native dependencies, which are large.
     install(join(root, folder), ["--omit=optional", "--ignore-scripts", ...own, ...packages]);
     writeFileSync(join(root, folder, "tracing.cjs"), code);

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "scopegate";
 import { parseDocument, renderDocument } from "scopegate/openapi";
+import { loadYaml } from "../../../src/tools/openapi/yaml.ts";
 import { documentOf } from "./support/documents.ts";
 
 const YAML = `# Agents
@@ -75,6 +77,24 @@ describe("parseDocument", () => {
   ])("rejects %s", (_, text, message) => {
     expect(() => parseDocument(text)).toThrow(message);
     expect(() => parseDocument(text)).not.toThrow("secret-value");
+  });
+});
+
+describe("loadYaml", () => {
+  const missing = (): never => {
+    throw new Error("Cannot find module 'yaml'");
+  };
+
+  it.each([
+    ["is not installed", missing, "which is not installed. Run `npm install yaml`"],
+    [
+      "is older than version 2",
+      () => ({ parse: JSON.parse }),
+      "which is older than version 2. Run `npm install",
+    ],
+  ])("rejects YAML if the package %s, with the fix", (_, load, message) => {
+    expect(() => loadYaml(load)).toThrow(message);
+    expect(() => loadYaml(load)).toThrow(ConfigurationError);
   });
 });
 

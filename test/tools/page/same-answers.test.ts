@@ -26,7 +26,7 @@ describe("readPolicy", () => {
           );
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 50 },
     );
   });
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { commands } from "../../../../src/tools/cli/commands/index.ts";
-import { pack, unpack } from "../../../package/packed.ts";
+import { findPacked, unpack } from "../../../package/packed.ts";
 import { temporaryFolder } from "../../../support/folder.ts";
 import { CHILD_LIMIT, runChild } from "../../../support/child-limit.ts";
 
@@ -16,7 +16,7 @@ const PATH = `${join(project, "node_modules/.bin")}:${process.env["PATH"] ?? ""}
 const FRAMEWORKS = ["express", "koa", "@koa/router", "fastify", "hono", "@hono/node-server"];
 
 beforeAll(() => {
-  unpack(pack(project), project, ...FRAMEWORKS);
+  unpack(findPacked(), project, "yaml", ...FRAMEWORKS);
   mkdirSync(join(project, "node_modules/.bin"), { recursive: true });
   const { bin } = JSON.parse(readFileSync(join(project, "node_modules/scopegate/package.json"), "utf8")) as {
     readonly bin: { readonly scopegate: string };
