@@ -1,7 +1,9 @@
 import { availableParallelism, cpus, release, type } from "node:os";
 
-/** The machine that the figures depend on. */
+/** The machine that the figures depend on, and the day. */
 export interface Machine {
+  /** When it was measured: `2026-11-27`, in UTC. */
+  readonly date: string;
   readonly node: string;
   readonly os: string;
   readonly arch: string;
@@ -10,6 +12,7 @@ export interface Machine {
 }
 
 export const describeMachine = (): Machine => ({
+  date: new Date().toISOString().slice(0, 10),
   node: process.version,
   os: `${type()} ${release().split(".", 2).join(".")}`,
   arch: process.arch,

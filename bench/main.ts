@@ -1,7 +1,7 @@
 /**
  * Runs the benchmarks, prints a table and the budgets of each, and writes them to `bench/results`.
  *
- *     npm run bench                       all benchmarks, which takes minutes
+ *     npm run bench                       all benchmarks, which takes about a quarter of an hour
  *     npm run bench -- --quick            about one minute, with a wider spread
  *     npm run bench -- verify routes      these benchmarks
  *     npm run bench -- --check            compares with jose and find-my-way only; exits with 1

@@ -1,56 +1,68 @@
 /**
- * Writes `docs/reference/benchmarks.md` and its figures from the results in `bench/results`.
+ * Writes `docs/reference/benchmarks.md` and its figures, and the budgets in `CONTRIBUTING.md`, from the
+ * results in `bench/results`.
  *
  *     npm run bench:report                from full runs
  *     npm run bench:report -- --quick     from quick runs, to preview the page
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { format, resolveConfig } from "prettier";
-import { fileURLToPath } from "node:url";
 import { BENCHMARKS } from "./benchmarks.ts";
-import { renderBudgets, renderMachines, renderRows } from "./report/markdown.ts";
+import { renderBudgets } from "./report/markdown.ts";
 import { METHOD } from "./report/method.ts";
-import { drawRoutes, drawServers } from "./report/plots.ts";
-import { readSeries, type Series, type StoredResult } from "./report/results.ts";
+import { addedCosts, renderOpening } from "./report/opening.ts";
+import { drawAdded, drawRoutes } from "./report/plots.ts";
+import { readResults, type StoredResult } from "./report/results.ts";
+import { renderSection, SECTIONS } from "./report/sections.ts";
 
-interface Figure {
-  readonly caption: string;
-  readonly draw: (result: StoredResult) => string;
+const ROOT = new URL("../", import.meta.url);
+const BUDGETS = /(?<=<!-- budgets: written by npm run bench:report -->\n).*(?=<!-- end of budgets -->)/s;
+
+async function write(file: string, text: string): Promise<void> {
+  const path = fileURLToPath(new URL(file, ROOT));
+  writeFileSync(path, await format(text, { ...(await resolveConfig(path)), filepath: path }));
 }
 
-const FIGURES: Readonly<Partial<Record<string, Figure>>> = {
-  servers: { caption: "CPU time that authentication adds to a request", draw: drawServers },
-  routes: { caption: "CPU time of a route lookup by the size of the table", draw: drawRoutes },
-};
+function writeFigure(name: string, caption: string, svg: string): string {
+  mkdirSync(new URL("docs/benchmarks/", ROOT), { recursive: true });
+  writeFileSync(new URL(`docs/benchmarks/${name}.svg`, ROOT), svg);
+  return `![${caption}](../benchmarks/${name}.svg)`;
+}
 
-const docs = new URL("../docs/", import.meta.url);
-const target = fileURLToPath(new URL("reference/benchmarks.md", docs));
-
-/** Draws the figure of the newest Node version. */
-function writeFigure({ name, results }: Series): string {
-  const figure = FIGURES[name];
-  const newest = results.at(-1);
-  if (!figure || !newest) return "";
-  mkdirSync(new URL("benchmarks/", docs), { recursive: true });
-  writeFileSync(new URL(`benchmarks/${name}.svg`, docs), figure.draw(newest));
-  return `![${figure.caption}](../benchmarks/${name}.svg)\n\n${figure.caption}, Node ${newest.major}.\n\n`;
+function find(results: readonly StoredResult[], name: string): StoredResult {
+  const result = results.find((candidate) => candidate.name === name);
+  if (!result) throw new Error(`Run \`npm run bench -- ${name}\` first: there are no results yet.`);
+  return result;
 }
 
 const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
-const all = readSeries(
+const results = readResults(
   BENCHMARKS.map(({ name }) => name),
   values.quick,
 );
-if (all.length === 0) throw new Error("Run `npm run bench` first: there are no results yet.");
-const sections = all.map((series) => `## ${series.title}\n\n${writeFigure(series)}${renderRows(series)}\n`);
-const text = [
-  "# Benchmarks\n",
-  "`npm run bench:matrix` measures, `npm run bench:report` writes this page.\n",
-  `## Budgets\n\n${renderBudgets(all)}\n`,
-  `## Machine\n\n${renderMachines(all)}\n`,
-  METHOD,
-  ...sections,
-].join("\n");
-const options = { ...(await resolveConfig(target)), filepath: target };
-writeFileSync(target, await format(text, options));
+const requests = find(results, "requests");
+const added = writeFigure(
+  "requests",
+  "CPU time that authentication adds to a request, by framework and library",
+  drawAdded(addedCosts(requests)),
+);
+const lookup = writeFigure(
+  "routes",
+  "CPU time of a route lookup by the size of the table",
+  drawRoutes(find(results, "routes")),
+);
+const sections = Object.keys(SECTIONS)
+  .flatMap((name) => results.filter((result) => result.name === name))
+  .map((result) => renderSection(result, result.name === "routes" ? lookup : ""));
+await write(
+  "docs/reference/benchmarks.md",
+  ["# Benchmarks", added, renderOpening(requests, find(results, "verify")), ...sections, METHOD].join("\n\n"),
+);
+const contributing = readFileSync(new URL("CONTRIBUTING.md", ROOT), "utf8");
+if (!BUDGETS.test(contributing)) throw new Error("CONTRIBUTING.md has no place for the budgets.");
+await write(
+  "CONTRIBUTING.md",
+  contributing.replace(BUDGETS, () => `\n${renderBudgets(results)}\n\n`),
+);

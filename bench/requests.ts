@@ -8,7 +8,7 @@ import { createLoads, MANY_TOKENS, ONE_TOKEN } from "./servers/loads.ts";
 import { compileServers, FRAMEWORKS } from "./servers/server-process.ts";
 import { AUDIENCE, createSigner, ISSUER } from "./tokens.ts";
 
-const FULL: InProcessPlan = { starts: 3, rounds: 50, warmUpRequests: 10_000 };
+const FULL: InProcessPlan = { starts: 3, rounds: 30, warmUpRequests: 5_000 };
 const QUICK: InProcessPlan = { starts: 1, rounds: 20, warmUpRequests: 2000 };
 
 async function run({ quick }: BenchmarkOptions): Promise<BenchmarkResult> {

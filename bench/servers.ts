@@ -12,7 +12,7 @@ import { compileServers, type Framework, FRAMEWORKS, startServers } from "./serv
 import { AUDIENCE, createSigner, ISSUER } from "./tokens.ts";
 
 const VARIANTS: Readonly<Record<Framework, readonly string[]>> = {
-  express: ["no auth", "scopegate", "express-jwt", "express-oauth2-jwt-bearer"],
+  express: ["no auth", "scopegate", "express-jwt", "passport-jwt", "express-oauth2-jwt-bearer"],
   koa: ["no auth", "scopegate", "koa-jwt"],
   fastify: ["no auth", "scopegate", "@fastify/jwt", "@fastify/jwt, cache"],
   hono: ["no auth", "scopegate", "hono/jwt", "hono/jwk"],
@@ -21,8 +21,8 @@ const VARIANTS: Readonly<Record<Framework, readonly string[]>> = {
 };
 
 const FULL: Plan = {
-  rounds: 7,
-  warmUp: { connections: 8, requests: 12_000 },
+  rounds: 5,
+  warmUp: { connections: 8, requests: 6_000 },
   remember: { connections: 8, requests: 12_000 },
   counted: { connections: 32, requests: 2000 },
   timed: { connections: 1, requests: 200 },

@@ -1,7 +1,6 @@
-/** Renders the tables of the report, with a column for each Node version. */
+/** Renders the tables of the report. */
 import { formatNumber, withUnit } from "../print.ts";
-import type { Machine } from "../machine.ts";
-import type { Series, StoredResult } from "./results.ts";
+import type { StoredResult, StoredRow } from "./results.ts";
 
 type Cells = readonly (string | undefined)[];
 
@@ -11,55 +10,78 @@ function table(head: Cells, lines: readonly Cells[]): string {
   return [line(head), line(head.map(() => "---")), ...lines.map(line)].join("\n");
 }
 
-const versionsOf = (results: readonly StoredResult[]): readonly string[] =>
-  results.map(({ major }) => `Node ${major}`);
-
-export function renderMachines(all: readonly Series[]): string {
-  const machines = new Map<string, Machine>();
-  for (const { results } of all) for (const result of results) machines.set(result.node, result);
-  const lines = [...machines.values()]
-    .sort((a, b) => a.node.localeCompare(b.node))
-    .map(({ node, cpu, cores, os, arch }) => [node, cpu, `${cores}`, `${os}, ${arch}`]);
-  return table(["Node", "CPU", "cores", "OS"], lines);
+/** Renders every budget with its measured value. */
+export function renderBudgets(all: readonly StoredResult[]): string {
+  const lines = all.flatMap(({ name, budgets }) =>
+    budgets.map(({ what, limit, measured, unit, met }) => [
+      `${name}: ${what}`,
+      withUnit(limit, unit),
+      `${withUnit(measured, unit)} ${met ? "met" : "**missed**"}`,
+    ]),
+  );
+  return table(["", "at most", "measured"], lines);
 }
 
-/** Renders every budget with the measured value of each Node version. */
-export function renderBudgets(all: readonly Series[]): string {
-  const majors = [...new Set(all.flatMap(({ results }) => results.map(({ major }) => major)))];
-  majors.sort((a, b) => a - b);
-  const lines = all.flatMap(({ name, results }) => {
-    const budgets = results.flatMap((result) => result.budgets);
-    return [...new Map(budgets.map((budget) => [budget.what, budget])).values()].map(
-      ({ what, limit, unit }) => [
-        `${name}: ${what}`,
-        withUnit(limit, unit),
-        ...majors.map((major) => {
-          const own = results.find((result) => result.major === major);
-          const budget = own?.budgets.find((one) => one.what === what);
-          return budget && `${withUnit(budget.measured, budget.unit)} ${budget.met ? "met" : "**missed**"}`;
-        }),
-      ],
-    );
-  });
-  return table(["", "at most", ...majors.map((major) => `Node ${major}`)], lines);
-}
-
-/** Renders the rows of one benchmark: median, quartiles, and the ratio to the reference. */
-export function renderRows({ results }: Series): string {
-  const keyOf = ({ group, name }: { readonly group: string; readonly name: string }) => `${group}\n${name}`;
-  const keys = new Map(results.flatMap(({ rows }) => rows.map((row) => [keyOf(row), row] as const)));
-  const lines = [...keys].map(([key, { group, name, unit }]) => [
+/** Renders one line for each row: the median, and the ratio to the reference of the group. */
+export function renderRows(rows: readonly StoredRow[]): string {
+  const lines = rows.map(({ group, name, value, unit, ratio, note }) => [
     group,
     name,
-    unit,
-    ...results.map(({ rows }) => {
-      const row = rows.find((one) => keyOf(one) === key);
-      if (!row) return undefined;
-      const spread =
-        row.low === undefined ? "" : ` [${formatNumber(row.low)} - ${formatNumber(row.high ?? row.low)}]`;
-      const ratio = row.ratio === undefined ? "" : ` ${formatNumber(row.ratio)}x`;
-      return `${formatNumber(row.value)}${spread}${ratio}${row.note === undefined ? "" : ` (${row.note})`}`;
-    }),
+    `${formatNumber(value)} ${unit}`.trim(),
+    ratio === undefined ? "" : `${formatNumber(ratio)}x`,
+    note,
   ]);
-  return table(["", "", "", ...versionsOf(results)], lines);
+  const isEmpty = (column: number): boolean => lines.every((cells) => (cells[column] ?? "") === "");
+  const columns = ["", "", "median", "ratio", ""].flatMap((title, index) =>
+    isEmpty(index) ? [] : { title, index },
+  );
+  return table(
+    columns.map(({ title }) => title),
+    lines.map((cells) => columns.map(({ index }) => cells[index])),
+  );
+}
+
+/** Where a row is in a table of several columns. */
+export interface Place {
+  readonly line: readonly string[];
+  readonly column: string;
+}
+
+/** Renders a line for each library and a column for each group. `placeOf` leaves rows out. */
+export function renderPivot(
+  rows: readonly StoredRow[],
+  titles: readonly string[],
+  placeOf: (row: StoredRow) => Place | undefined,
+  render: (row: StoredRow) => string = ({ value }) => formatNumber(value),
+): string {
+  const lines = new Map<string, { readonly line: readonly string[]; readonly cells: Map<string, string> }>();
+  const columns = new Set<string>();
+  for (const row of rows) {
+    const place = placeOf(row);
+    if (!place) continue;
+    const key = place.line.join("\n");
+    const entry = lines.get(key) ?? { line: place.line, cells: new Map<string, string>() };
+    entry.cells.set(place.column, render(row));
+    lines.set(key, entry);
+    columns.add(place.column);
+  }
+  return table(
+    [...titles, ...columns],
+    [...lines.values()].map(({ line, cells }) => [
+      ...line,
+      ...[...columns].map((column) => cells.get(column)),
+    ]),
+  );
+}
+
+/** Keeps the most expensive row of each kind: there are hundreds of hostile requests. */
+export function worstRows(rows: readonly StoredRow[]): readonly StoredRow[] {
+  const worst = new Map<string, StoredRow>();
+  for (const { group, name, value, unit, note } of rows) {
+    const [kind = group, shape] = group.split(": ");
+    if (value <= (worst.get(kind)?.value ?? -Infinity)) continue;
+    const described = shape === undefined ? name : `${shape}, ${name}`;
+    worst.set(kind, { group: kind, name: described, value, unit, ...(note !== undefined && { note }) });
+  }
+  return [...worst.values()];
 }

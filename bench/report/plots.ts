@@ -1,6 +1,9 @@
 /** Draws the figures of the report as SVG. */
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
+import { formatNumber } from "../print.ts";
+import { OURS as OUR_NAME } from "../servers/in-process.ts";
+import type { AddedCost } from "./opening.ts";
 import type { StoredResult, StoredRow } from "./results.ts";
 
 const OURS = "#1f6feb";
@@ -20,29 +23,26 @@ function draw(options: object): string {
   return `${svg.replace(/^<svg(?![^>]* xmlns=)/, '<svg xmlns="http://www.w3.org/2000/svg"')}\n`;
 }
 
-/** Draws what authentication adds to a request: a column for each load, a bar for each library. */
-export function drawServers({ rows }: StoredResult): string {
-  const bars = rows
-    .filter(({ isBaseline }) => isBaseline === false)
-    .map((row) => ({ ...row, label: `${row.framework ?? ""}: ${row.name}` }));
-  const labels = [...new Set(bars.map(({ label }) => label))];
-  const loads = [...new Set(bars.map(({ load }) => load))];
+/** Draws a bar for each library: what it adds to a request. */
+export function drawAdded(costs: readonly AddedCost[]): string {
+  const bars = costs.map((cost) => ({ ...cost, label: `${cost.framework}: ${cost.name}` }));
   return draw({
-    width: 260 + 190 * loads.length,
-    height: 85 + 24 * labels.length,
+    width: 760,
+    height: 85 + 24 * bars.length,
     marginLeft: 240,
+    marginRight: 50,
     marginBottom: 45,
-    x: { label: "added CPU time per request, us", grid: true, ticks: 4 },
-    y: { domain: labels, label: null },
-    fx: { domain: loads, label: null },
+    x: { label: "added CPU time per request, microseconds", grid: true, ticks: 6 },
+    y: { domain: bars.map(({ label }) => label), label: null },
     marks: [
-      Plot.barX(bars, {
-        x: "value",
+      Plot.barX(bars, { x: "us", y: "label", fill: ({ name }: AddedCost) => colorOf(name) }),
+      Plot.text(bars, {
+        x: "us",
         y: "label",
-        fx: "load",
-        fill: (row: StoredRow) => colorOf(row.name),
+        text: ({ us }: AddedCost) => formatNumber(us),
+        textAnchor: "start",
+        dx: 4,
       }),
-      Plot.ruleY(bars, { x1: "low", x2: "high", y: "label", fx: "load" }),
       Plot.ruleX([0]),
     ],
   });
@@ -88,4 +88,4 @@ function spread<Point extends { readonly value: number }>(points: readonly Point
     });
 }
 
-const colorOf = (name: string): string => (name === "scopegate" ? OURS : OTHERS);
+const colorOf = (name: string): string => (name === OUR_NAME ? OURS : OTHERS);

@@ -2,11 +2,18 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { expressjwt } from "express-jwt";
 import { auth } from "express-oauth2-jwt-bearer";
 import { createPublicKey } from "node:crypto";
+import { Passport } from "passport";
+import { ExtractJwt, Strategy } from "passport-jwt";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
 import { createFloor } from "./floor.ts";
 import { answer, PATTERN, TABLE } from "./route.ts";
 import { serve } from "./serve.ts";
+
+type Verified = (error: null, user: object) => void;
+
+/** passport-jwt parses a PEM string on every request. It accepts a key object, but its types do not. */
+const keyOf = (publicKey: string) => createPublicKey(publicKey) as unknown as Buffer;
 
 /** Without an error handler, Express logs the stack of every refusal. */
 const refuse: ErrorRequestHandler = (error: { status?: number; headers?: object }, _req, res, _next) => {
@@ -48,6 +55,19 @@ await serve({
     ),
   "express-jwt": ({ publicKey, issuer, audience }) =>
     create(expressjwt({ secret: createPublicKey(publicKey), algorithms: ["RS256"], audience, issuer })),
+  "passport-jwt": ({ publicKey, issuer, audience }) => {
+    const jwtFromRequest = ExtractJwt.fromAuthHeaderAsBearerToken();
+    const options = {
+      jwtFromRequest,
+      secretOrKey: keyOf(publicKey),
+      algorithms: ["RS256" as const],
+      audience,
+      issuer,
+    };
+    const passport = new Passport();
+    passport.use(new Strategy(options, (claims: object, done: Verified) => done(null, claims)));
+    return create(passport.authenticate("jwt", { session: false }) as RequestHandler);
+  },
   "express-oauth2-jwt-bearer": ({ publicKey, issuer, audience }) =>
     create(auth({ publicKey, tokenSigningAlg: "RS256", issuer, audience })),
 });

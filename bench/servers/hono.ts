@@ -2,6 +2,7 @@ import { getRequestListener } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
 import { jwk } from "hono/jwk";
 import { jwt } from "hono/jwt";
+import { importSPKI } from "jose";
 import { createPublicKey } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { createResourceServer } from "scopegate";
@@ -38,7 +39,11 @@ await serve({
         }),
       ),
     ),
-  "hono/jwt": ({ publicKey }) => create(jwt({ secret: publicKey, alg: "RS256" })),
+  // hono/jwt parses a PEM string on every request.
+  "hono/jwt": async ({ publicKey, issuer, audience }) => {
+    const secret = await importSPKI(publicKey, "RS256");
+    return create(jwt({ secret, alg: "RS256", verification: { iss: issuer, aud: audience } }));
+  },
   "hono/jwk": ({ publicKey }) => {
     const key = createPublicKey(publicKey).export({ format: "jwk" });
     const known = { ...key, kid: KID, alg: "RS256" };

@@ -62,7 +62,8 @@ await serve({
       constructor() {
         super({
           jwtFromRequest: ExtractJwt.fromAuthHeaderAsBearerToken(),
-          secretOrKey: createPublicKey(publicKey).export({ type: "spki", format: "pem" }),
+          // passport-jwt parses a PEM string on every request. It accepts a key object, but its types do not.
+          secretOrKey: createPublicKey(publicKey) as unknown as Buffer,
           algorithms: ["RS256"],
           audience,
           issuer,

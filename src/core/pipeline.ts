@@ -136,9 +136,9 @@ export class Pipeline {
     if (credential.kind !== "token") return this.#refuseCredential(credential, governing, request);
 
     const identified = this.#identify(credential.token);
-    const decide = (awaited: Identified) =>
-      this.#decideIdentified(awaited, credential, governing, request, sent);
-    return isPending(identified) ? identified.then(decide) : decide(identified);
+    return isPending(identified)
+      ? identified.then((awaited) => this.#decideIdentified(awaited, credential, governing, request, sent))
+      : this.#decideIdentified(identified, credential, governing, request, sent);
   }
 
   #decideIdentified(

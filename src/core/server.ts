@@ -15,6 +15,7 @@ import type { AccessRequest } from "./request.ts";
 import { createRefuser, type Refusal, withNonce } from "./response/refusal.ts";
 import type { Resource } from "./response/resource-metadata.ts";
 import { compact } from "./runtime/compact.ts";
+import { isPending } from "./runtime/pending.ts";
 import { createFirstWarning, createWarning } from "./runtime/warn-once.ts";
 import { createIdentifier } from "./token/authenticate.ts";
 import { createIssuers, rememberIssuers } from "./token/issuers.ts";
@@ -145,7 +146,9 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const unchecked = { revocation: undefined, isRevoked: undefined, grantsFor: undefined };
   const identifyAny = createIdentifier(verifiers, cache, { ...resolved, ...unchecked });
   const authenticate = async (token: string, by = identify): Promise<Principal> => {
-    const identified = await by(token);
+    const pending = by(token);
+    // A remembered token needs no promise, and waiting for none takes a turn of the microtask queue.
+    const identified = isPending(pending) ? await pending : pending;
     if (identified.kind === "identified") {
       // A token alone does not show that its sender holds the key that it is bound to.
       if (by === identify && identified.principal.binding) throw new TokenRejectedError("claims");
@@ -168,7 +171,10 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const server: ResourceServer = {
     resource: resolved.resource,
     routes: Object.freeze([...rules, ...resolved.hiddenRules].map(({ rule }) => rule)),
-    check: async (request) => (await pipeline.decide(request, false)).decision(),
+    async check(request) {
+      const verdict = pipeline.decide(request, false);
+      return (isPending(verdict) ? await verdict : verdict).decision();
+    },
     checkScopes(decision, scopes, request) {
       pipeline.observer.start(request);
       const decided = decideRouteScopes(decision, scopes, request.params, checked, enforcement);

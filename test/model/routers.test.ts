@@ -31,7 +31,7 @@ const hasNoText = (pattern: string): boolean => !/-:|%/.test(pattern);
 /** A slash at the end of an alternative. */
 const endsWithSlash = (pattern: string): boolean => /.\/(?:$|\{)/.test(pattern);
 /** Only a wildcard at the end. */
-const endsInWildcard = (pattern: string): boolean => !pattern.includes('*w/');
+const endsInWildcard = (pattern: string): boolean => !pattern.includes("*w/");
 
 /** Runs a router of Express with a request that has only what it reads. */
 function runExpress(router: { handle: unknown }, url: string): string | undefined {

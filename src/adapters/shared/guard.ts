@@ -10,7 +10,6 @@ import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { assertRequestOf, type Framework, warnOfPreflight } from "./misuse.ts";
-import { readProperty } from "./node-request.ts";
 import { withCredentialHeaders } from "./credential-headers.ts";
 
 /** The result of one guard for a request; without a verdict until it is decided. */
@@ -33,7 +32,7 @@ class Kept {
 
   /** Finds the verdicts of a request. A copy of a request, or a proxy of it, shares those of the original. */
   static find(raw: object): Kept | undefined {
-    const kept: unknown = readProperty(raw as { readonly [KEPT]?: unknown }, KEPT);
+    const kept: unknown = (raw as { readonly [KEPT]?: unknown })[KEPT];
     return typeof kept === "object" && kept !== null && #guarded in kept ? kept : undefined;
   }
 
@@ -90,12 +89,19 @@ export function guardRequest(
   setHeader?: SetHeader,
   withHeaders = raw,
 ): PendingRefusal {
-  const conclude = (verdict: Verdict): Refusal | undefined => {
-    if (verdict.nextNonce !== undefined) setHeader?.(NONCE_FIELD, verdict.nextNonce);
-    return refusalOf(verdict, server);
-  };
   const verdict = decideRequest(server, raw, request, isRouteChecked, withHeaders);
-  return isPending(verdict) ? verdict.then(conclude) : conclude(verdict);
+  return isPending(verdict)
+    ? verdict.then((awaited) => concludeGuard(awaited, server, setHeader))
+    : concludeGuard(verdict, server, setHeader);
+}
+
+function concludeGuard(
+  verdict: Verdict,
+  server: ResourceServer,
+  setHeader: SetHeader | undefined,
+): Refusal | undefined {
+  if (verdict.nextNonce !== undefined) setHeader?.(NONCE_FIELD, verdict.nextNonce);
+  return refusalOf(verdict, server);
 }
 
 /** Returns the result of the guard of a server for a request; `undefined` until it has decided. */

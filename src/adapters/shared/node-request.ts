@@ -26,7 +26,7 @@ export function toAccessRequest(
   matchedPattern?: string,
   params?: AccessRequest["params"],
 ): AccessRequest {
-  const headers = readProperty(raw, "headers");
+  const { headers } = raw;
   const field = ownField(headers, "authorization");
   return {
     raw,
@@ -53,7 +53,7 @@ export function readFields(raw: NodeRequest, name: string): string | readonly st
 
 /** Node.js keeps the first of several `Authorization` fields: a proxy may have checked another one. */
 function readEvery(field: string, raw: NodeRequest, name: string): string | readonly string[] {
-  const rawHeaders = readProperty(raw, "rawHeaders") ?? [];
+  const { rawHeaders = [] } = raw;
   let fields: string[] | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const rawName = rawHeaders[index] ?? "";

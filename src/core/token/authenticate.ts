@@ -56,7 +56,8 @@ async function verifyToken(token: string, issuers: Issuers): Promise<Identified>
   const { claims, key, endsAt } = verification;
   const identified = readPrincipal(claims, verifier.principal);
   if (identified.kind === "rejected") return identified;
-  return { ...identified, acceptance: { keys: verifier.keys, key, endsAt } };
+  const { principal } = identified;
+  return { kind: "identified", principal, acceptance: { keys: verifier.keys, key, endsAt } };
 }
 
 /** Caches accepted tokens, and verifies a token only once if several requests send it at the same time. */

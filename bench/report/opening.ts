@@ -1,0 +1,47 @@
+/** The first lines of the page: what scopegate costs, and how to measure it again. */
+import { medianOf } from "../compare.ts";
+import { formatNumber } from "../print.ts";
+import { NO_AUTH, OURS, REFERENCE } from "../servers/in-process.ts";
+import { ONE_TOKEN } from "../servers/loads.ts";
+import { CACHED, FIRST } from "../verify-names.ts";
+import type { StoredResult } from "./results.ts";
+
+/** What a library adds to a request, in microseconds of CPU time. */
+export interface AddedCost {
+  readonly framework: string;
+  readonly name: string;
+  readonly us: number;
+}
+
+/** Returns what each library adds to the same server without authentication, for the load of one token. */
+export function addedCosts({ rows }: StoredResult): readonly AddedCost[] {
+  const ofLoad = rows.flatMap((row) => {
+    const [framework = "", load] = row.group.split(", ");
+    return load === ONE_TOKEN ? [{ framework, name: row.name, us: row.value }] : [];
+  });
+  return ofLoad.flatMap(({ framework, name, us }) => {
+    const base = ofLoad.find((row) => row.framework === framework && row.name === NO_AUTH);
+    return !base || name === NO_AUTH || name === REFERENCE ? [] : [{ framework, name, us: us - base.us }];
+  });
+}
+
+/** Three sentences: a request, a verification, and where, when and how they were measured. */
+export function renderOpening(requests: StoredResult, verify: StoredResult): string {
+  const added = addedCosts(requests);
+  const ours = added.filter(({ name }) => name === OURS).map(({ us }) => us);
+  const others = added.filter(({ name }) => name !== OURS).map(({ us }) => us);
+  const [least, most] = [Math.min(...others), Math.max(...others)].map(formatNumber);
+  const [first, cached, jose] = [FIRST, CACHED, "jose"].map((name) => findRow(verify, "RS256", name));
+  const { date, node, cores, cpu, os, arch } = requests;
+  return [
+    `For a request with a token that it has accepted before, scopegate adds ${formatNumber(medianOf(ours))} microseconds of CPU time (the median of ${ours.length} frameworks); the other libraries add ${least} to ${most}.`,
+    `To verify an RS256 token for the first time takes ${formatNumber(first?.value ?? Number.NaN)} microseconds, against ${formatNumber(jose?.value ?? Number.NaN)} with jose alone; a token that is remembered takes ${formatNumber(cached?.value ?? Number.NaN)}.`,
+    `This was measured on ${date} with Node.js ${node.slice(1)} and ${cores} cores of ${cpu} (${os}, ${arch}); \`npm ci\` and \`npm run bench:page\` in a clone measure it again and write this page.`,
+  ].join("\n");
+}
+
+function findRow({ rows, name: benchmark }: StoredResult, group: string, name: string) {
+  const row = rows.find((candidate) => candidate.group.startsWith(group) && candidate.name === name);
+  if (!row) throw new Error(`The results of ${benchmark} have no row \`${name}\` in \`${group}\`.`);
+  return row;
+}
