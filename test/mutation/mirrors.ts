@@ -8,7 +8,6 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   implication: ["rule-order", "total-order", "overrides"],
   merge: ["overrides"],
   "mixed-edges": ["rule-tree", "find-rules"],
-  operation: ["operation", "route-key"],
   parameters: ["table", "rule-tree"],
   "parse-pattern": ["pattern"],
   "pattern-dialects": ["pattern", "route-comparison"],
@@ -36,7 +35,6 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "opaque-tokens": ["opaque-tokens", "requirements"],
   principal: ["principal", "claims", "tokens", "grants"],
   "required-claims": ["required-claims", "requirements"],
-  ownership: ["grants"],
   problem: ["problem", "custom-body"],
   refusal: ["refusal", "custom-body"],
   scope: ["scope", "grants"],
@@ -49,19 +47,42 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "token-cache": ["token-cache", "token-cache-memory", "diagnostics"],
   "jwt-parts": ["jwt-parts", "tokens"],
   verifier: ["verifier", "claims", "tokens"],
+  acr: ["step-up", "restrictions"],
+  "check-conditions": ["restrictions", "step-up", "sender-constraint"],
+  condition: ["where", "actors", "clients", "step-up", "restrictions"],
+  conditions: ["restrictions", "where", "actors", "clients", "step-up", "conditions"],
+  "conditioned-rules": ["restrictions"],
+  evaluate: ["step-up", "where", "restrictions"],
+  "max-auth-age": ["step-up"],
+  "sender-constrained": ["sender-constraint", "conditions"],
+  "listed-route": ["table", "explain"],
+  "operation-key": ["operation", "route-key", "name-pattern"],
+  "operation-methods": ["operation", "route-key"],
+  "operation-rules": ["operation", "name-pattern"],
+  actors: ["actors", "principal"],
+  "claim-values": ["where", "required-claims"],
+  identification: ["principal", "pipeline"],
+  revocation: ["revoke", "server"],
+  "client-certificate": ["readings", "headers", "trusted"],
+  confirmation: ["sender-constraint", "rules"],
+  dpop: ["sender-constraint", "rules", "honest", "nonces", "attacks"],
+  nonces: ["nonces", "sender-constraint"],
+  proof: ["sender-constraint", "rules"],
+  "public-key": ["sender-constraint", "rules", "attacks"],
+  "target-uri": ["sender-constraint", "routing", "rules"],
 };
 
 /**
- * Runs only the test files that specify the mutated file. Tests of other files may only detect a mutant by
+ * Runs only the test files that specify the mutated files. Tests of other files may only detect a mutant by
  * chance, and running them for every survivor would take an hour.
  */
 export class Mirrors extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const [mutated, ...others] = [this.ctx.config.related ?? []].flat();
-    if (mutated === undefined || others.length > 0) return sorted;
-    const name = basename(mutated, ".ts");
-    const testFiles = (SPECIFIED_BY[name] ?? [name]).map((test) => `${test}.test.ts`);
-    return testFiles.flatMap((test) => sorted.filter(({ moduleId }) => basename(moduleId) === test));
+    const mutated = [this.ctx.config.related ?? []].flat().map((path) => basename(path, ".ts"));
+    const testFiles = new Set(mutated.flatMap((name) => SPECIFIED_BY[name] ?? [name]));
+    return [...testFiles].flatMap((test) =>
+      sorted.filter(({ moduleId }) => basename(moduleId, ".test.ts") === test),
+    );
   }
 }

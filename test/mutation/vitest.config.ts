@@ -13,10 +13,12 @@ export default defineConfig({
   root: fileURLToPath(new URL("../..", import.meta.url)),
   test: {
     include: [
-      "test/core/{scopes,policy,response,token}/*.test.ts",
+      "test/core/{scopes,policy,response,token}/**/*.test.ts",
       "test/core/issuers/{audience,claimed-issuer,isolation,lifecycle,settings}.test.ts",
-      "test/stores/{introspection/requirements,revocation/in-memory}.test.ts",
-      "test/security/{tokens,fuzz/challenge,fuzz/paths}.test.ts",
+      "test/stores/{introspection/requirements,revocation/revoke}.test.ts",
+      "test/security/{tokens,fuzz/challenge,fuzz/paths,proofs/{rules,routing,nonces,honest}}.test.ts",
+      "test/tls/{readings,trusted,headers}.test.ts",
+      "test/tools/conditions.test.ts",
       "test/core/{diagnostics,pipeline,report-only,request,server,until-expiry}.test.ts",
     ],
     setupFiles: ["test/mutation/setup.ts"],
