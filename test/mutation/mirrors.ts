@@ -44,13 +44,13 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   issuers: ["audience", "claimed-issuer", "isolation", "lifecycle", "settings"],
   revalidate: ["until-expiry"],
   "scope-sources": ["scope-sources", "principal"],
-  "token-cache": ["token-cache", "token-cache-memory", "diagnostics"],
+  "token-cache": ["token-cache", "diagnostics"],
   "jwt-parts": ["jwt-parts", "tokens"],
   verifier: ["verifier", "claims", "tokens"],
   acr: ["step-up", "restrictions"],
-  "check-conditions": ["restrictions", "step-up", "sender-constraint"],
+  "check-conditions": ["check-conditions", "restrictions"],
   condition: ["where", "actors", "clients", "step-up", "restrictions"],
-  conditions: ["restrictions", "where", "actors", "clients", "step-up", "conditions"],
+  conditions: ["conditions", "restrictions", "where", "actors", "clients", "step-up"],
   "conditioned-rules": ["restrictions"],
   evaluate: ["step-up", "where", "restrictions"],
   "max-auth-age": ["step-up"],
@@ -79,7 +79,9 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
 export class Mirrors extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const mutated = [this.ctx.config.related ?? []].flat().map((path) => basename(path, ".ts"));
+    const { related } = this.ctx.config;
+    if (related === undefined) return sorted;
+    const mutated = [related].flat().map((path) => basename(path, ".ts"));
     const testFiles = new Set(mutated.flatMap((name) => SPECIFIED_BY[name] ?? [name]));
     return [...testFiles].flatMap((test) =>
       sorted.filter(({ moduleId }) => basename(moduleId, ".test.ts") === test),
