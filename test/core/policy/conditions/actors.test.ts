@@ -68,7 +68,9 @@ describe("a list of `actors`", () => {
 
   it.each([
     ["some", "is not a condition on actors"],
+    [null, "is not a condition on actors"],
     [{}, "is not a condition on actors"],
+    [{ anyOf: ["a", 5] }, "is not a condition on actors"],
     [{ anyOf: [] }, "is not a condition on actors"],
     [{ anyOf: [""] }, "is not a condition on actors"],
     [{ direct: true }, "is not a condition on actors"],

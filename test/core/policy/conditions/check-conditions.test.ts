@@ -117,8 +117,10 @@ describe("an exception", () => {
     expectStart({ "GET /orgs/:org": { ...TENANT, except: ["HEAD /orgs/:org"] }, "HEAD /orgs/:org": [] });
   });
 
-  it("may name one of several paths of a route", () => {
-    expectStart({ ...restricted("GET /orgs/:id{/logo}"), "GET /orgs/:org{/logo}": [] });
+  it("may name a route by other names of its parameters, or one of its paths", () => {
+    const rules = { "GET /orgs/:org{/logo}": [] };
+    expectStart({ ...restricted("GET /orgs/:id{/logo}"), ...rules });
+    expectStart({ ...restricted("GET /orgs/:id/logo"), ...rules });
   });
 
   it.each([
@@ -157,8 +159,13 @@ describe("a rule without a token", () => {
   );
 
   it("needs an exception for each of its paths", () => {
-    const table = { "* /orgs/:org{/*path}": { ...TENANT, except: ["GET /orgs/:org/a"] } };
-    expect(issuesIn({ ...table, "GET /orgs/:org/a": [], "GET /orgs/:org/b{/c}": "public" })).toHaveLength(1);
+    const withExceptions = (...except: readonly string[]) => ({
+      "* /orgs/:org{/*path}": { ...TENANT, except },
+      "GET /orgs/:org/b{/c}": "public",
+    });
+    expect(issuesIn(withExceptions("GET /orgs/:org/b"))).toHaveLength(1);
+    expectStart(withExceptions("GET /orgs/:org/b", "GET /orgs/:org/b/c"));
+    expectStart(withExceptions("GET /orgs/:org/b{/c}"));
   });
 
   it("needs an exception for an operation that the conditions of another rule hold for", () => {
@@ -203,6 +210,13 @@ describe("two rules with an `acr`", () => {
 
   it("may differ if one of them is an exception of the other", () => {
     expectStart({ [wide]: { ...acr("urn:a"), except: [narrow] }, [narrow]: acr("urn:b") });
+    expectStart({ [wide]: acr("urn:a"), [narrow]: { ...acr("urn:b"), except: [wide] } });
+  });
+
+  it("must share a value if only one path of a rule is an exception", () => {
+    const refunds = { "POST /pay/refunds{/all}": acr("urn:b") };
+    expect(issuesIn({ [wide]: { ...acr("urn:a"), except: [narrow] }, ...refunds })).toHaveLength(1);
+    expectStart({ [wide]: { ...acr("urn:a"), except: ["POST /pay/refunds{/all}"] }, ...refunds });
   });
 
   it("must share a value for an operation, too", () => {
