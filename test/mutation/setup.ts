@@ -5,7 +5,7 @@ import { beforeEach, type TestContext, vi } from "vitest";
 fc.configureGlobal({ seed: 6749 });
 
 /** More runs of a random test take minutes for each survivor, and hardly ever kill it. */
-const MAX_RUNS = 50;
+const MAX_RUNS = 200;
 
 const running = vi.hoisted(() => ({ test: undefined as TestContext | undefined }));
 

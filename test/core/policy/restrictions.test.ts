@@ -56,6 +56,32 @@ describe("the conditions of a rule", () => {
     );
   });
 
+  it("refuse 403 before 401, whichever rule has which condition", () => {
+    const acr = { scopes: [], acr: { anyOf: ["urn:mfa"] } };
+    const wide = "* /orgs/:org{/*path}";
+    const tables = [
+      { [wide]: acr, "GET /orgs/:org": TENANT },
+      { [wide]: TENANT, "GET /orgs/:org": acr },
+    ];
+    for (const steps of tables) {
+      const refused = decide(steps, "GET /orgs/globex", { ...ACME, sub: "u1" });
+      expect(resultOf(refused)).toBe(WHERE);
+      expect(refused).not.toHaveProperty("acrValues");
+      expect(refused).not.toHaveProperty("maxAgeSeconds");
+    }
+  });
+
+  it("report a missing proof as such, whether the caller is a user or a client", () => {
+    const server = createServer({
+      senderConstraint: { dpop: { origins: ["https://api.example"] } },
+      scopeMappings: { "GET /a": { scopes: [], senderConstrained: true, acr: { anyOf: ["urn:mfa"] } } },
+    });
+    for (const claims of [{ sub: "u1" }, { sub: "c1", client_id: "c1" }, {}])
+      expect(resultOf(server.explain({ method: "GET", path: "/a", scopes: [], claims }).decision)).toBe(
+        "proof_missing senderConstrained",
+      );
+  });
+
   it("are not satisfied by the admin scope", () => {
     expect(resultOf(decide(table, "GET /orgs/globex", ACME, ["platform:admin"]))).toBe(WHERE);
   });
