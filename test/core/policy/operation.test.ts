@@ -237,6 +237,43 @@ describe("the rule of an operation", () => {
     ]);
   });
 
+  const keysIn = (names: readonly string[], text: string, isPartial = false) => {
+    const table = tableOf(Object.fromEntries(names.map((name) => [`MCP ${name}`, []])));
+    return keysOf(table.forOperation({ ...operation(text), isPartial }));
+  };
+
+  it("decodes characters that need no escape, and keeps the others", () => {
+    const names = ["resources/read *", "resources/read docs://h/A%2Fb"];
+    expect(keysIn(names, "resources/read docs://h/%41%2fb")).toEqual(names.map((name) => `MCP ${name}`));
+  });
+
+  it("also requires the rule of a URI as it was sent, unless that is the rule of every resource", () => {
+    const names = ["resources/read docs://a/B", "resources/read docs://a/x/{+p}"];
+    const uri = "resources/read docs://a/x/../B";
+    expect(keysIn(names, uri)).toEqual(names.map((name) => `MCP ${name}`));
+    expect(keysIn(["resources/read docs://a/B", "resources/read *"], uri)).toEqual([
+      "MCP resources/read docs://a/B",
+    ]);
+  });
+
+  it.each(["a//b", "a%2Fb", "a/./b", "%61/b"])("compares the name of a tool as it is: %s", (name) => {
+    expect(keysIn(["tools/call a/b", "tools/call *"], `tools/call ${name}`)).toEqual(["MCP tools/call *"]);
+  });
+
+  it.each([
+    ["resources/read docs://a", "MCP resources/read docs://a"],
+    ["resources/read docs://{id}", "MCP resources/read docs://{name}"],
+    ["tools/call docs_{id}", "MCP tools/call docs_*"],
+  ])("is that of the name for a completion, and that of a template only for a template: %s", (text, key) => {
+    const names = [
+      "resources/read docs://a",
+      "resources/read docs://{name}",
+      "tools/call docs_*",
+      "tools/call *",
+    ];
+    expect(keysIn(names, text, true)).toEqual([key]);
+  });
+
   it("does not map a URI that only its decoded spelling maps", () => {
     const table = tableOf({ "MCP resources/read docs://a": [] });
     expect(table.forOperation(operation("resources/read docs://%61")).kind).toBe("unmapped");
