@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "compile-rules": ["compile-rules", "report-only", "table", "messages"],
   decision: ["decision", "report-only", "pipeline"],
-  implication: ["rule-order", "total-order", "overrides"],
+  implication: ["rule-order", "total-order", "overrides", "report-only"],
   "mixed-edges": ["rule-tree", "find-rules"],
   parameters: ["table", "rule-tree"],
   "parse-pattern": ["pattern", "messages"],
@@ -16,7 +16,7 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   requirement: ["requirement", "table", "operation", "report-only", "messages"],
   "route-comparison": ["route-comparison", "table"],
   rule: ["rule", "compile-rules", "rule-order"],
-  "rule-tree": ["rule-tree", "find-rules", "table", "rule-order"],
+  "rule-tree": ["rule-tree", "find-rules", "table", "rule-order", "report-only"],
   "table-entry": ["table-entry", "compile-rules"],
   table: ["table", "pipeline", "batch", "operation", "find-rules"],
   satisfaction: ["decision", "pipeline"],
