@@ -11,6 +11,8 @@ export class LoadFailures implements Reporter {
   }
 
   onTestModuleEnd(module: TestModule): void {
-    for (const error of module.errors()) this.#vitest?.state.catchError(error, "Unhandled Error");
+    // Stryker cannot render the errors of a worker, which have no prototype.
+    for (const { message } of module.errors())
+      this.#vitest?.state.catchError(new Error(message), "Unhandled Error");
   }
 }

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { decideByRules, type Decision, refuse } from "../../../src/core/policy/decision.ts";
 import { explainDecision } from "../../../src/core/policy/explain.ts";
 import type { Requirement } from "../../../src/core/policy/requirement.ts";
+import { decide as decideFor } from "../../support/conditions.ts";
+import { createServer } from "../../support/resource-servers.ts";
 import { callerWith, matchesOf, matchOf, SCOPE_RULES, tableOf } from "../../support/policy.ts";
 
 /** The text as pairs of the name and the value of each line. */
@@ -145,9 +147,65 @@ describe("explainDecision", () => {
     ]);
   });
 
+  it("shows the conditions of each rule, and the one that the caller does not meet", () => {
+    const conditions = { where: { org: { claim: "org_id" } }, clients: ["console"] };
+    const table = { "GET /orgs/:org": { scopes: [], ...conditions } };
+    expect(linesOf(decideFor(table, "GET /orgs/acme", { org_id: "acme" }), "/orgs/acme")).toEqual([
+      ["rule", "GET /orgs/:org (custom)"],
+      ["requires", "a valid token"],
+      ["condition", "org is the claim org_id"],
+      ["condition", "the client is console"],
+      ["granted", "-"],
+      ["decision", "refused: caller_not_allowed (clients of `GET /orgs/:org`)"],
+    ]);
+  });
+
+  it("shows a report-only rule, and the refusal that it only reports", () => {
+    const decision = decideFor({ "GET /new": { report: ["new:read"] } }, "GET /new");
+    expect(linesOf(decision, "/new")).toEqual([
+      ["rule", "GET /new (custom, report-only)"],
+      ["requires", "new:read"],
+      ["granted", "-"],
+      ["missing", "new:read"],
+      ["decision", "allowed, reported: scope_insufficient"],
+    ]);
+  });
+
+  it("aligns the values of all lines", () => {
+    expect(explainDecision({ method: "GET", path: "/a" }, refuse("route_unmapped")).text).toBe(
+      "GET /a\n  rule       none\n  granted    -\n  decision   refused: route_unmapped",
+    );
+  });
+
   it("shows what was wrong with a token", () => {
     expect(saysOf(refuse("token_rejected", [], { rejection: "expired" }), "decision")).toEqual([
       "refused: token_rejected (expired)",
     ]);
   });
+});
+
+describe("a query of `server.explain`", () => {
+  const explain = (query: object) => () => createServer().explain(query as never);
+
+  it.each([
+    [{ method: "GET" }, "server.explain takes { method, path, scopes }: `path` is missing."],
+    [{ method: "GET", path: 5 }, "server.explain takes { method, path, scopes }: `path` must be a string."],
+    [
+      { method: "GET", path: "/a", scopes: "a:b" },
+      'server.explain: `scopes` must be an array: write scopes: ["agents:read"].',
+    ],
+    [
+      { method: "GET", path: "/a", claims: {} },
+      "server.explain: `claims` need `scopes`: write scopes: [] for a token without any.",
+    ],
+  ])("is rejected if it has the wrong shape: %j", (query, message) => {
+    expect(explain(query)).toThrow(new TypeError(message));
+  });
+
+  it.each([{}, { scopes: [] }, { scopes: [], claims: { sub: "u1" } }])(
+    "is accepted with scopes and claims, with scopes only, and without a caller: %j",
+    (caller) => {
+      expect(explain({ method: "GET", path: "/agents", ...caller })).not.toThrow();
+    },
+  );
 });

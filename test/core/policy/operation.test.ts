@@ -2,10 +2,21 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createPrincipal, type Principal } from "../../../src/core/token/principal.ts";
 import { resolveScopeRules } from "../../../src/core/scopes/scope-rules.ts";
-import { isOperation, type Operation, splitOperation } from "../../../src/core/policy/operation-key.ts";
-import { isHousekeeping, MCP_METHODS } from "../../../src/core/policy/operation-methods.ts";
+import {
+  isOperation,
+  type Operation,
+  renderOperation,
+  splitOperation,
+} from "../../../src/core/policy/operation-key.ts";
+import {
+  ANY_METHODS,
+  isExtensionMethod,
+  isHousekeeping,
+  MCP_METHODS,
+  OperationMethods,
+} from "../../../src/core/policy/operation-methods.ts";
 import { decideByRules } from "../../../src/core/policy/decision.ts";
-import { keysOf, PROPERTY, rulesOf, tableIssues, tableOf } from "../../support/policy.ts";
+import { compiledOf, keysOf, PROPERTY, rulesOf, tableIssues, tableOf } from "../../support/policy.ts";
 
 const TABLE = tableOf({
   "* /mcp": [],
@@ -226,6 +237,43 @@ describe("the rule of an operation", () => {
     ]);
   });
 
+  const keysIn = (names: readonly string[], text: string, isPartial = false) => {
+    const table = tableOf(Object.fromEntries(names.map((name) => [`MCP ${name}`, []])));
+    return keysOf(table.forOperation({ ...operation(text), isPartial }));
+  };
+
+  it("decodes characters that need no escape, and keeps the others", () => {
+    const names = ["resources/read *", "resources/read docs://h/A%2Fb"];
+    expect(keysIn(names, "resources/read docs://h/%41%2fb")).toEqual(names.map((name) => `MCP ${name}`));
+  });
+
+  it("also requires the rule of a URI as it was sent, unless that is the rule of every resource", () => {
+    const names = ["resources/read docs://a/B", "resources/read docs://a/x/{+p}"];
+    const uri = "resources/read docs://a/x/../B";
+    expect(keysIn(names, uri)).toEqual(names.map((name) => `MCP ${name}`));
+    expect(keysIn(["resources/read docs://a/B", "resources/read *"], uri)).toEqual([
+      "MCP resources/read docs://a/B",
+    ]);
+  });
+
+  it.each(["a//b", "a%2Fb", "a/./b", "%61/b"])("compares the name of a tool as it is: %s", (name) => {
+    expect(keysIn(["tools/call a/b", "tools/call *"], `tools/call ${name}`)).toEqual(["MCP tools/call *"]);
+  });
+
+  it.each([
+    ["resources/read docs://a", "MCP resources/read docs://a"],
+    ["resources/read docs://{id}", "MCP resources/read docs://{name}"],
+    ["tools/call docs_{id}", "MCP tools/call docs_*"],
+  ])("is that of the name for a completion, and that of a template only for a template: %s", (text, key) => {
+    const names = [
+      "resources/read docs://a",
+      "resources/read docs://{name}",
+      "tools/call docs_*",
+      "tools/call *",
+    ];
+    expect(keysIn(names, text, true)).toEqual([key]);
+  });
+
   it("does not map a URI that only its decoded spelling maps", () => {
     const table = tableOf({ "MCP resources/read docs://a": [] });
     expect(table.forOperation(operation("resources/read docs://%61")).kind).toBe("unmapped");
@@ -274,6 +322,105 @@ describe("the rule of an operation", () => {
     const [search, unknown] = [calls[0], operation("tools/call x")];
     expect(TABLE.forCalls(path, search ? [search, unknown] : []).kind).toBe("unmapped");
     expect(TABLE.forCalls(path, [])).toBe(path);
+  });
+});
+
+describe("the rule that a key finds", () => {
+  const { operations } = compiledOf({
+    "MCP tools/list": [],
+    "MCP tools/call search": ["docs:read"],
+    "MCP tools/call docs_*": ["docs:use"],
+    "MCP resources/read docs://{id}": ["docs:read"],
+    "MCP resources/read *": ["all:read"],
+  });
+
+  it.each([
+    ["tools/list", "MCP tools/list"],
+    ["tools/call search", "MCP tools/call search"],
+    ["tools/call docs_read", "MCP tools/call docs_*"],
+    ["tools/call other", undefined],
+    ["prompts/get x", undefined],
+    ["resources/read docs://{name}", "MCP resources/read docs://{id}"],
+    ["resources/read files://{name}", "MCP resources/read *"],
+    ["resources/read files://{name*}", "MCP resources/read *"],
+    ["resources/subscribe docs://a", "MCP resources/read docs://{id}"],
+  ])("decides the entry of a list: %s", (key, expected) => {
+    expect(operations.find(key)?.rule.key).toBe(expected);
+  });
+});
+
+describe("conditions on operations", () => {
+  const where = { team: { claim: "team" } };
+  const table = tableOf({
+    "MCP tools/call *": { scopes: [], where },
+    "MCP tools/call docs_*": ["docs:use"],
+    "MCP tools/call ping": [],
+    "MCP resources/read docs://{team}/{+page}": { scopes: [], where },
+    "MCP resources/read docs://a/public": [],
+    "MCP prompts/get greet": [],
+  });
+  const restricting = (text: string, parameters: object = {}, isPartial = false) =>
+    table
+      .forOperation({ ...operation(text, parameters), isPartial })
+      .restrictions.active.map(({ compiled, parameter }) => `${compiled.rule.key} ${parameter("team")}`);
+
+  it("of a wider rule hold for every name, and read the arguments", () => {
+    expect(restricting("tools/call ping", { team: "a" })).toEqual(["MCP tools/call * a"]);
+    expect(restricting("tools/call docs_read", { team: "a" })).toEqual(["MCP tools/call * a"]);
+    expect(restricting("tools/call ping")).toEqual(["MCP tools/call * "]);
+  });
+
+  it("of a template read the values of the URI", () => {
+    expect(restricting("resources/read docs://a/public")).toEqual([
+      "MCP resources/read docs://{team}/{+page} a",
+    ]);
+  });
+
+  it("hold for each reading of a URI, with no value where a server divides it in another way", () => {
+    expect(restricting("resources/read docs://a%2Fx/y").toSorted()).toEqual([
+      "MCP resources/read docs://{team}/{+page} ",
+      "MCP resources/read docs://{team}/{+page} a",
+    ]);
+  });
+
+  it("of a template hold for the same template that is completed", () => {
+    expect(restricting("resources/read docs://{t}/{+p}", { t: "a" }, true)).toEqual([
+      "MCP resources/read docs://{team}/{+page} a",
+    ]);
+  });
+
+  it("do not hold for other methods", () => {
+    expect(restricting("prompts/get greet")).toEqual([]);
+  });
+
+  it.each([
+    ["tools/call ping", ["MCP tools/call *"]],
+    ["resources/read docs://a/public", ["MCP resources/read docs://{team}/{+page}"]],
+    ["resources/read docs://{a}/{+b}", ["MCP resources/read docs://{team}/{+page}"]],
+    ["prompts/get greet", []],
+  ])("are found for the entry of a list: %s", (text, keys) => {
+    const { operations } = compiledOf({
+      "MCP tools/call *": { scopes: [], where },
+      "MCP tools/call ping": [],
+      "MCP resources/read docs://{team}/{+page}": { scopes: [], where },
+      "MCP prompts/get greet": [],
+    });
+    const conditioned = operations.conditionedRules({ ...operation(text), isPartial: true });
+    expect(conditioned.map(({ rule }) => rule.key)).toEqual(keys);
+  });
+});
+
+describe("a report-only rule of an operation", () => {
+  it("also requires the rule that decides without it", () => {
+    const table = tableOf(
+      { "MCP tools/call search": { report: ["docs:read"] }, "MCP tools/call ping": [] },
+      { "MCP tools/call search": ["base:use"] },
+    );
+    expect(keysOf(table.forOperation(operation("tools/call search")))).toEqual([
+      "MCP tools/call search",
+      "MCP tools/call search",
+    ]);
+    expect(keysOf(table.forOperation(operation("tools/call ping")))).toEqual(["MCP tools/call ping"]);
   });
 });
 
@@ -341,6 +488,86 @@ describe("the methods of the protocol", () => {
       false,
       undefined,
     ]);
+  });
+
+  it.each([
+    ["tools/call", true],
+    ["tasks/get", true],
+    ["completion/complete", true],
+    ["server/discover", true],
+    ["notifications/cancelled", true],
+    ["initialize", false],
+    ["ping", false],
+    ["logging/setLevel", false],
+    ["resources/subscribe", false],
+    ["resources/unsubscribe", false],
+    ["tasks/list", false],
+    ["tasks/result", false],
+    ["acme/do", false],
+  ])("has %s in the stateless revision of the protocol: %s", (method, isStateless) => {
+    expect(MCP_METHODS.isStateless(method)).toBe(isStateless);
+  });
+
+  it.each(["acme/do", "Acme.v1/do-it", "a/b/c", "a/b_c.d"])("can be extended by %s", (method) => {
+    expect(isExtensionMethod(method)).toBe(true);
+  });
+
+  it.each([
+    "tools/call",
+    "tasks/anything",
+    "initialize",
+    "notifications/x",
+    "server/discover",
+    "completion/complete",
+    "acme",
+    "/do",
+    "acme/",
+    "1/do",
+    "acme do",
+    " acme/do",
+    "acme/do ",
+    "acme//do",
+  ])("cannot be extended by %j", (method) => {
+    expect(isExtensionMethod(method)).toBe(false);
+  });
+
+  it("include those that a server adds, with a name and without one", () => {
+    const methods = new OperationMethods({ "acme/run": "job", "acme/list": null });
+    expect(
+      ["acme/run", "acme/list", "acme/other", "tools/call"].map((method) => methods.isNamed(method)),
+    ).toEqual([true, false, undefined, true]);
+    expect(methods.get("acme/run")).toEqual({ nameParameter: "job" });
+    expect(methods.findMistake("acme/run", "backup")).toBeUndefined();
+    expect(methods.findMistake("acme/run", undefined)?.message).toBe("`acme/run` needs a name.");
+    expect(methods.findMistake("acme/list", "x")?.message).toBe("`acme/list` takes no name.");
+    expect(methods.findMistake("acme/lists", undefined)?.hint).toBe("Did you mean `acme/list`?");
+  });
+
+  it.each([
+    ["acme/run", "backup", undefined],
+    ["a/b/c", undefined, undefined],
+    ["tool/call", "x", "Did you mean `tools/call`?"],
+    ["tools.call", "x", "Write `MCP tools/call x`."],
+    ["acme", undefined, "Write `MCP <method> <name>`"],
+    ["/do", undefined, "Write `MCP <method> <name>`"],
+    ["acme/", undefined, "Write `MCP <method> <name>`"],
+  ])("of an unknown server may be any that is not misspelled: %s", (method, name, hint) => {
+    const mistake = ANY_METHODS.findMistake(method, name);
+    if (hint === undefined) expect(mistake).toBeUndefined();
+    else expect(mistake?.hint).toContain(hint);
+  });
+
+  it.each(["resources/subscribe docs://a", "resource/subscribe docs://a"])(
+    "are suggested only if they have rules: %s",
+    (text) => {
+      const [method = "", name] = text.split(" ");
+      expect(MCP_METHODS.findMistake(method, name)?.hint).not.toContain("resources/subscribe");
+    },
+  );
+
+  it("are written in keys without `MCP`, with their name if they have one", () => {
+    expect(renderOperation({ method: "tools/list" })).toBe("tools/list");
+    expect(renderOperation({ method: "tools/call", name: "search" })).toBe("tools/call search");
   });
 
   it("finds no rule for HTTP requests", () => {

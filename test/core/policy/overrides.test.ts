@@ -45,6 +45,23 @@ describe("a custom rule for the route of a default rule", () => {
     expect(mistakesOf(start({ "MCP tools/call x": [] }, operations))).toHaveLength(1);
   });
 
+  it.each([
+    ["GET /a/:x/:y", ["a:<x>:read", "b:read"], ["a:<y>:read"]],
+    ["MCP tools/call x", ["a:<x>:read", "b:read"], ["a:<y>:read"]],
+    ["GET /a", "public", "public"],
+    ["GET /a", { filtered: "a:read" }, { filtered: "a:read" }],
+  ])("starts at %s, if it requires something else than %j: %j", (key, base, custom) => {
+    expect(start({ [key]: custom as never }, { [key]: base as never })).not.toThrow();
+  });
+
+  it("names the conditions of the rule that it replaces", () => {
+    const conditions = { where: { id: { claim: "org" } }, maxAuthAgeSeconds: 60 };
+    const base: ScopeMappings = { "GET /a/:id": { scopes: ["a:read"], ...conditions } };
+    expect(start({ "GET /a/:id": ["a:read"] }, base)).toThrow(
+      '`GET /a/:id` (a:read; id is the claim org; the user has logged in within 60 s). If that is intended, write { override: ["a:read"] }.',
+    );
+  });
+
   it.each(["/a/:N.json", "/a/*N", "/a/:x/:N"])("is compared at any kind of parameter: %s", (path) => {
     const tables = [
       { [`GET ${path.replace("N", "custom")}`]: ["a:<custom>:read"] },
@@ -76,6 +93,9 @@ describe("{ override }", () => {
     expect(start({ "GET /agnets": { override: [] } }, agentScopeMappings)).toThrow(
       "replaces no rule of the base table. Did you mean `GET /agents`?",
     );
+    expect(start({ "GET /elsewhere": { override: [] } }, agentScopeMappings)).toThrow(
+      "replaces no rule of the base table. Write the requirement without { override }.",
+    );
     expect(mistakesOf(start({}, { "GET /x": { override: [] } }))).toEqual([
       ["override_unneeded", "defaultScopeMappings", "GET /x"],
     ]);
@@ -99,6 +119,8 @@ describe("a custom rule for every method", () => {
     const exact: ScopeMappings = { "GET /teams/:id": ["teams:<id>:read"], "* /teams/:id": ["ops:use"] };
     expect(start(exact, agentScopeMappings)).not.toThrow();
     expect(start({ "* /teams/:id/members": ["ops:use"] }, agentScopeMappings)).not.toThrow();
+    expect(start({}, { "* /teams/:id": ["ops:use"], "GET /teams/:id": [] })).not.toThrow();
+    expect(start({ "POST /teams/:id": ["ops:use"] }, { "GET /teams/:id": [] })).not.toThrow();
   });
 });
 

@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { match } from "path-to-regexp";
 import { describe, expect, it } from "vitest";
-import { identityOf, type PatternSegment, segmentIdentity } from "../../../src/core/policy/pattern.ts";
+import {
+  identityOf,
+  partsOf,
+  type PatternSegment,
+  segmentIdentity,
+} from "../../../src/core/policy/pattern.ts";
 import { isPattern, parsePattern, type PatternMistake } from "../../../src/core/policy/parse-pattern.ts";
 import { patternOf, PROPERTY, segmentsIn } from "../../support/policy.ts";
 
@@ -307,5 +312,36 @@ describe("identityOf", () => {
     const identity = segment && segmentIdentity(segment);
     expect(identity).toMatch(written);
     expect(isPattern(parsePattern(`/${identity ?? ""}`))).toBe(false);
+  });
+});
+
+describe("the identity of a route", () => {
+  const identityIn = (source: string) => identityOf(segmentsIn(source));
+
+  it.each([
+    ["/a/:x", "/A/:y"],
+    ["/a/*x", "/a/*y"],
+    ["/a/:x.json", "/a/:y.JSON"],
+  ])("of %s is that of %s: names and letter case do not count", (source, other) => {
+    expect(identityIn(source)).toBe(identityIn(other));
+  });
+
+  it.each([
+    ["/a/:x", "/a/*x"],
+    ["/a/:x", "/a/x"],
+    ["/a/b", "/ab"],
+    ["/a/:x.json", "/a/:x.xml"],
+    ["/:x/:y", "/:x-:y"],
+  ])("of %s is not that of %s", (source, other) => {
+    expect(identityIn(source)).not.toBe(identityIn(other));
+  });
+
+  it("depends on the strings and parameters of each segment", () => {
+    expect(segmentsIn("/a/:b/c-:d/*e").map(partsOf)).toEqual([
+      ["a"],
+      [{ type: "param", name: "b" }],
+      ["c-", { type: "param", name: "d" }],
+      [{ type: "wildcard", name: "e" }],
+    ]);
   });
 });

@@ -2,7 +2,7 @@ import { coveringOf } from "../../../src/core/scopes/scope.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
-import { compileRequirement, type Requirement } from "../../../src/core/policy/requirement.ts";
+import { classOf, compileRequirement, type Requirement } from "../../../src/core/policy/requirement.ts";
 import { parseRouteKey } from "../../../src/core/policy/route-key.ts";
 import { bindScope, compileScopeList } from "../../../src/core/scopes/required-scope.ts";
 import { GrantedScopes, isScopePart, isScopeToken } from "../../../src/core/scopes/scope.ts";
@@ -349,5 +349,19 @@ describe("bindScope", () => {
       }),
       PROPERTY,
     );
+  });
+});
+
+describe("the class of a requirement", () => {
+  it.each<[Requirement, string]>([
+    ["public", "nothing"],
+    ["optional", "nothing"],
+    [[], "token"],
+    [["a:b"], "scopes"],
+    [{ anyOf: ["a:b"] }, "scopes"],
+    [{ filtered: "a:b" }, "scopes"],
+  ])("of %j is what every caller needs: %s", (requirement, expected) => {
+    const { value } = compile(requirement);
+    expect(value && classOf(value)).toBe(expected);
   });
 });

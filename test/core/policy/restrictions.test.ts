@@ -2,10 +2,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Conditions, ScopeMappings } from "scopegate";
 import { decideAnonymous } from "../../../src/core/policy/policy.ts";
+import {
+  addDeciding,
+  divideRestrictions,
+  joinRestrictions,
+  UNRESTRICTED,
+} from "../../../src/core/policy/restrictions.ts";
 import { pipelineOf } from "../../../src/core/port.ts";
 
 import { type Claims, decide, resultOf } from "../../support/conditions.ts";
-import { PROPERTY } from "../../support/policy.ts";
+import { PROPERTY, tableOf } from "../../support/policy.ts";
 import { createServer, issuer, issuesOf, mistakesOf, NOW } from "../../support/resource-servers.ts";
 
 const TENANT = { scopes: [], where: { org: { claim: "org_id" } } } as const;
@@ -54,6 +60,32 @@ describe("the conditions of a rule", () => {
     expect(resultOf(decide(steps, "GET /orgs/acme", { ...ACME, sub: "u1" }))).toBe(
       "authentication_insufficient acr",
     );
+  });
+
+  it("refuse 403 before 401, whichever rule has which condition", () => {
+    const acr = { scopes: [], acr: { anyOf: ["urn:mfa"] } };
+    const wide = "* /orgs/:org{/*path}";
+    const tables = [
+      { [wide]: acr, "GET /orgs/:org": TENANT },
+      { [wide]: TENANT, "GET /orgs/:org": acr },
+    ];
+    for (const steps of tables) {
+      const refused = decide(steps, "GET /orgs/globex", { ...ACME, sub: "u1" });
+      expect(resultOf(refused)).toBe(WHERE);
+      expect(refused).not.toHaveProperty("acrValues");
+      expect(refused).not.toHaveProperty("maxAgeSeconds");
+    }
+  });
+
+  it("report a missing proof as such, whether the caller is a user or a client", () => {
+    const server = createServer({
+      senderConstraint: { dpop: { origins: ["https://api.example"] } },
+      scopeMappings: { "GET /a": { scopes: [], senderConstrained: true, acr: { anyOf: ["urn:mfa"] } } },
+    });
+    for (const claims of [{ sub: "u1" }, { sub: "c1", client_id: "c1" }, {}])
+      expect(resultOf(server.explain({ method: "GET", path: "/a", scopes: [], claims }).decision)).toBe(
+        "proof_missing senderConstrained",
+      );
   });
 
   it("are not satisfied by the admin scope", () => {
@@ -317,6 +349,45 @@ describe("`except`", () => {
     expect(mistakesOf(() => createServer({ scopeMappings: scopeMappings as ScopeMappings }))).toEqual([
       [code, "scopeMappings", "* /orgs/:org{/*path}", "except", 0],
     ]);
+  });
+});
+
+describe("the restrictions of the parts of a request", () => {
+  const table = tableOf({
+    "MCP tools/call *": { scopes: [], actors: "none", except: ["MCP tools/call ping"] },
+    "MCP tools/call ping": [],
+    "MCP tools/call pong": [],
+    "MCP tools/list": [],
+  });
+  const [ping, pong] = ["ping", "pong"].map((name) => {
+    const { restrictions, matches } = table.forOperation({ method: "tools/call", name, parameters: {} });
+    return { restrictions, matches };
+  });
+  const countsOf = (restrictions = UNRESTRICTED) => [restrictions.active.length, restrictions.exempt.length];
+
+  it("are active unless the rule that decides is an exception", () => {
+    expect(countsOf(ping?.restrictions)).toEqual([0, 1]);
+    expect(countsOf(pong?.restrictions)).toEqual([1, 0]);
+    const all = pong?.restrictions.active ?? [];
+    expect(countsOf(divideRestrictions(all, []))).toEqual([1, 0]);
+    expect(countsOf(divideRestrictions(all, ping?.matches ?? []))).toEqual([0, 1]);
+    expect(divideRestrictions([], pong?.matches ?? [])).toBe(UNRESTRICTED);
+  });
+
+  it("add up", () => {
+    if (!ping || !pong) throw new Error("An operation has no rule.");
+    expect(countsOf(joinRestrictions([ping.restrictions, pong.restrictions]))).toEqual([1, 1]);
+    expect(countsOf(joinRestrictions([pong.restrictions, pong.restrictions]))).toEqual([1, 0]);
+    expect(countsOf(joinRestrictions([UNRESTRICTED, ping.restrictions]))).toEqual([0, 1]);
+    expect(joinRestrictions([UNRESTRICTED, UNRESTRICTED])).toBe(UNRESTRICTED);
+  });
+
+  it("become active if a rule that is no exception decides as well", () => {
+    if (!ping || !pong) throw new Error("An operation has no rule.");
+    expect(countsOf(addDeciding(ping.restrictions, pong.matches))).toEqual([1, 0]);
+    expect(countsOf(addDeciding(ping.restrictions, ping.matches))).toEqual([0, 1]);
+    expect(addDeciding(ping.restrictions, [])).toBe(ping.restrictions);
+    expect(addDeciding(pong.restrictions, ping.matches)).toBe(pong.restrictions);
   });
 });
 

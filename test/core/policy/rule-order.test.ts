@@ -172,6 +172,13 @@ describe("a table whose order of rules is total", () => {
       { "GET /:a/x": { anyOf: ["a:b", "c:d"] }, "GET /y/:b": { anyOf: ["c:d", "a:b"] } },
     ],
     ["a filtered scope", { "GET /:a/x": { filtered: "a:read" }, "GET /y/:b": ["a:7:read"] }],
+    ["two public rules", { "GET /:a/x": "public", "GET /y/:b": "public" }],
+    ["a public rule beside a stricter one", { "GET /:a/x": "public", "GET /y/:b": ["a:b"] }],
+    [
+      "two equal filtered scopes",
+      { "GET /:a/z/x": { filtered: "a:read" }, "GET /y/:b/x": { filtered: "a:read" } },
+    ],
+    ["the same parameter before a wildcard", { "GET /:a/x/*p": ["r:<a>:w"], "GET /:b/*p/y": ["r:<b>:w"] }],
     ["any token", { "GET /:a/z/:c": [], "GET /y/:b/x": { filtered: "a:read" } }],
     ["optional", { "GET /:a/x": "optional", "GET /y/:b": "optional", "GET /z/:b": [] }],
     ["two report-only rules", { "GET /:a/x": { report: ["a:b"] }, "GET /y/:b": { report: ["c:d"] } }],

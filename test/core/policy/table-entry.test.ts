@@ -37,6 +37,40 @@ describe("readEntry", () => {
     expect(readEntry(entry)).toEqual({ enforced, reported, isOverride: false });
   });
 
+  it("finds conditions beside what is enforced, and within what is reported", () => {
+    const entry: TableEntry = {
+      scopes: ["a:b"],
+      actors: "none",
+      unless: ["c:d"],
+      report: { anyOf: ["e:f"], clients: ["console"] },
+    };
+    expect(readEntry({ override: entry })).toEqual({
+      enforced: {
+        requirement: ["a:b"],
+        path: ["override", "scopes"],
+        conditioned: { written: { actors: "none", unless: ["c:d"] }, path: ["override"] },
+      },
+      reported: {
+        requirement: { anyOf: ["e:f"] },
+        path: ["override", "report"],
+        conditioned: { written: { clients: ["console"] }, path: ["override", "report"] },
+      },
+      isOverride: true,
+    });
+  });
+
+  it.each<[TableEntry]>([["public"], [["a:b"]], [{ scopes: ["a:b"] }]])(
+    "finds no conditions in %j",
+    (entry) => {
+      expect(readEntry(entry).enforced?.conditioned).toBeUndefined();
+    },
+  );
+
+  it("finds no requirement in an object without one", () => {
+    const entry = Object.assign(Object.create({ scopes: ["a:b"] }) as object, { actors: "none" as const });
+    expect(readEntry(entry as unknown as TableEntry).enforced).toBeUndefined();
+  });
+
   it("reads no property of a polluted prototype", () => {
     const polluted = Object.create({
       override: "public",
@@ -63,6 +97,31 @@ describe("writeEntry", () => {
     const { enforced, reported } = readEntry(entry);
     if (!reported) throw new Error("It reports nothing.");
     expect(writeEntry(enforced, reported)).toEqual(entry);
+  });
+
+  it.each<TableEntry>([
+    { scopes: ["a:b"], actors: "none" },
+    { anyOf: ["a:b"], clients: ["console"], unless: ["c:d"] },
+    { scopes: [], actors: "none", report: { scopes: ["a:b"], clients: ["console"] } },
+  ])("writes the conditions of %j as they were", (entry) => {
+    const { enforced, reported } = readEntry(entry);
+    const partOf = (read: typeof enforced) =>
+      read && {
+        requirement: read.requirement,
+        ...(read.conditioned && { conditions: read.conditioned.written }),
+      };
+    expect(writeEntry(partOf(enforced), partOf(reported))).toEqual(entry);
+  });
+
+  it.each<[Requirement]>([["public"], ["optional"], [["a:b"]], [{ anyOf: ["a:b"] }]])(
+    "writes %j without conditions as it was",
+    (requirement) => {
+      expect(writeEntry({ requirement }, undefined)).toEqual(requirement);
+    },
+  );
+
+  it("writes a requirement of any valid token for a rule that requires nothing else", () => {
+    expect(writeEntry(undefined, undefined)).toEqual([]);
   });
 
   it.each(["public", "optional"] as const)(

@@ -57,6 +57,20 @@ describe("renderChallenges", () => {
     },
   );
 
+  it("adds retained scopes to those that an operation needs, each once", () => {
+    expect(renderBearer({ scopes: ["a:b", "c:d"], retainedScopes: ["e:f", "a:b"] })).toBe(
+      'Bearer scope="a:b c:d e:f"',
+    );
+    expect(renderBearer({ scopes: [], retainedScopes: ["e:f"] })).toBe("Bearer");
+    expect(renderBearer({ scopes: ["a:b"], retainedScopes: ["e".repeat(1_024)] })).toBe('Bearer scope="a:b"');
+  });
+
+  it("writes what the next login needs (RFC 9470 section 3)", () => {
+    expect(renderBearer({ acrValues: ["urn:a", "urn:b"], maxAgeSeconds: 0 })).toBe(
+      'Bearer acr_values="urn:a urn:b", max_age="0"',
+    );
+  });
+
   it("leaves out scopes of more than 1,024 bytes, and keeps the other parameters", () => {
     const scopesOf = (bytes: number) => [`a:${"b".repeat(511)}`, "c".repeat(bytes - 514)];
     expect(renderBearer({ scopes: scopesOf(1_024) })).toBe(`Bearer scope="${scopesOf(1_024).join(" ")}"`);

@@ -9,6 +9,10 @@ const statuses: readonly (readonly [RefusalReason, number, string])[] = [
   ["credential_malformed", 400, "Bad Request"],
   ["token_rejected", 401, "Unauthorized"],
   ["scope_insufficient", 403, "Forbidden"],
+  ["caller_not_allowed", 403, "Forbidden"],
+  ["proof_missing", 401, "Unauthorized"],
+  ["proof_rejected", 401, "Unauthorized"],
+  ["authentication_insufficient", 401, "Unauthorized"],
   ["route_unmapped", 403, "Forbidden"],
   ["keys_unavailable", 503, "Service Unavailable"],
 ];
@@ -40,6 +44,15 @@ describe("createProblem", () => {
       missing_scopes: ["custom:write"],
     });
     expect(JSON.stringify(problem)).not.toContain("canary");
+  });
+
+  it("hides a route without a rule as 404 only if the server does, and never an operation", () => {
+    const hidden = { title: "Not Found", status: 404, detail: "There is no such operation." };
+    const shown = { title: "Forbidden", status: 403, detail: "No rule allows access to this operation." };
+    expect(createProblem(refuse("route_unmapped"), 404)).toMatchObject(hidden);
+    expect(createProblem(refuse("route_unmapped"), 403)).toMatchObject(shown);
+    expect(createProblem(refuse("route_unmapped", [], { isOperation: true }), 404)).toMatchObject(shown);
+    expect(createProblem(refuse("caller_not_allowed"), 404)).toMatchObject({ status: 403 });
   });
 
   it("does not reveal whether the key, the signature or the issuer was wrong", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { refuse, type Refused, type RefusalReason } from "../../../src/core/policy/decision.ts";
-import { createRefusal, createRefuser } from "../../../src/core/response/refusal.ts";
+import { createRefusal, createRefuser, withNonce } from "../../../src/core/response/refusal.ts";
 
 const SILENT = { realm: undefined, resourceMetadataUrl: undefined };
 const TALKATIVE = { realm: 'the "agents" realm', resourceMetadataUrl: "https://as.example/meta" };
@@ -63,6 +63,7 @@ describe("createRefusal", () => {
   });
 
   it.each([
+    ["caller_not_allowed", 403],
     ["route_unmapped", 403],
     ["keys_unavailable", 503],
   ] as const)("omits the challenge for %s, because another token would not help", (reason, status) => {
@@ -125,6 +126,146 @@ describe("createRefusal", () => {
       missing: ["canary:missing"],
     };
     expect(JSON.stringify(createRefusal(refused, TALKATIVE))).not.toContain("canary");
+  });
+});
+
+describe("the challenges of a server that checks DPoP proofs (RFC 9449 section 7)", () => {
+  const rules = { ...SILENT, dpop: { algorithms: ["ES256", "EdDSA"], isOnlyScheme: false } };
+  const algs = 'algs="ES256 EdDSA"';
+  const challengesOf = (refused: Refused, others: object = {}): string =>
+    createRefusal(refused, { ...rules, ...others }).headers["WWW-Authenticate"]?.replaceAll(
+      /, error_description="[^"]*"/g,
+      "",
+    ) ?? "none";
+
+  it.each<[string, Refused, string]>([
+    ["no token", refuse("credential_missing"), `Bearer, DPoP ${algs}`],
+    [
+      "a wrong bearer token",
+      refuse("token_rejected", [], { rejection: "expired" }),
+      `Bearer error="invalid_token", DPoP ${algs}`,
+    ],
+    [
+      "a wrong token with the scheme DPoP",
+      refuse("token_rejected", [], { rejection: "expired", scheme: "DPoP" }),
+      `DPoP error="invalid_token", ${algs}`,
+    ],
+    [
+      "a bearer token without a scope",
+      lacking,
+      'Bearer error="insufficient_scope", scope="agents:web:read custom:write"',
+    ],
+    ["a request that cannot be read", refuse("request_ambiguous"), 'Bearer error="invalid_request"'],
+    ["a token that is bound to no key", refuse("proof_missing"), `DPoP error="invalid_token", ${algs}`],
+    [
+      "a bound token without its proof",
+      refuse("proof_missing", [], { binding: "dpop" }),
+      `DPoP error="invalid_dpop_proof", ${algs}`,
+    ],
+    [
+      "a token without its certificate",
+      refuse("proof_missing", [], { binding: "mtls" }),
+      `Bearer error="invalid_token", DPoP ${algs}`,
+    ],
+    [
+      "a wrong certificate",
+      refuse("proof_rejected", [], { binding: "mtls", proofRejection: "certificate" }),
+      `Bearer error="invalid_token", DPoP ${algs}`,
+    ],
+    [
+      "a wrong proof",
+      refuse("proof_rejected", [], { binding: "dpop", proofRejection: "signature" }),
+      `DPoP error="invalid_dpop_proof", ${algs}`,
+    ],
+    [
+      "a proof without a nonce",
+      refuse("proof_rejected", [], { binding: "dpop", proofRejection: "nonce" }),
+      `DPoP error="use_dpop_nonce", ${algs}`,
+    ],
+  ])("go to the scheme that was used: %s", (_, refused, challenges) => {
+    expect(challengesOf(refused)).toBe(challenges);
+    // The refusals that a server keeps must not be mixed up.
+    const refuser = createRefuser(rules);
+    refuser(refuse(refused.reason));
+    refuser(refuse(refused.reason, [], { proofRejection: "htm" }));
+    expect(refuser(refused)).toEqual(createRefusal(refused, rules));
+  });
+
+  it("offer only DPoP if every token needs a proof", () => {
+    const dpop = { algorithms: ["ES256"], isOnlyScheme: true };
+    expect(challengesOf(refuse("credential_missing"), { dpop })).toBe('DPoP algs="ES256"');
+    expect(challengesOf(lacking, { dpop })).toBe(
+      'DPoP error="insufficient_scope", scope="agents:web:read custom:write", algs="ES256"',
+    );
+  });
+
+  it("use the scheme of the binding of a caller, if the request does not say which it was", () => {
+    const principalWith = (binding: object) => ({
+      principal: { ...binding } as Refused["principal"] & object,
+    });
+    const scope = 'error="insufficient_scope", scope="agents:web:read custom:write"';
+    expect(challengesOf({ ...lacking, ...principalWith({ binding: "dpop" }) })).toBe(
+      `DPoP ${scope}, ${algs}`,
+    );
+    expect(challengesOf({ ...lacking, ...principalWith({ binding: "mtls" }) })).toBe(`Bearer ${scope}`);
+  });
+
+  it("are for Bearer only if the server checks no proofs", () => {
+    expect(challengesOf(refuse("credential_missing"), { dpop: undefined })).toBe("Bearer");
+  });
+
+  it("are accompanied by a nonce where the next proof needs one", () => {
+    const refusal = createRefusal(refuse("credential_missing"), rules);
+    const { headers, ...others } = withNonce(refusal, "n1");
+    expect(headers).toEqual({ ...refusal.headers, "DPoP-Nonce": "n1" });
+    expect({ ...others, headers: refusal.headers }).toEqual(refusal);
+  });
+});
+
+describe("the challenge for a login that is not enough (RFC 9470 section 3)", () => {
+  const insufficient = (facts: object) =>
+    createRefusal(refuse("authentication_insufficient", [], facts), SILENT).headers["WWW-Authenticate"];
+
+  it.each([
+    [{ acrValues: ["urn:a", "urn:b"] }, ', acr_values="urn:a urn:b"'],
+    [{ maxAgeSeconds: 0 }, ', max_age="0"'],
+    [{ maxAgeSeconds: 60, retained: ["a:b"] }, ', scope="a:b", max_age="60"'],
+    [{}, ""],
+  ])("contains what the next login needs: %j", (facts, params) => {
+    expect(insufficient(facts)).toBe(
+      `Bearer error="insufficient_user_authentication", error_description="The user must log in again, recently or more strongly, for this operation."${params}`,
+    );
+  });
+
+  it("is created anew for each refusal", () => {
+    const refuser = createRefuser(SILENT);
+    const challengeFor = (maxAgeSeconds: number) =>
+      refuser(refuse("authentication_insufficient", [], { maxAgeSeconds })).headers["WWW-Authenticate"];
+    expect([60, 120].map(challengeFor).map((text) => /max_age="\d+"/.exec(text ?? "")?.[0])).toEqual([
+      'max_age="60"',
+      'max_age="120"',
+    ]);
+  });
+});
+
+describe("the scopes of a challenge", () => {
+  it.each(["agents:<agent_id>:run", "<a>:b", "a:<b>", "a:<>:b"])(
+    "do not contain %s, which no client can request",
+    (scope) => {
+      const refused = { ...lacking, required: [scope, "custom:write"] };
+      expect(createRefusal(refused, SILENT).headers["WWW-Authenticate"]).toMatch(/ scope="custom:write"$/);
+    },
+  );
+
+  it("are the first ones of an MCP client in a 401, and with retained ones in a 403", () => {
+    const rules = { ...SILENT, initialScopes: ["a:b", "c:d"] };
+    const scopeOf = (refused: Refused) =>
+      / scope="([^"]*)"/.exec(createRefusal(refused, rules).headers["WWW-Authenticate"] ?? "")?.[1];
+    expect(scopeOf(refuse("credential_missing"))).toBe("a:b c:d");
+    expect(scopeOf(refuse("token_rejected"))).toBe("a:b c:d");
+    expect(scopeOf({ ...lacking, retained: ["e:f", "custom:write"] })).toBe(
+      "agents:web:read custom:write e:f",
+    );
   });
 });
 

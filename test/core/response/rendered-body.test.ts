@@ -19,6 +19,10 @@ describe("renderBody", () => {
     expect(renderings).toBe(1);
   });
 
+  it("returns a string as it is", () => {
+    expect(renderBody('<p>"No"</p>')).toBe('<p>"No"</p>');
+  });
+
   it("renders a problem again if it can change", () => {
     const own = { ...PROBLEM, detail: "before" };
     renderBody(own);

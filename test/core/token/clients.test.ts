@@ -1,6 +1,7 @@
 /** The option `clients`, of the server and of an issuer, for JWTs and introspected tokens. */
 import { describe, expect, it } from "vitest";
 import { createResourceServer, type ResourceServerOptions } from "scopegate";
+import { clientOf, isClient } from "../../../src/core/token/clients.ts";
 import { issuer, createServer, issuesOf, verdictOf } from "../../support/resource-servers.ts";
 
 const verdictOn = async (
@@ -80,5 +81,30 @@ describe("a token with too many actors", () => {
   it("is rejected if more than eight acted", async () => {
     expect(await verdictOn({ sub: "u1", ...nested(8) }, {})).toBe("accepted");
     expect(await verdictOn({ sub: "u1", ...nested(9) }, {})).toBe("claims");
+  });
+});
+
+describe("the client of a token", () => {
+  it.each([
+    [{ client_id: "a", azp: "b", cid: "c" }, "a"],
+    [{ azp: "b", cid: "c" }, "b"],
+    [{ cid: "c" }, "c"],
+    [{ client_id: "", azp: "b" }, "b"],
+    [{ client_id: ["a"], cid: "c" }, "c"],
+    [{ client_id: null }, undefined],
+    [{ sub: "a" }, undefined],
+    [Object.create({ client_id: "a" }) as Record<string, unknown>, undefined],
+  ])("of %j is the first claim that names one: %s", (claims, client) => {
+    expect(clientOf({ claims })).toBe(client);
+  });
+
+  it.each([
+    [{ client_id: "a" }, true],
+    [{ client_id: "b", azp: "a" }, true],
+    [{ cid: "a" }, true],
+    [{ client_id: "b" }, false],
+    [{}, false],
+  ])("is the user `a` of the token, so that it has no user: %j %s", (claims, isUserless) => {
+    expect(isClient("a", claims)).toBe(isUserless);
   });
 });

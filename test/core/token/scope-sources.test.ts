@@ -1,7 +1,7 @@
 /** Scopes from several claims, and roles that grant scopes. */
 import { describe, expect, it } from "vitest";
 import { parseConfiguration, type ResourceServerOptions } from "scopegate";
-import type { ScopeSource } from "../../../src/core/token/scope-sources.ts";
+import { readScopes, type ScopeSource } from "../../../src/core/token/scope-sources.ts";
 import { createServer, issuer, issuesOf, NOW, thrownBy } from "../../support/resource-servers.ts";
 import { CONTROL, ENTRIES, signedBy } from "../issuers/signers.ts";
 
@@ -205,5 +205,25 @@ describe("a scopesClaim that lists two claims", () => {
     const decision = await decide({}, { scopesClaim: "scp" });
     expect(decision).toMatchObject({ rejection: "claims", claim: "scp" });
     expect(decision).not.toHaveProperty("cause");
+  });
+});
+
+describe("a scope that an issuer may not grant", () => {
+  const read = (scopes: unknown, source: object) => {
+    const result = readScopes({ scopes }, [{ claim: "scopes", ...source }]);
+    return result.kind === "scopes" ? result.scopes : result.kind;
+  };
+
+  it("is withheld, and all others are granted", () => {
+    expect(read(["a:b", "root", "c:d"], { withheld: "root" })).toEqual(["a:b", "c:d"]);
+    expect(read("a:b root", { withheld: "root" })).toEqual(["a:b"]);
+    expect(read(["root"], { withheld: "root" })).toEqual([]);
+    expect(read(["a:b", "root"], {})).toEqual(["a:b", "root"]);
+  });
+
+  it("costs no copy of the array if the token does not have it", () => {
+    const scopes = ["a:b"];
+    expect(read(scopes, { withheld: "root" })).toBe(scopes);
+    expect(read(scopes, {})).toBe(scopes);
   });
 });

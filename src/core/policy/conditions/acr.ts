@@ -8,7 +8,6 @@ const METHODS =
   "face fpt geo hwk iris kba mca mfa otp pin pop pwd rba retina sc sms swk tel user vbm wia".split(" ");
 
 export const acr: ConditionKind<Acr> = {
-  name: "acr",
   parse(written, context) {
     const anyOf = readStrings(readProperties(written, ["anyOf"])?.get("anyOf"));
     if (!anyOf) {

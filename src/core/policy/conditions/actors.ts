@@ -6,7 +6,6 @@ import { type ConditionKind, readProperties, readStrings, reportInvalid } from "
 import type { Actors } from "./written.ts";
 
 export const actors: ConditionKind<Actors> = {
-  name: "actors",
   parse(written, context) {
     const shared = { name: "actors", reason: "caller_not_allowed" } as const;
     // Also for an `act` of null: a token that names an actor in any way is not the user's own.

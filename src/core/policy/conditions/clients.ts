@@ -3,7 +3,6 @@ import { isClientAllowed } from "../../token/clients.ts";
 import { type ConditionKind, readStrings, reportInvalid } from "./condition.ts";
 
 export const clients: ConditionKind<readonly string[]> = {
-  name: "clients",
   parse(written, context) {
     const ids = readStrings(written);
     if (!ids) {

@@ -81,7 +81,6 @@ export interface ConditionContext {
 
 /** One kind of condition. A new kind is a file with one of these, and its line in `conditions.ts`. */
 export interface ConditionKind<Written> {
-  readonly name: ConditionName;
   /** Compiles what an author has written, or reports the mistakes in it. */
   readonly parse: (written: unknown, context: ConditionContext) => CompiledCondition | undefined;
   /** Describes it in words: `org is the claim org_id`. */

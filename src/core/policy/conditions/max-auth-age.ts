@@ -3,7 +3,6 @@ import { claimAt } from "../../token/claim-path.ts";
 import { type ConditionCaller, type ConditionKind, reportInvalid } from "./condition.ts";
 
 export const maxAuthAge: ConditionKind<number> = {
-  name: "maxAuthAgeSeconds",
   parse(written, context) {
     // With 0, every new token would be too old again.
     if (typeof written !== "number" || !Number.isSafeInteger(written) || written < 1) {
@@ -23,8 +22,9 @@ export const maxAuthAge: ConditionKind<number> = {
 function isRecent({ principal, moment }: ConditionCaller, maxAgeSeconds: number): boolean {
   const { nowSeconds, toleranceSeconds } = moment;
   const authTime = claimAt(principal.claims, "auth_time");
-  if (typeof authTime !== "number" || !Number.isFinite(authTime)) return false;
   return (
-    authTime <= nowSeconds + toleranceSeconds && nowSeconds - toleranceSeconds - authTime <= maxAgeSeconds
+    typeof authTime === "number" &&
+    authTime <= nowSeconds + toleranceSeconds &&
+    nowSeconds - toleranceSeconds - authTime <= maxAgeSeconds
   );
 }

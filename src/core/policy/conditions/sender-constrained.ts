@@ -2,7 +2,6 @@
 import { type ConditionKind, reportInvalid } from "./condition.ts";
 
 export const senderConstrained: ConditionKind<true> = {
-  name: "senderConstrained",
   parse(written, context) {
     if (written !== true) {
       reportInvalid(context, "cannot be switched off for one rule.", "Write true, or remove it.");

@@ -18,7 +18,6 @@ type Bindings = readonly (readonly [parameter: string, sources: readonly ClaimSo
 const FORM = 'Write the parameter and the claim: { org: { claim: "org_id" } }.';
 
 export const where: ConditionKind<Where> = {
-  name: "where",
   parse(written, context) {
     const bindings = readBindings(written, context);
     if (!bindings) return undefined;

@@ -38,6 +38,7 @@ describe("a list of `actors`", () => {
   it("refuses an actor of another issuer", () => {
     const iss = "https://a.test";
     expect(resultFor(LISTED, { iss, act: { sub: "agent-1", iss } })).toBe("allowed");
+    expect(resultFor(LISTED, { iss, act: { sub: "agent-1" } })).toBe("allowed");
     expect(resultFor(LISTED, { iss, act: { sub: "agent-1", iss: "https://b.test" } })).toBe(REFUSED);
     expect(resultFor(LISTED, { act: { sub: "agent-1", iss } })).toBe(REFUSED);
   });
@@ -67,7 +68,9 @@ describe("a list of `actors`", () => {
 
   it.each([
     ["some", "is not a condition on actors"],
+    [null, "is not a condition on actors"],
     [{}, "is not a condition on actors"],
+    [{ anyOf: ["a", 5] }, "is not a condition on actors"],
     [{ anyOf: [] }, "is not a condition on actors"],
     [{ anyOf: [""] }, "is not a condition on actors"],
     [{ direct: true }, "is not a condition on actors"],

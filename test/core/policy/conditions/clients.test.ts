@@ -28,7 +28,7 @@ describe("the condition `clients`", () => {
   });
 
   it.each(
-    ([undefined, "console", [], [""], [5], { anyOf: ["console"] }] as readonly unknown[]).map(
+    ([undefined, "console", [], [""], [5], ["console", 5], { anyOf: ["console"] }] as readonly unknown[]).map(
       (ids): readonly [unknown] => [ids],
     ),
   )("rejects %j", (clients) => {

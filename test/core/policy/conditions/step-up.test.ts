@@ -72,6 +72,13 @@ describe("the condition `maxAuthAgeSeconds`", () => {
     expect(resultFor(conditions, { ...USER, auth_time })).toBe(`${STEP_UP} maxAuthAgeSeconds`);
   });
 
+  it("may be a single second", () => {
+    expect(resultFor({ maxAuthAgeSeconds: 1 }, { ...USER, auth_time: NOW - 1 })).toBe("allowed");
+    expect(resultFor({ maxAuthAgeSeconds: 1 }, { ...USER, auth_time: NOW - 2 })).toBe(
+      `${STEP_UP} maxAuthAgeSeconds`,
+    );
+  });
+
   it("tolerates the clock difference of the option in both directions", () => {
     const server = createServer({
       clockToleranceSeconds: 5,

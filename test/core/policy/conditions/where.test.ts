@@ -203,12 +203,17 @@ describe("the condition `where`", () => {
   it.each([
     [{ where: undefined }, "is not an object of parameters"],
     [{ where: "org" }, "is not an object of parameters"],
+    [{ where: null }, "is not an object of parameters"],
     [{ where: [] }, "is not an object of parameters"],
     [{ where: {} }, "is not an object of parameters"],
     [{ where: { org: "org_id" } }, "does not name a claim"],
     [{ where: { org: {} } }, "does not name a claim"],
     [{ where: { org: { claim: "" } } }, "does not name a claim"],
     [{ where: { org: { claim: [] } } }, "does not name a claim"],
+    [{ where: { org: { claim: ["org", 1] } } }, "does not name a claim"],
+    [{ where: { org: null } }, "does not name a claim"],
+    [{ where: { org: [{ claim: "a" }, {}] } }, "does not name a claim"],
+    [{ where: { org: { claim: "a", issuer: 5 } } }, "does not name a claim"],
     [{ where: { org: [] } }, "does not name a claim"],
     [{ where: { org: { claim: "a", claims: "b" } } }, "does not name a claim"],
     [{ where: { org: { claim: "a", issuer: "" } } }, "does not name a claim"],
@@ -217,11 +222,43 @@ describe("the condition `where`", () => {
     expect(conditionIssues(conditions).join()).toContain(text);
   });
 
+  it("rejects each parameter that is wrong, and names it", () => {
+    const where = { org: {}, team: { claim: "team" }, user: { claim: "sub" }, other: 5 };
+    const issues = conditionIssues({ where }, "GET /orgs/:org/users/:user");
+    expect(issues.map((issue) => issue.split(".", 3).join("."))).toEqual([
+      'condition_invalid where.org: does not name a claim. Write the parameter and the claim: { org: { claim: "org_id" } }',
+      "condition_invalid where.team: is not a parameter of the route. It has `org`, `user`",
+      "condition_invalid where.other: is not a parameter of the route. It has `org`, `user`",
+      'condition_invalid where.other: does not name a claim. Write the parameter and the claim: { org: { claim: "org_id" } }',
+    ]);
+  });
+
+  it.each([
+    "GET /orgs/:org.json",
+    "GET /orgs/v-:org{/users}",
+    "MCP tools/call search",
+    "* /orgs/:org{/*path}",
+  ])("accepts the parameter of %s, which every request has", (key) => {
+    const server = createServer({ scopeMappings: { [key]: { scopes: [], ...ORG } } });
+    expect(server.routes).toHaveLength(1);
+  });
+
   it.each([
     ["GET /orgs", "The route has no parameters."],
-    ["GET /orgs{/:org}", "is not in every path of the route"],
-    ["GET /orgs/*org", "is a wildcard"],
-    ["GET /orgs/:org-:id", "is in a segment with another parameter"],
+    [
+      "GET /orgs{/:org}",
+      "is not in every path of the route. Write the parameter outside of the braces, or two rules.",
+    ],
+    [
+      "GET /orgs/*org",
+      "is a wildcard, which matches several segments. Write a parameter: `:org` instead of `*org`.",
+    ],
+    [
+      "GET /orgs/:org-:id",
+      "is in a segment with another parameter, which routers divide in different ways. Give each parameter a segment of its own.",
+    ],
+    ["GET /orgs/:org-:id{/users}", "is in a segment with another parameter"],
+    ["GET /orgs{/:x}/*org", "is a wildcard"],
     ["MCP tools/list", "is not a parameter of the route"],
   ])("rejects a parameter of %s that not every request has", (key, text) => {
     expect(conditionIssues(ORG, key).join()).toContain(text);

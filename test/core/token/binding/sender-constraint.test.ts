@@ -154,6 +154,81 @@ describe("a token that is bound to a key", () => {
   });
 });
 
+describe("the cause of a refusal, for logs", () => {
+  const causeOf = (decision: Decision) => (decision.allowed ? undefined : decision.cause);
+
+  it("explains which proof is missing or wrong", async () => {
+    const server = serverWith();
+    const [bound, unbound] = [await boundToken(), await bearerToken()];
+    const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token: unbound });
+    const requests: readonly (readonly [Sent, string])[] = [
+      [
+        { authorization: `Bearer ${bound}` },
+        "The token is bound to a key, but it was not sent with the scheme DPoP.",
+      ],
+      [
+        { authorization: `Bearer ${unbound}`, proof },
+        "The request has a proof, but its token was not sent with the scheme DPoP.",
+      ],
+      [{ authorization: `DPoP ${bound}` }, "The request has no header DPoP."],
+      [{ authorization: `DPoP ${bound}`, proof: ["a", "b"] }, "The request has several DPoP headers."],
+      [
+        { authorization: `DPoP ${bound}`, proof: "a" },
+        "The header DPoP is not one JWT of at most 8,192 bytes.",
+      ],
+      [{ authorization: `DPoP ${unbound}`, proof }, "The token is not bound to a key (`cnf.jkt`)."],
+    ];
+    for (const [request, cause] of requests) expect(causeOf(await send(server, request))).toBe(cause);
+    const url = `${ORIGIN}/elsewhere`;
+    expect(causeOf(await sendProven(server, { url }))).toBe(
+      "The URI is not one of `origins` with the path of the request.",
+    );
+  });
+
+  it("is of the binding that is missing", async () => {
+    const [bound, server] = [await boundToken(), serverWith()];
+    for (const authorization of [`Bearer ${bound}`, `DPoP ${bound}`])
+      expect(await send(server, { authorization })).toMatchObject({ binding: "dpop" });
+  });
+});
+
+describe("a proof that several guards of one request check", () => {
+  it("is checked again if the token, the method or the target is another one", async () => {
+    const server = serverWith();
+    const [token, other] = [await boundToken(), await issuer.token({ bound: "dpop", scopes: ["x:y"] })];
+    const changes: readonly (readonly [Partial<Sent>, string])[] = [
+      [{ authorization: `DPoP ${other}` }, "ath"],
+      [{ method: "HEAD" }, "htm"],
+      [{ target: "/agents/other" }, "htu"],
+    ];
+    for (const [change, rejection] of changes) {
+      const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
+      const sent = { authorization: `DPoP ${token}`, proof, raw: {} };
+      expect(outcomeOf(await send(server, sent))).toBe("allowed");
+      expect(outcomeOf(await send(server, { ...sent, ...change }))).toBe(`proof_rejected ${rejection}`);
+    }
+  });
+
+  it("is checked again after the store of proofs has failed", async () => {
+    const store = memoryStore();
+    let isDown = true;
+    const set: Store["set"] = (...entry) => {
+      if (isDown) throw new Error("The store is down.");
+      return store.set(...entry);
+    };
+    const server = serverWith({
+      senderConstraint: { dpop: { origins: [ORIGIN], replay: { ...store, set } } },
+    });
+    const token = await boundToken();
+    const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
+    const sent = { authorization: `DPoP ${token}`, proof, raw: {} };
+    expect(outcomeOf(await send(server, sent))).not.toBe("allowed");
+    isDown = false;
+    expect(outcomeOf(await send(server, sent))).toBe("allowed");
+    expect(outcomeOf(await send(server, sent))).toBe("allowed");
+  });
+});
+
 describe("a token that is not bound to a key", () => {
   it("is a bearer token, unless a rule or the server requires a key", async () => {
     const authorization = `Bearer ${await bearerToken()}`;

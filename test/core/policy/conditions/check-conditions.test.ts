@@ -1,0 +1,228 @@
+/** Conditions that cannot take effect as they are written: every mistake with its place, its text and its fix. */
+import { describe, expect, it } from "vitest";
+import type { ScopeMappings } from "scopegate";
+import { createServer, issuer, thrownBy } from "../../../support/resource-servers.ts";
+
+const TENANT = { scopes: [], where: { org: { claim: "org_id" } } } as const;
+
+const issuesIn = (scopeMappings: object, options: object = {}): readonly string[] =>
+  thrownBy(() => createServer({ scopeMappings: scopeMappings as ScopeMappings, ...options })).issues.map(
+    ({ code, path, message, hint }) => `${code} ${path.slice(1).join(" ")}: ${message} ${hint}`,
+  );
+
+const expectStart = (scopeMappings: object, options: object = {}) =>
+  expect(() => createServer({ scopeMappings: scopeMappings as ScopeMappings, ...options })).not.toThrow();
+
+const acr = (...anyOf: readonly string[]) => ({ scopes: [], acr: { anyOf } });
+
+describe("the options of a server", () => {
+  it("must not switch off what conditions need", () => {
+    expect(issuesIn({ "GET /orgs/:org": TENANT }, { authorization: false })).toEqual([
+      "option_conflict GET /orgs/:org: has conditions, which `authorization: false` does not check. Remove `authorization: false`, or the conditions.",
+    ]);
+    expectStart({ "GET /orgs/:org": [] }, { authorization: false });
+  });
+
+  it("must name `senderConstraint` for a rule with `senderConstrained`", () => {
+    const table = {
+      "GET /a": { scopes: [], senderConstrained: true },
+      "GET /b": { scopes: [], actors: "none" },
+    };
+    expect(issuesIn(table)).toEqual([
+      'option_conflict GET /a senderConstrained: refuses every token: without `senderConstraint`, none can be bound to a key. Write senderConstraint: { dpop: { origins: ["https://api.example"] } }, or remove the condition.',
+    ]);
+    expectStart(table, { senderConstraint: { dpop: { origins: ["https://api.example"] } } });
+  });
+});
+
+describe("the issuer of a claim", () => {
+  const issuers = (...names: readonly string[]) => ({
+    issuers: names.map((name) => ({
+      issuer: name,
+      keys: { verificationKeys: [issuer.publicPem] },
+      algorithms: ["RS256"],
+    })),
+  });
+  const [a, b] = ["https://a.test", "https://b.test"] as const;
+  const tableWith = (...org: readonly object[]) => ({
+    "GET /orgs/:org": { scopes: [], where: { org: org.length === 1 ? org[0] : org } },
+  });
+
+  it("must be named if there are several issuers", () => {
+    expect(issuesIn(tableWith({ claim: "org_id" }), issuers(a, b))).toEqual([
+      `condition_conflict GET /orgs/:org where org: names no issuer, but the server accepts tokens of several. Write { claim, issuer } with "${a}" or "${b}", in an array for several issuers.`,
+    ]);
+    expectStart(tableWith({ claim: "org_id", issuer: a }), issuers(a, b));
+    expectStart(tableWith({ claim: "org_id", issuer: a }, { claim: "tenant", issuer: b }), issuers(a, b));
+  });
+
+  it("must be an issuer of the server", () => {
+    const message =
+      "condition_conflict GET /orgs/:org where org: names an issuer whose tokens the server does not accept.";
+    const other = { claim: "org_id", issuer: "https://c.test" };
+    expect(issuesIn(tableWith(other), issuers(a, b))).toEqual([`${message} Write "${a}" or "${b}".`]);
+    expect(issuesIn(tableWith({ claim: "org_id", issuer: a }, other), issuers(a))).toEqual([
+      `${message} Write "${a}".`,
+    ]);
+  });
+
+  it("may be left out if there is a single issuer", () => {
+    expectStart(tableWith({ claim: "org_id" }), issuers(a));
+    expectStart(tableWith({ claim: "org_id" }));
+  });
+
+  it("may be any if the server checks no issuer", () => {
+    expectStart(tableWith({ claim: "org_id", issuer: a }));
+  });
+
+  it("is not needed by a rule without `where`", () => {
+    expectStart({ "GET /a": { scopes: [], actors: "none" }, "GET /b": [] }, issuers(a, b));
+  });
+});
+
+describe("an exception", () => {
+  const restricted = (...except: readonly string[]) => ({ "* /orgs/:org{/*path}": { ...TENANT, except } });
+  const place = (index: number) => `exception_unknown * /orgs/:org{/*path} except ${index}:`;
+  const unknown = (key: string) =>
+    `\`${key}\` is not the key of another rule. Write the key of a rule of the table, or remove the exception.`;
+
+  it("must be the key of another rule", () => {
+    const rules = { "GET /orgs/:org/logo": [], "MCP tools/call *": [] };
+    expect(
+      issuesIn({
+        ...restricted("GET /orgs/:org/logo", "GET /orgs/:org/lgo", "* /orgs/:id", "MCP tools/call search"),
+        ...rules,
+      }),
+    ).toEqual([
+      `${place(1)} ${unknown("GET /orgs/:org/lgo")}`,
+      `${place(2)} ${unknown("* /orgs/:id")}`,
+      `${place(3)} ${unknown("MCP tools/call search")}`,
+    ]);
+  });
+
+  it("must match requests that the rule matches", () => {
+    const rules = { "GET /health": "public", "MCP tools/list": [] };
+    const useless = (key: string) =>
+      `\`${key}\` decides no request that this rule matches. Remove the exception.`;
+    expect(issuesIn({ ...restricted("GET /health", "MCP tools/list"), ...rules })).toEqual([
+      `${place(0)} ${useless("GET /health")}`,
+      `${place(1)} ${useless("MCP tools/list")}`,
+    ]);
+  });
+
+  it("must have a method that the rule has", () => {
+    expect(
+      issuesIn({ "POST /orgs/:org": { ...TENANT, except: ["GET /orgs/:org"] }, "GET /orgs/:org": [] }),
+    ).toHaveLength(1);
+    expectStart({ "GET /orgs/:org": { ...TENANT, except: ["HEAD /orgs/:org"] }, "HEAD /orgs/:org": [] });
+  });
+
+  it("may name a route by other names of its parameters, or one of its paths", () => {
+    const rules = { "GET /orgs/:org{/logo}": [] };
+    expectStart({ ...restricted("GET /orgs/:id{/logo}"), ...rules });
+    expectStart({ ...restricted("GET /orgs/:id/logo"), ...rules });
+  });
+
+  it.each([
+    ["MCP tools/call *", "MCP tools/call ping"],
+    ["MCP tools/call docs_*", "MCP tools/call docs_read"],
+    ["MCP tools/call docs_*", "MCP tools/call docs_open_*"],
+    ["MCP resources/read *", "MCP resources/read docs://{id}"],
+    ["MCP resources/read docs://{id}", "MCP resources/read docs://a"],
+  ])("may name an operation within the names of %s: %s", (key, exempt) => {
+    expectStart({ [key]: { scopes: [], actors: "none", except: [exempt] }, [exempt]: [] });
+  });
+
+  it.each([
+    ["MCP tools/call docs_*", "MCP tools/call ping"],
+    ["MCP tools/call *", "MCP prompts/get ping"],
+    ["MCP tools/call *", "MCP tools/list"],
+    ["MCP tools/call docs_*", "MCP tools/call files_*"],
+    ["MCP tools/call ping", "MCP tools/call pong"],
+  ])("cannot name an operation outside of the names of %s: %s", (key, exempt) => {
+    expect(issuesIn({ [key]: { scopes: [], actors: "none", except: [exempt] }, [exempt]: [] })).toEqual([
+      `exception_unknown ${key} except 0: \`${exempt}\` decides no request that this rule matches. Remove the exception.`,
+    ]);
+  });
+});
+
+describe("a rule without a token", () => {
+  const restricted = { "* /orgs/:org{/*path}": TENANT };
+
+  it.each(["public", "optional"])(
+    "needs an exception from the conditions that hold at its path: %s",
+    (kind) => {
+      expect(issuesIn({ ...restricted, "GET /orgs/:org/logo": kind })).toEqual([
+        `exception_missing GET /orgs/:org/logo: is "${kind}", but the conditions of \`* /orgs/:org{/*path}\` hold at \`GET /orgs/:org/logo\`, too. Add except: ["GET /orgs/:org/logo"] to \`* /orgs/:org{/*path}\`, or require a token here.`,
+      ]);
+    },
+  );
+
+  it("needs an exception for each of its paths", () => {
+    const withExceptions = (...except: readonly string[]) => ({
+      "* /orgs/:org{/*path}": { ...TENANT, except },
+      "GET /orgs/:org/b{/c}": "public",
+    });
+    expect(issuesIn(withExceptions("GET /orgs/:org/b"))).toHaveLength(1);
+    expectStart(withExceptions("GET /orgs/:org/b", "GET /orgs/:org/b/c"));
+    expectStart(withExceptions("GET /orgs/:org/b{/c}"));
+  });
+
+  it("needs an exception for an operation that the conditions of another rule hold for", () => {
+    const table = {
+      "MCP tools/call docs_*": { scopes: [], actors: "none" },
+      "MCP tools/call docs_list": "public",
+    };
+    expect(issuesIn(table)).toEqual([
+      'exception_missing MCP tools/call docs_list: is "public", but the conditions of `MCP tools/call docs_*` hold at `MCP tools/call docs_list`, too. Add except: ["MCP tools/call docs_list"] to `MCP tools/call docs_*`, or require a token here.',
+    ]);
+  });
+
+  it("needs none where other rules decide", () => {
+    expectStart({ ...restricted, "GET /health": "public", "MCP tools/list": "public" });
+  });
+
+  it("is reported for at most 20 rules", () => {
+    const rules = Array.from({ length: 30 }, (_, index) => [`GET /orgs/:org/logo${index}`, "public"]);
+    expect(issuesIn({ ...restricted, ...(Object.fromEntries(rules) as object) })).toHaveLength(20);
+  });
+});
+
+describe("two rules with an `acr`", () => {
+  const wide = "* /pay{/*path}";
+  const narrow = "POST /pay/refunds";
+  const conflict = (key: string, other: string, common: string) =>
+    `condition_conflict ${key} acr: has no value that \`${other}\` has, too, but both hold at \`${common}\`. Add a value that satisfies both, or an exception.`;
+
+  it("must share a value where both hold", () => {
+    expect(issuesIn({ [wide]: acr("urn:a", "urn:b"), [narrow]: acr("urn:c") })).toEqual([
+      conflict(wide, narrow, narrow),
+    ]);
+    expectStart({ [wide]: acr("urn:a", "urn:b"), [narrow]: acr("urn:b") });
+    expectStart({ [wide]: acr("urn:a"), "POST /other": acr("urn:b") });
+    expectStart({ [wide]: acr("urn:a"), [narrow]: { scopes: [], actors: "none" } });
+  });
+
+  it("are reported once, whatever their order in the table is", () => {
+    const issues = [conflict(wide, narrow, narrow)];
+    expect(issuesIn({ [narrow]: acr("urn:c"), [wide]: acr("urn:a") })).toEqual(issues);
+  });
+
+  it("may differ if one of them is an exception of the other", () => {
+    expectStart({ [wide]: { ...acr("urn:a"), except: [narrow] }, [narrow]: acr("urn:b") });
+    expectStart({ [wide]: acr("urn:a"), [narrow]: { ...acr("urn:b"), except: [wide] } });
+  });
+
+  it("must share a value if only one path of a rule is an exception", () => {
+    const refunds = { "POST /pay/refunds{/all}": acr("urn:b") };
+    expect(issuesIn({ [wide]: { ...acr("urn:a"), except: [narrow] }, ...refunds })).toHaveLength(1);
+    expectStart({ [wide]: { ...acr("urn:a"), except: ["POST /pay/refunds{/all}"] }, ...refunds });
+  });
+
+  it("must share a value for an operation, too", () => {
+    expect(issuesIn({ "MCP tools/call *": acr("urn:a"), "MCP tools/call pay": acr("urn:b") })).toEqual([
+      conflict("MCP tools/call *", "MCP tools/call pay", "MCP tools/call pay"),
+    ]);
+    expectStart({ "MCP tools/call buy": acr("urn:a"), "MCP tools/call pay": acr("urn:b") });
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import type { Conditions } from "scopegate";
+import { describeConditions } from "../../../../src/core/policy/conditions/conditions.ts";
+import { conditionIssues, decide } from "../../../support/conditions.ts";
+
+describe("a condition with a wrong value", () => {
+  const whereHint = 'Write the parameter and the claim: { org: { claim: "org_id" } }.';
+
+  it.each([
+    [{ where: [] }, "where", `is not an object of parameters. ${whereHint}`],
+    [{ where: { org: {} } }, "where.org", `does not name a claim. ${whereHint}`],
+    [
+      { actors: "some" },
+      "actors",
+      'is not a condition on actors. Write "none", or the `sub` of each actor that may act for a user: { anyOf: ["agent-1"] }, with `direct: true` to allow the user itself, too.',
+    ],
+    [
+      { clients: [] },
+      "clients",
+      'is not an array of client ids. Write the `client_id` of each client that may call: ["admin-console"].',
+    ],
+    [
+      { senderConstrained: false },
+      "senderConstrained",
+      "cannot be switched off for one rule. Write true, or remove it.",
+    ],
+    [
+      { acr: {} },
+      "acr",
+      'is not a condition on the login. Write the values of the claim `acr` that are enough: { anyOf: ["urn:example:mfa"] }.',
+    ],
+    [
+      { acr: { anyOf: ["mfa"] } },
+      "acr",
+      "names `mfa`, which is a value of the claim `amr` (RFC 8176), not of `acr`. Write the `acr` that your issuer gives to such logins; its metadata lists them as `acr_values_supported`.",
+    ],
+    [
+      { acr: { anyOf: ["a b"] } },
+      "acr",
+      'has "a b", which a challenge cannot contain. Write printable ASCII without spaces, quotation marks and backslashes.',
+    ],
+    [
+      { maxAuthAgeSeconds: 0 },
+      "maxAuthAgeSeconds",
+      "is not an age. Write a whole number of seconds, 1 or more: 300.",
+    ],
+    [{ actors: "none", unless: [] }, "unless", 'is not an array of scopes. Write the scopes: ["orgs:any"].'],
+    [
+      { actors: "none", except: [] },
+      "except",
+      'is not an array of keys of the table. Write the key of each rule: ["GET /orgs/:org/logo"].',
+    ],
+    [
+      { unless: ["orgs:any"] },
+      "unless",
+      "has no effect without a condition. Write one of where, actors, clients, senderConstrained, acr, maxAuthAgeSeconds beside it.",
+    ],
+  ])("is rejected with its place, the mistake and the fix: %j", (conditions, place, text) => {
+    expect(conditionIssues(conditions)).toEqual([`condition_invalid ${place}: ${text}`]);
+  });
+
+  it("is rejected with the place of each wrong scope of `unless`, and of each wrong key of `except`", () => {
+    const conditions = { actors: "none", unless: ["a:b", "a b"], except: ["GET /a", "/b", "GET /c"] };
+    expect(conditionIssues(conditions).map((issue) => issue.split(":", 1)[0])).toEqual([
+      "scope_invalid unless.1",
+      "condition_invalid except.1",
+    ]);
+  });
+});
+
+describe("the description of conditions", () => {
+  it.each<[Conditions, string]>([
+    [{ where: { org: { claim: "org_id" } } }, "org is the claim org_id"],
+    [
+      {
+        where: {
+          org: [{ claim: ["org", "id"], issuer: "https://a.test" }, { claim: "tenant" }],
+          user: { claim: "sub" },
+        },
+      },
+      "org is the claim org.id of https://a.test or tenant and user is the claim sub",
+    ],
+    [{ actors: "none" }, "nobody acts for the user"],
+    [{ actors: { anyOf: ["agent-1", "agent-2"] } }, "the actor is agent-1 or agent-2"],
+    [{ actors: { anyOf: ["agent-1"], direct: true } }, "the actor is agent-1, or nobody acts for the user"],
+    [{ clients: ["console", "worker"] }, "the client is console or worker"],
+    [{ senderConstrained: true }, "the token is bound to a key of the client"],
+    [{ acr: { anyOf: ["urn:a", "urn:b"] } }, "the login has the acr urn:a or urn:b"],
+    [{ maxAuthAgeSeconds: 300 }, "the user has logged in within 300 s"],
+    [{ unless: ["orgs:any", "support:on"] }, "unless granted orgs:any support:on"],
+    [{ except: ["GET /a", "GET /b"] }, "except at `GET /a`, `GET /b`"],
+  ])("says what %j requires", (conditions, text) => {
+    expect(describeConditions(conditions)).toEqual([text]);
+  });
+
+  it("lists them in the order in which they refuse", () => {
+    const conditions: Conditions = { maxAuthAgeSeconds: 60, clients: ["a"], actors: "none" };
+    expect(describeConditions(conditions)).toEqual([
+      "nobody acts for the user",
+      "the client is a",
+      "the user has logged in within 60 s",
+    ]);
+  });
+
+  it("is empty for a rule without conditions", () => {
+    expect(describeConditions()).toEqual([]);
+  });
+});
+
+describe("the conditions of a running server", () => {
+  it("do not change when the options do", () => {
+    const agents = ["agent-1"];
+    const written = { actors: { anyOf: agents } };
+    const { rule } = decide({ "GET /a": { scopes: [], ...written } }, "GET /a");
+    agents.push("agent-2");
+    expect(rule?.conditions).toEqual({ actors: { anyOf: ["agent-1"] } });
+  });
+
+  it("are frozen with all that they contain", () => {
+    const where = { org: [{ claim: ["org", "id"], issuer: "https://a.test" }] };
+    const { rule } = decide({ "GET /:org": { scopes: [], where } }, "GET /a");
+    const conditions = rule?.conditions as { where: typeof where };
+    for (const part of [conditions, conditions.where, conditions.where.org, conditions.where.org[0]?.claim])
+      expect(Object.isFrozen(part)).toBe(true);
+  });
+});

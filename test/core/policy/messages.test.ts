@@ -1,0 +1,341 @@
+/** Every mistake in a table as its author sees it: the code, the place, what is wrong, and the fix. */
+import { describe, expect, it } from "vitest";
+import { issuer, issuesOf } from "../../support/resource-servers.ts";
+
+const issuesIn = (options: object): readonly string[] =>
+  issuesOf({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem], ...options }).map(
+    ({ code, path, message, hint }) => `${code} ${path.slice(1).join(" ")}: ${message} ${hint}`,
+  );
+
+describe("a mistake in a key of the table", () => {
+  it.each<[object, string]>([
+    [
+      { "/agents": [] },
+      "route_key_invalid /agents: is not a route key. Write `GET /agents`, or `* /agents` for every method.",
+    ],
+    [
+      { "get /agents": [] },
+      "route_method_unknown get /agents: `get` is not a method that Node.js receives. Write `GET`: methods are case-sensitive.",
+    ],
+    [
+      { "GET agents": [] },
+      "route_pattern_invalid GET agents: `agents` does not begin with a slash. Write the whole path from `/` on, including mount prefixes.",
+    ],
+    [
+      { "GET /a b": [] },
+      "route_key_invalid GET /a b: is not a route key. Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.",
+    ],
+    [
+      { "GéT /a": [] },
+      "route_method_unknown GéT /a: `GéT` is not a method that Node.js receives. Did you mean `GET`?",
+    ],
+    [{ "tools/call x": [] }, "route_key_invalid tools/call x: is not a route key. Write `MCP tools/call x`."],
+    [
+      { MCP: [] },
+      "route_key_invalid MCP: is not a route key. Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.",
+    ],
+  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+    expect(issuesIn({ scopeMappings })).toEqual([issue]);
+  });
+});
+
+describe("a mistake in a pattern", () => {
+  it.each<[object, string]>([
+    [
+      { "GET /a/:x/:x": [] },
+      "route_pattern_invalid GET /a/:x/:x: `/a/:x/:x` uses one parameter name twice. Give every parameter its own name.",
+    ],
+    [
+      { "GET /a/(b)": [] },
+      "route_pattern_invalid GET /a/(b): `/a/(b)` is not a pattern of path-to-regexp. Write `/static`, `/:parameter`, `{/:optional}` and `{/*wildcard}`; escape other special characters with a backslash.",
+    ],
+    [
+      { "GET /a/:id(\\d+)": [] },
+      "route_pattern_invalid GET /a/:id(\\d+): `/a/:id(\\d+)` is not a pattern of path-to-regexp. Write `/a/:id`.",
+    ],
+    [
+      { "GET /a/:id?": [] },
+      "route_pattern_invalid GET /a/:id?: `/a/:id?` is not a pattern of path-to-regexp. Write `/a{/:id}`.",
+    ],
+    [
+      { "GET /a/*": [] },
+      "route_pattern_invalid GET /a/*: `/a/*` is not a pattern of path-to-regexp. Write `/a{/*path}`.",
+    ],
+    [
+      { "GET /a/{id}": [] },
+      "route_pattern_invalid GET /a/{id}: `/a/{id}` writes a parameter in the syntax of another router. Write `/a/:id`. Braces hold an optional part, which begins with `/`, `.`, `-` or a parameter.",
+    ],
+    [
+      { "GET /a/<id>": [] },
+      "route_pattern_invalid GET /a/<id>: `/a/<id>` writes a parameter in the syntax of another router. Write `/a/:id`. Braces hold an optional part, which begins with `/`, `.`, `-` or a parameter.",
+    ],
+    [
+      { "GET /*x/*y": [] },
+      "route_pattern_invalid GET /*x/*y: `/*x/*y` has two wildcards. Use one: routers divide a path between two in different ways.",
+    ],
+    [
+      { "GET /files*path": [] },
+      "route_pattern_invalid GET /files*path: `/files*path` has a wildcard that shares its segment. Let the wildcard be a whole segment: `/files{/*path}`.",
+    ],
+    [
+      { "GET /a//b": [] },
+      "route_unreachable GET /a//b: `/a//b` is a path that is refused in every request. Write a path without empty or dot segments, query, fragment, semicolon, backslash and encoded slashes.",
+    ],
+    [
+      { "GET /é": [] },
+      "route_unreachable GET /é: `/é` is a path that is refused in every request. Write it percent-encoded, as clients send it: `/%C3%A9`.",
+    ],
+    [
+      { "GET /{/a}{/b}{/c}{/d}{/e}{/f}{/g}{/h}": [] },
+      "route_pattern_invalid GET /{/a}{/b}{/c}{/d}{/e}{/f}{/g}{/h}: `/{/a}{/b}{/c}{/d}{/e}{/f}{/g}{/h}` has more than 64 combinations of optional groups. Write it as several routes.",
+    ],
+  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+    expect(issuesIn({ scopeMappings })).toEqual([issue]);
+  });
+});
+
+describe("a mistake in a scope", () => {
+  it.each<[object, string]>([
+    [
+      { "GET /a": ["public"] },
+      'scope_invalid GET /a 0: "public" is not a scope. Write "public" without the array, for a route that needs no token.',
+    ],
+    [
+      { "GET /a": ["optional"] },
+      'scope_invalid GET /a 0: "optional" is not a scope. Write "optional" without the array, for a route that reads a token if there is one.',
+    ],
+    [
+      { "GET /a": ["*"] },
+      'scope_invalid GET /a 0: "*" is not a scope. Write [] for any valid token, or the scope that the route needs.',
+    ],
+    [
+      { "GET /a": ["a:<id>:b"] },
+      "template_unknown GET /a 0: `a:<id>:b` names no parameter of its route. The route has no parameters: write `a:b`.",
+    ],
+    [
+      { "GET /a/:id/:x": ["a:<y>:b"] },
+      "template_unknown GET /a/:id/:x 0: `a:<y>:b` names no parameter of its route. Write one of `<id>`, `<x>` as the second of three parts.",
+    ],
+    [
+      { "GET /a/:id": ["<id>:a:b"] },
+      "template_misplaced GET /a/:id 0: `<id>:a:b` has a parameter in another place than the id, so that a caller would choose more than the id. Write it as the second of three parts: `resource:<parameter>:action`.",
+    ],
+    [
+      { "GET /a/:id": ["a:<id>"] },
+      "template_misplaced GET /a/:id 0: `a:<id>` has a parameter in another place than the id, so that a caller would choose more than the id. Write it as the second of three parts: `resource:<parameter>:action`.",
+    ],
+    [
+      { "GET /a": ["a b"] },
+      'scope_invalid GET /a 0: "a b" is a scope that no token can be granted. Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.',
+    ],
+  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+    expect(issuesIn({ scopeMappings })).toEqual([issue]);
+  });
+});
+
+describe("a mistake in a filtered scope", () => {
+  it.each<[object, string]>([
+    [
+      { "GET /a/:id": { filtered: "a:b" } },
+      'requirement_invalid GET /a/:id filtered: is for lists: a GET or HEAD whose path does not end with a parameter, or a list or one tool of MCP. Write ["a:<parameter>:b"] for one item, or ["a:b"].',
+    ],
+    [
+      { "GET /a": { filtered: "a" } },
+      'requirement_invalid GET /a filtered: `a` has no ids to filter by. Write `resource:action`, such as { filtered: "agents:read" }.',
+    ],
+    [
+      { "GET /a": { filtered: "a:b:c" } },
+      'requirement_invalid GET /a filtered: `a:b:c` has no ids to filter by. Write `resource:action`, such as { filtered: "agents:read" }.',
+    ],
+    [
+      { "MCP tools/call *": { filtered: "a:b" } },
+      'requirement_invalid MCP tools/call * filtered: is for lists: a GET or HEAD whose path does not end with a parameter, or a list or one tool of MCP. Write ["a:<parameter>:b"] for one item, or ["a:b"].',
+    ],
+  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+    expect(issuesIn({ scopeMappings })).toEqual([issue]);
+  });
+});
+
+describe("a mistake in the key of an operation", () => {
+  it.each<[object, string]>([
+    [
+      { "MCP /a": [] },
+      'route_key_invalid MCP /a: `/a` is not a method of MCP clients. Write `MCP <method> <name>`, such as `MCP tools/call search`, or `*` for every name. Declare a method that your server adds: mcp: { methods: { "/a": null } }.',
+    ],
+    [
+      { "MCP tools/call": [] },
+      "route_key_invalid MCP tools/call: `tools/call` needs a name. Write `MCP tools/call *` for every name, or one name.",
+    ],
+    [
+      { "MCP tools/list x": [] },
+      "route_key_invalid MCP tools/list x: `tools/list` takes no name. Write `MCP tools/list`.",
+    ],
+    [
+      { "MCP tool/call x": [] },
+      "route_key_invalid MCP tool/call x: `tool/call` is not a method of MCP clients. Did you mean `tools/call`?",
+    ],
+    [
+      { "MCP tools.call x": [] },
+      "route_key_invalid MCP tools.call x: `tools.call` is not a method of MCP clients. Write `MCP tools/call x`.",
+    ],
+    [
+      { "MCP tools/call:x": [] },
+      "route_key_invalid MCP tools/call:x: `tools/call:x` is not a method of MCP clients. Write `MCP tools/call x`.",
+    ],
+    [
+      { "MCP ping": [] },
+      "route_key_invalid MCP ping: `ping` needs no rule of its own. Remove it: the rule of the transport, such as `* /mcp`, decides it.",
+    ],
+    [
+      { "MCP resources/subscribe *": [] },
+      "route_key_invalid MCP resources/subscribe *: `resources/subscribe` has no rule of its own. Remove it: the rule of `resources/read` for the same name decides it.",
+    ],
+    [
+      { "MCP completion/complete x": [] },
+      "route_key_invalid MCP completion/complete x: `completion/complete` has no rule of its own. Remove it: the rule of `prompts/get` or `resources/read` for the same name decides it.",
+    ],
+    [
+      { "MCP x/y": [] },
+      'route_key_invalid MCP x/y: `x/y` is not a method of MCP clients. Write `MCP <method> <name>`, such as `MCP tools/call search`, or `*` for every name. Declare a method that your server adds: mcp: { methods: { "x/y": null } }.',
+    ],
+    [
+      { "MCP tools/call :id": [] },
+      'route_key_invalid MCP tools/call :id: ":id" is a variable, but names are compared exactly. Write `*` for every name, `docs_*` for names that begin with the same text, or one key for each name.',
+    ],
+    [
+      { "MCP tools/call a*b": [] },
+      'route_key_invalid MCP tools/call a*b: "a*b" has `*` before its end. Write `*` at the end, as in `docs_*`, or the whole name.',
+    ],
+    [
+      { "MCP tools/call  a": [] },
+      'route_key_invalid MCP tools/call  a: " a" is not a name. Write the name without spaces around it.',
+    ],
+  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+    expect(issuesIn({ scopeMappings })).toEqual([issue]);
+  });
+});
+
+describe("a mistake in the URI of a resource", () => {
+  it.each<[object, string]>([
+    [
+      { "MCP resources/read a*": [] },
+      'route_key_invalid MCP resources/read a*: "a*" has `*`, which is not a variable of a URI template. Write `{name}` for one segment of the URI, `{+name}` for the rest of it, or `*` alone for every resource.',
+    ],
+    [
+      { "MCP resources/read docs://:id": [] },
+      'route_key_invalid MCP resources/read docs://:id: "docs://:id" has `/:i`, which is not a variable of a URI template. Write `{name}` for one segment of the URI, `{+name}` for the rest of it, or `*` alone for every resource.',
+    ],
+    [
+      { "MCP resources/read docs://<id>": [] },
+      'route_key_invalid MCP resources/read docs://<id>: "docs://<id>" has `<`, which is not a variable of a URI template. Write `{name}` for one segment of the URI, `{+name}` for the rest of it, or `*` alone for every resource.',
+    ],
+    [
+      { "MCP resources/read HTTP://A.test": [] },
+      "route_key_invalid MCP resources/read HTTP://A.test: `HTTP://A.test` is not spelled as a URL is. Write `MCP resources/read http://a.test/`.",
+    ],
+    [
+      { "MCP resources/read docs://{id": [] },
+      "route_key_invalid MCP resources/read docs://{id: has a brace without its pair. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
+    ],
+    [
+      { "MCP resources/read docs://id}": [] },
+      "route_key_invalid MCP resources/read docs://id}: has a brace without its pair. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
+    ],
+    [
+      { "MCP resources/read docs://{id}/{id}": [] },
+      "route_key_invalid MCP resources/read docs://{id}/{id}: has the variable `id` twice. Give each variable its own name.",
+    ],
+    [
+      { "MCP resources/read docs://{}": [] },
+      "route_key_invalid MCP resources/read docs://{}: has `{}`, which does not always have one value. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
+    ],
+    [
+      { "MCP resources/read docs://{id:3}": [] },
+      "route_key_invalid MCP resources/read docs://{id:3}: has `{id:3}`, which does not always have one value. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
+    ],
+    [
+      { "MCP resources/read docs://{a,b}": [] },
+      "route_key_invalid MCP resources/read docs://{a,b}: has `{a,b}`, of which servers match the first name only. Write {a},{b}.",
+    ],
+    [
+      { "MCP resources/read docs://{/a,b}": [] },
+      "route_key_invalid MCP resources/read docs://{/a,b}: has `{/a,b}`, of which servers match the first name only. Write {/a},{/b}.",
+    ],
+    [
+      { "MCP resources/read {id}": [] },
+      "route_key_invalid MCP resources/read {id}: `{id}` matches no URI, because it is not spelled as a URL is. Write a scheme and the text of the URI: `docs://{name}`, `file:///{+path}`.",
+    ],
+    [
+      { "MCP resources/read HTTP://A.test/{id}": [] },
+      "route_key_invalid MCP resources/read HTTP://A.test/{id}: `HTTP://A.test/{id}` matches no URI, because it is not spelled as a URL is. Write `http://a.test/{id}`.",
+    ],
+  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+    expect(issuesIn({ scopeMappings })).toEqual([issue]);
+  });
+});
+
+describe("a mistake in two rules", () => {
+  it.each<[object, string]>([
+    [
+      { "GET /a/:x": [], "GET /A/:y/": [] },
+      "route_duplicate GET /A/:y/: is the same route as `GET /a/:x`. Keep one of the two: parameter names, letter case and a trailing slash do not make another route.",
+    ],
+    [
+      { "GET /a": ["a:b"], "HEAD /a": [] },
+      "rule_outranked HEAD /a: does not require what `GET /a` does (a:b), and frameworks run the handler of GET for HEAD. Remove the rule: HEAD uses the rule of GET. If that rule is for a wider path, write one for GET of this path.",
+    ],
+    [
+      { "GET /a/:x": ["a:b"], "GET /:y/b": ["c:d"] },
+      "rules_cross GET /:y/b: also matches `GET /a/b`. `GET /a/:x` (a:b) would decide, although neither path contains the other, and a caller that it allows may not satisfy this rule. Add `GET /a/b` with what these requests require.",
+    ],
+  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+    expect(issuesIn({ scopeMappings })).toEqual([issue]);
+  });
+});
+
+describe("a custom rule that does not replace what its author may think", () => {
+  it.each<[object, object, string]>([
+    [
+      { "GET /x": { override: [] } },
+      { "GET /xx": ["a:b"] },
+      "override_unneeded GET /x: replaces no rule of the base table. Did you mean `GET /xx`?",
+    ],
+    [
+      { "* /x": ["a:b"] },
+      { "GET /x": ["a:b"], "POST /x": ["c:d"] },
+      "override_partial * /x: does not replace `GET /x`, `POST /x` of the base table: at one path, the exact method decides. Write what these methods require, such as `GET /x`, or pass a base table without them as defaultScopeMappings.",
+    ],
+    [
+      { "GET /x": [] },
+      { "GET /x": ["a:b"] },
+      "override_weaker GET /x: requires less than the rule of the base table that it replaces, `GET /x` (a:b). If that is intended, write { override: [] }.",
+    ],
+    [
+      { "GET /x": "public" },
+      { "GET /x": { anyOf: ["a:b", "c:d"] } },
+      'override_weaker GET /x: requires less than the rule of the base table that it replaces, `GET /x` (one of a:b c:d). If that is intended, write { override: "public" }.',
+    ],
+  ])("is reported with its place and its fix: %j beside %j", (scopeMappings, defaultScopeMappings, issue) => {
+    expect(issuesIn({ scopeMappings, defaultScopeMappings })).toEqual([issue]);
+  });
+});
+
+describe("a mistake in the hierarchy of scopes", () => {
+  it.each<[object, string]>([
+    [
+      { "a:*": ["b:c"] },
+      'scope_invalid a:*: "a:*" is not a wildcard: `*` stands for every id, and for nothing else. Write one scope for each action, such as `agents:read` or `agents:*:read`.',
+    ],
+    [
+      { "a:b": ["a b"] },
+      'scope_invalid a:b: "a b" is not a scope. Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).',
+    ],
+    [{ "a:b": ["a:b"] }, "implied_scopes_cycle a:b: `a:b` implies itself. Remove one link of the cycle."],
+    [
+      { "a:*:b": ["a:*:c"] },
+      'scope_invalid a:*:b: "a:*:b" is a hierarchy for ids. Write `a:b`: a hierarchy for a resource also applies to each of its ids.',
+    ],
+  ])("is reported with its place and its fix: %j", (impliedScopes, issue) => {
+    expect(issuesIn({ scopeMappings: {}, impliedScopes })).toEqual([issue]);
+  });
+});

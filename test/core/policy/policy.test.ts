@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import type { ResourceServerOptions, ScopeMappings } from "scopegate";
+import { pipelineOf } from "../../../src/core/port.ts";
+import { resultOf } from "../../support/conditions.ts";
+import { createServer } from "../../support/resource-servers.ts";
+
+const policyOf = (scopeMappings: ScopeMappings, options: Partial<ResourceServerOptions> = {}) =>
+  pipelineOf(createServer({ scopeMappings, ...options })).policy;
+
+describe("an upgrade to a WebSocket", () => {
+  const find = (scopeMappings: ScopeMappings, isUpgrade: boolean) =>
+    policyOf(scopeMappings).find(
+      { method: "GET", target: "/ws/x", ...(isUpgrade && { upgrade: true }) },
+      true,
+    );
+
+  it("is not opened by a public rule with a wildcard, which is meant for pages", () => {
+    expect(find({ "GET /{*path}": "public" }, true)).toMatchObject({ kind: "unmapped", matches: [] });
+    expect(find({ "GET /ws/*path": "public" }, true)).toMatchObject({ kind: "unmapped", matches: [] });
+    expect(find({ "GET /{*path}": "public" }, false).kind).toBe("rules");
+  });
+
+  it.each<ScopeMappings>([
+    { "GET /ws/x": "public" },
+    { "GET /ws/:room": "public" },
+    { "GET /*path": ["ws:use"] },
+    { "GET /*path": "optional" },
+  ])("is decided by any other rule: %j", (table) => {
+    expect(find(table, true).kind).toBe("rules");
+  });
+
+  it("is unmapped without a rule", () => {
+    expect(find({ "GET /other": [] }, true).kind).toBe("unmapped");
+  });
+});
+
+describe("a pattern that the caller passes as the matched route", () => {
+  it("must have a satisfied rule, too", () => {
+    const policy = policyOf({ "GET /a/:x": [], "GET /a/b": ["b:read"] });
+    const keysFor = (matchedPattern: string | undefined) =>
+      policy
+        .find(
+          { method: "GET", target: "/a/B", ...(matchedPattern !== undefined && { matchedPattern }) },
+          true,
+        )
+        .matches.map(({ compiled }) => compiled.rule.key)
+        .toSorted();
+    expect(keysFor("/a/:x")).toEqual(["GET /a/:x", "GET /a/b"]);
+    expect(keysFor("/a/b")).toContain("GET /a/b");
+  });
+});
+
+describe("a request without a rule", () => {
+  it("is refused, and a refused operation is reported as one", () => {
+    const policy = policyOf({ "GET /a": [] });
+    const path = policy.refuseByTable(policy.find({ method: "GET", target: "/b" }, true));
+    expect(path).toMatchObject({ reason: "route_unmapped" });
+    expect(path).not.toHaveProperty("isOperation");
+    expect(policy.refuseByTable(policy.find({ method: "MCP", target: "tools/list" }, true))).toMatchObject({
+      reason: "route_unmapped",
+      isOperation: true,
+    });
+  });
+
+  it.each<[Partial<ResourceServerOptions>, boolean, string]>([
+    [{}, true, "route_unmapped"],
+    [{ enforcement: "report" }, false, "reported route_unmapped"],
+    [{ unmappedRoutes: "authenticated" }, false, "allowed"],
+    [{ authorization: false }, false, "allowed"],
+  ])("is decided for a valid token by the options %j", (options, isNeeded, result) => {
+    const policy = policyOf({ "GET /a": [] }, options);
+    const request = { method: "GET", target: "/b" };
+    expect(policy.needsRule).toBe(isNeeded);
+    expect(resultOf(policy.decideFor(policy.callerWith([]), request))).toBe(result);
+  });
+});
+
+describe("a caller", () => {
+  const table: ScopeMappings = {
+    "GET /a": ["a:read"],
+    "GET /b": { scopes: [], clients: ["console"] },
+    "MCP tools/call search": ["a:read"],
+  };
+  const isSatisfied = (
+    target: string,
+    scopes: readonly string[],
+    claims: object = {},
+    options: Partial<ResourceServerOptions> = {},
+  ) => {
+    const policy = policyOf(options.authorization === false ? { "GET /a": ["a:read"] } : table, options);
+    const governing = policy.find({ method: "GET", target }, true);
+    return policy.isSatisfied(governing, policy.callerWith(scopes, claims as Record<string, unknown>));
+  };
+
+  it("satisfies the rules of a request by scopes and by conditions", () => {
+    expect(isSatisfied("/a", ["a:read"])).toBe(true);
+    expect(isSatisfied("/a", ["b:read"])).toBe(false);
+    expect(isSatisfied("/b", [], { client_id: "console" })).toBe(true);
+    expect(isSatisfied("/b", [], { client_id: "other" })).toBe(false);
+  });
+
+  it("satisfies every rule of a server that only authenticates", () => {
+    expect(isSatisfied("/a", [], {}, { authorization: false })).toBe(true);
+  });
+
+  it("is decided for one operation, with a token and without one", () => {
+    const policy = policyOf(table);
+    const operation = { method: "tools/call", name: "search", parameters: {} };
+    expect(resultOf(policy.decideOperation(policy.callerWith(["a:read"]), operation))).toBe("allowed");
+    expect(resultOf(policy.decideOperation(policy.callerWith([]), operation))).toBe("scope_insufficient");
+    expect(resultOf(policy.decideOperation(undefined, operation))).toBe("credential_missing");
+  });
+
+  it("without a key is refused where every token must be bound", () => {
+    const senderConstraint = { dpop: { origins: ["https://api.example"] }, required: true };
+    const policy = policyOf({ "GET /a": [] }, { senderConstraint });
+    const decide = (claims: object) =>
+      policy.decideFor(policy.callerWith([], claims as Record<string, unknown>), {
+        method: "GET",
+        target: "/a",
+      });
+    expect(decide({})).toMatchObject({ reason: "proof_missing", principal: { scopes: [] } });
+    expect(resultOf(decide({ cnf: { jkt: "key" } }))).toBe("allowed");
+  });
+});
+
+describe("the templates of an operation", () => {
+  it("are those of its scopes", () => {
+    const policy = policyOf({
+      "MCP tools/call run": ["agents:<agent_id>:run", "agents:read", "teams:<team>:use"],
+      "MCP tools/call list": ["agents:read"],
+    });
+    const templatesOf = (name: string) => policy.templatesOf({ method: "tools/call", name });
+    expect(templatesOf("run")).toMatchObject([
+      { resource: "agents", action: "run" },
+      { resource: "teams", action: "use" },
+    ]);
+    expect(templatesOf("list")).toEqual([]);
+    expect(templatesOf("other")).toEqual([]);
+  });
+});
+
+describe("a scope", () => {
+  it.each([
+    ["agents:read", true],
+    ["agents:7:read", true],
+    ["agents:*:read", true],
+    ["openid", true],
+    ["support:work", true],
+    ["agents:write", false],
+    ["teams:read", false],
+    ["profile", false],
+    ["other:work", false],
+  ])("can satisfy a rule of the table: %s %s", (scope, isUsed) => {
+    const policy = policyOf(
+      { "GET /agents/:id": ["agents:<id>:read"], "GET /me": ["openid"] },
+      { impliedScopes: { "support:work": ["agents:read"], "other:work": ["teams:read"] } },
+    );
+    expect(policy.usesScope(scope)).toBe(isUsed);
+  });
+});
