@@ -64,6 +64,7 @@ describe("links", () => {
     /** The pages that a map lists although they are only in the repository. */
     const listed = new Set([
       "CONTRIBUTING.md",
+      "REVIEW.md",
       ...["decisions/README.md", "reference/benchmarks.md", "reference/revocation-faults.md"].map(
         (page) => `docs/${page}`,
       ),
