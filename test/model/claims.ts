@@ -168,8 +168,10 @@ export type Sample = readonly [one: number, two: number, three: number];
 /** What does not hold for some tables of each universe, which are spread evenly over all of them. */
 export function* findWrongTables(sample: Sample): Iterable<string> {
   for (const [index, universe] of UNIVERSES.entries()) {
+    const count = sample[index] ?? 0;
+    if (count === 0) continue;
     const comparison = new Comparison(universe);
-    for (let number = 0; number < (sample[index] ?? 0); number += 1) {
+    for (let number = 0; number < count; number += 1) {
       comparison.compareTables(choiceAt(universe, number));
       for (const violation of comparison.violations) yield JSON.stringify(violation);
       comparison.reset();

@@ -18,7 +18,7 @@ describe("the library, compared with its specification", () => {
   it("covers every id of a path with the same granted scopes", () => expect([...findWrongIds()]).toEqual([]));
   it("allows the same callers where several rules decide", () => expect([...findWrongCallers()]).toEqual([]));
   it("starts with the same tables, and decides all requests by the same rules", () => {
-    expect([...findWrongTables([1, 6, 12])]).toEqual([]);
+    expect([...findWrongTables([0, 4, 8])]).toEqual([]);
   });
 });
 
