@@ -4,12 +4,12 @@ import { compileRules } from "../../src/core/policy/compile-rules.ts";
 import { checkOrder } from "../../src/core/policy/rule-order.ts";
 import { type Governing, Table } from "../../src/core/policy/table.ts";
 import type { ScopeRules } from "../../src/core/scopes/scope.ts";
+import type { Divided } from "./helpers.ts";
 import { isRouteFor, type Reading, READINGS, STRICTEST } from "./routers.ts";
 import {
   alternativesOf,
   areDistinct,
   candidatesFor,
-  type Divided,
   isOrdered,
   matchSegments,
   narrowestOf,
@@ -57,6 +57,8 @@ interface PreparedPath {
   readonly classes: ReadonlyMap<string, number>;
   /** The patterns to which some router matches the path. */
   readonly routes: ReadonlySet<string>;
+  /** For each pattern, whether a router matches the path to it, in the order of `READINGS`. */
+  readonly readings: ReadonlyMap<string, readonly boolean[]>;
 }
 
 /** A ruling of the specification. `keys` are the keys of its rules, sorted and joined. */
@@ -219,15 +221,17 @@ function preparePath(
   if (!path) throw new Error(`${text} is not a readable path.`);
   const classes = new Map<string, number>();
   const routes = new Set<string>();
+  const readings = new Map<string, readonly boolean[]>();
   for (const pattern of patterns) {
     const isReadBy = READINGS.map((reading) => isRouteFor(pattern, text, reading));
     if (isReadBy.includes(true)) routes.add(pattern);
+    readings.set(pattern, isReadBy);
     const description = JSON.stringify([pattern, describeMatches(pattern, path), isReadBy, path.hasSlash]);
     const number = classNumbers.get(description) ?? classNumbers.size;
     classNumbers.set(description, number);
     classes.set(pattern, number);
   }
-  return { text, path, classes, routes };
+  return { text, path, classes, routes, readings };
 }
 
 const describeMatches = (pattern: string, path: Divided): unknown =>
@@ -260,7 +264,7 @@ const toExpected = ({ kind, rules }: Ruling): Expected => ({ kind, keys: keysOf(
 function* findUnsafe(
   table: readonly Rule[],
   method: string,
-  { text, path }: PreparedPath,
+  { text, path, readings }: PreparedPath,
   route: string,
   ruling: Ruling,
 ): Iterable<string> {
@@ -273,39 +277,34 @@ function* findUnsafe(
     if (isCanonical) yield "It is refused, although all routers read it in one way.";
     return;
   }
-  for (const reading of READINGS) {
-    if (!isRouteFor(route, text, reading)) continue;
-    const requiredRule = ruleOfRouter(table, method, { text, path }, route, reading);
+  const withEmptySegment = { segments: [...path.segments, ""], hasSlash: false };
+  const candidates = candidatesFor(table, method, path);
+  const candidatesWithEmpty = [...candidates, ...candidatesFor(table, method, withEmptySegment)];
+  const isCovered = alternativesOf(route).some(
+    ({ segments }) =>
+      matchSegments(segments, withEmptySegment.segments) && ruleCovering(table, method, segments),
+  );
+  const isReadAs = (pattern: string, place: number): boolean => readings.get(pattern)?.[place] ?? false;
+  for (const [place, reading] of READINGS.entries()) {
+    if (!isReadAs(route, place)) continue;
+    const placeWithoutEmpty = PLACES_WITHOUT_EMPTY[place] ?? place;
+    // A route that no rule covers is decided by the path alone.
+    const readsEmpty = isCovered && !isReadAs(route, placeWithoutEmpty);
+    const read = (readsEmpty ? candidatesWithEmpty : candidates).filter(({ rule }) =>
+      isReadAs(rule.pattern, readsEmpty ? place : placeWithoutEmpty),
+    );
+    const requiredRule = narrowestOf(read, method)?.rule;
     if (requiredRule && ![...ruling.rules].some((rule) => isSameRoute(rule, requiredRule)))
       yield `${keyOf(requiredRule)} is not required if a router reads ${JSON.stringify(reading)}.`;
   }
 }
 
+const placeOfReading = (reading: Reading): number =>
+  READINGS.findIndex((other) => JSON.stringify(other) === JSON.stringify(reading));
+const PLACES_WITHOUT_EMPTY = READINGS.map((reading) =>
+  placeOfReading({ ...reading, matchesEmpty: "nothing" }),
+);
+
 /** Returns whether two rules are for one route. Different requirements keep them from counting as a repetition. */
 const isSameRoute = (rule: Rule, other: Rule): boolean =>
   rule === other || !areDistinct({ ...rule, requirement: [] }, { ...other, requirement: ["other"] });
-
-/** Returns the narrowest rule, as a router reads the path. */
-function ruleOfRouter(
-  table: readonly Rule[],
-  method: string,
-  { text, path }: Pick<PreparedPath, "text" | "path">,
-  route: string,
-  reading: Reading,
-): Rule | undefined {
-  const isEmptyValue = !isRouteFor(route, text, { ...reading, matchesEmpty: "nothing" });
-  const withEmptySegment = { segments: [...path.segments, ""], hasSlash: false };
-  // A route that no rule covers is decided by the path alone.
-  const isCovered = alternativesOf(route).some(
-    ({ segments }) =>
-      matchSegments(segments, withEmptySegment.segments) && ruleCovering(table, method, segments),
-  );
-  const readsEmpty = isEmptyValue && isCovered;
-  const readings = readsEmpty ? [path, withEmptySegment] : [path];
-  const candidates = readings
-    .flatMap((read) => candidatesFor(table, method, read))
-    .filter(({ rule }) =>
-      isRouteFor(rule.pattern, text, readsEmpty ? reading : { ...reading, matchesEmpty: "nothing" }),
-    );
-  return narrowestOf(candidates, method)?.rule;
-}

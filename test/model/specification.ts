@@ -2,7 +2,7 @@
  * What scopegate promises about scopes, tables, paths and routes. Written to be read, not to be fast: it tries
  * every reading of a path, and imports nothing from the library. `npm run test:model` compares the two.
  */
-import { decode, remember } from "./helpers.ts";
+import { decode, divide, type Divided, remember, subsetsOf } from "./helpers.ts";
 
 /** Returns whether a granted scope covers a required one. `agents:read` is for every id, as `agents:*:read` is. */
 export function covers(granted: string, required: string): boolean {
@@ -54,18 +54,6 @@ export function implies(first: Requirement, second: Requirement): boolean {
   if (second === "public" || first === second) return true;
   if (first === "public" || first === "optional") return false;
   return second === "optional" || second.every((scope) => first.some((granted) => covers(granted, scope)));
-}
-
-/** A path, or a pattern without optional groups. A slash at its end is not another segment. */
-export interface Divided {
-  readonly segments: Texts;
-  readonly hasSlash: boolean;
-}
-
-function divide(text: string): Divided {
-  const segments = text.slice(1).split("/");
-  const hasSlash = segments.length > 1 && segments.at(-1) === "";
-  return { segments: hasSlash || text === "/" ? segments.slice(0, -1) : segments, hasSlash };
 }
 
 /** Reads a target in origin form, without a query. Returns `undefined` if routers could read it in several ways. */
@@ -160,18 +148,23 @@ export interface Candidate extends Match {
   readonly endsAsWritten: boolean;
 }
 
+/** The alternatives of the rules for a method. Two with the same place are one route and one method. */
+const writtenFor = remember((table: Table, method: string) =>
+  table
+    .filter((rule) => methodsFor(method).includes(rule.method))
+    .flatMap((rule) => alternativesOf(rule.pattern).map((alternative) => ({ rule, alternative })))
+    .map((entry) => ({ ...entry, place: `${entry.rule.method} ${routeOf(entry.alternative.segments)}` })),
+);
+
 /** Finds every rule that some router could match to a path. */
 export function candidatesFor(table: Table, method: string, path: Divided): readonly Candidate[] {
-  const written = table
-    .filter((rule) => methodsFor(method).includes(rule.method))
-    .flatMap((rule) => alternativesOf(rule.pattern).map((alternative) => ({ rule, alternative })));
-  const placeOf = ({ rule, alternative }: (typeof written)[number]): string =>
-    `${rule.method} ${routeOf(alternative.segments)}`;
-  return written.flatMap((entry) => {
-    const match = matchSegments(entry.alternative.segments, path.segments);
-    const samePlace = written.filter((other) => placeOf(other) === placeOf(entry));
-    const endsAsWritten = samePlace.some(({ alternative }) => alternative.hasSlash === path.hasSlash);
-    return match ? [{ ...match, ...entry, endsAsWritten }] : [];
+  const written = writtenFor(table, method);
+  return written.flatMap(({ rule, alternative, place }) => {
+    const match = matchSegments(alternative.segments, path.segments);
+    if (!match) return [];
+    const samePlace = written.filter((other) => other.place === place);
+    const endsAsWritten = samePlace.some((other) => other.alternative.hasSlash === path.hasSlash);
+    return [{ ...match, rule, alternative, endsAsWritten }];
   });
 }
 
@@ -197,9 +190,6 @@ function readingsOf(candidates: readonly Candidate[], method: string): readonly 
     return [lenient, strict].flatMap((readable) => narrowestOf(readable, method) ?? []);
   });
 }
-
-const subsetsOf = (all: Texts): readonly Texts[] =>
-  all.reduce<Texts[]>((subsets, text) => [...subsets, ...subsets.map((subset) => [...subset, text])], [[]]);
 
 /** What decides a request: all of some rules, no rule, or 400. Exact: no router can misread it, or it is unmapped. */
 export interface Ruling {
@@ -227,6 +217,7 @@ export function rulesOfPath(candidates: readonly Candidate[], method: string, ha
 
 /** If no matched route will be checked, an inexact path is refused. */
 export const withoutRoute = (ofPath: Ruling): Ruling => (ofPath.isExact ? ofPath : AMBIGUOUS);
+const withEmpty = remember((segments: Texts): Texts => [...segments, ""]);
 /** Adds the narrowest rule that covers the matched route to the rules of the path. */
 export function rulesOfRoute(
   table: Table,
@@ -236,7 +227,7 @@ export function rulesOfRoute(
   ofPath: Ruling,
 ): Ruling {
   // Fastify matches an empty parameter or wildcard after a trailing slash.
-  const withEmptySegment = { segments: [...path.segments, ""], hasSlash: false };
+  const withEmptySegment = { segments: withEmpty(path.segments), hasSlash: false };
   const readings = path.hasSlash || path.segments.length === 0 ? [path, withEmptySegment] : [path];
   const rules = new Set(ofPath.rules);
   let isRoute = false;
@@ -254,9 +245,10 @@ export function rulesOfRoute(
   return { kind: rules.size > 0 ? "rules" : "unmapped", rules, isExact: ofPath.isExact };
 }
 
+const sampleOf = remember((route: Texts): Texts => route.map((text) => text.replace(/[:*]\w+/g, "~sample")));
 /** Finds the narrowest rule that covers a whole route. */
 export function ruleCovering(table: Table, method: string, route: Texts): Rule | undefined {
-  const sample = route.map((segment) => segment.replace(/[:*]\w+/g, "~sample"));
+  const sample = sampleOf(route);
   const covering = candidatesFor(table, method, { segments: sample, hasSlash: false }).filter(
     ({ alternative }) => isInside(route, alternative.segments),
   );
