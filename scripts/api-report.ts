@@ -16,10 +16,10 @@ const SRC = join(ROOT, "src/");
 /** The page of types that no entry exports. */
 const INTERNAL = "internal";
 
-/** The values of omitted options, whose type contains each value. */
+/** Defines `DEFAULTS`. The type of each property contains its value. */
 const DEFAULTS = join(SRC, "core/options/defaults.ts");
 
-/** The entry files by their names, without that of the command line, which nobody imports. */
+/** The entries of the package, except the command line: nobody imports it. */
 const ENTRIES = Object.entries(tsup.entry)
   .filter(([name]) => name !== "cli")
   .map(([name, file]) => ({
@@ -29,8 +29,8 @@ const ENTRIES = Object.entries(tsup.entry)
   }));
 
 /**
- * Returns a program of the declaration files that the compiler would write for the entries and for what they
- * import types from. In a declaration file, every type is written out, and there are no function bodies.
+ * Returns a program of declaration files for the entries and their imports. They contain every type, and no
+ * function bodies.
  */
 function declarationProgram(files: readonly string[]): ts.Program {
   const { config } = ts.readConfigFile(join(ROOT, "tsconfig.json"), (file) => ts.sys.readFile(file)) as {
@@ -68,7 +68,7 @@ function declarationProgram(files: readonly string[]): ts.Program {
   return ts.createProgram(files, { noLib: true, types: [], allowImportingTsExtensions: true }, host);
 }
 
-/** Replaces each documentation comment by the default that it contains, or removes it. */
+/** Replaces each doc comment with its "Default: …" sentence, or removes it. */
 const keepDefaults = (declaration: string): string =>
   declaration
     .replaceAll(/\/\*\*[^]*?\*\//g, (comment) => {
@@ -80,7 +80,7 @@ const keepDefaults = (declaration: string): string =>
     .filter((line) => line.trim() !== "")
     .join("\n");
 
-/** Returns the statements of a module that declare a name. */
+/** Returns the top-level statements that declare a symbol. */
 const statementsOf = (symbol: ts.Symbol): readonly ts.Statement[] =>
   (symbol.declarations ?? [])
     .map((declaration): ts.Node =>
@@ -89,9 +89,10 @@ const statementsOf = (symbol: ts.Symbol): readonly ts.Statement[] =>
     .filter(ts.isStatement)
     .filter(({ parent }) => ts.isSourceFile(parent));
 
-const textOf = (symbol: ts.Symbol, keyword = ""): string =>
+const renderDeclaration = (symbol: ts.Symbol, keyword = ""): string =>
   statementsOf(symbol)
     .map((statement) => keepDefaults(statement.getFullText()).replaceAll(/^(?:export )?(?:declare )?/gm, ""))
+    // Puts the keyword before the first word.
     .map((text) => text.replace(/^(?=[a-z])/m, keyword))
     .join("\n");
 
@@ -111,17 +112,17 @@ export async function currentReport(): Promise<ReadonlyMap<string, string>> {
     return checker.getExportsOfModule(module).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   };
 
-  const homes = new Map<ts.Symbol, string>();
+  const firstSpecifiers = new Map<ts.Symbol, string>();
   const pages = new Map<string, string[]>();
   for (const { page, specifier, file } of ENTRIES) {
     const lines = exportsOf(file).map((exported) => {
       const symbol = resolve(exported);
       const names = symbol.name === exported.name ? symbol.name : `${symbol.name} as ${exported.name}`;
-      const home = homes.get(symbol);
-      if (home !== undefined) return `export { ${names} } from "${home}";`;
-      homes.set(symbol, specifier);
-      if (names === symbol.name) return textOf(symbol, "export ");
-      throw new Error(`${specifier} exports ${names}, which the report cannot show.`);
+      const firstSpecifier = firstSpecifiers.get(symbol);
+      if (firstSpecifier !== undefined) return `export { ${names} } from "${firstSpecifier}";`;
+      firstSpecifiers.set(symbol, specifier);
+      if (names === symbol.name) return renderDeclaration(symbol, "export ");
+      throw new Error(`${specifier} exports ${names}. The report doesn't support renamed exports.`);
     });
     pages.set(page, lines);
   }
@@ -131,17 +132,17 @@ export async function currentReport(): Promise<ReadonlyMap<string, string>> {
     if (ts.isIdentifier(node)) {
       const name = checker.getSymbolAtLocation(node);
       const symbol = name && resolve(name);
-      if (symbol && !homes.has(symbol) && statementsOf(symbol).length > 0) internal.add(symbol);
+      if (symbol && !firstSpecifiers.has(symbol) && statementsOf(symbol).length > 0) internal.add(symbol);
     }
     ts.forEachChild(node, addReferences);
   };
-  // A set also iterates over what is added on the way.
-  for (const symbol of homes.keys()) statementsOf(symbol).forEach(addReferences);
+  // A `Set` also visits values that are added while it is iterated.
+  for (const symbol of firstSpecifiers.keys()) statementsOf(symbol).forEach(addReferences);
   for (const symbol of internal)
     for (const statement of statementsOf(symbol))
-      // A function is only reached by `ReturnType<typeof name>`.
+      // Functions are reached only through `ReturnType<typeof name>`.
       addReferences(ts.isFunctionDeclaration(statement) && statement.type ? statement.type : statement);
-  pages.set(INTERNAL, [...internal].map((symbol) => textOf(symbol)).sort());
+  pages.set(INTERNAL, [...internal].map((symbol) => renderDeclaration(symbol)).sort());
 
   const headings = new Map(ENTRIES.map(({ page, specifier }) => [page, `# ${specifier}`]));
   headings.set(INTERNAL, "# What no entry exports, but exported names are made of");
@@ -152,7 +153,7 @@ export async function currentReport(): Promise<ReadonlyMap<string, string>> {
   return new Map(await Promise.all(texts));
 }
 
-/** Returns the pages that are committed, by their file names. */
+/** Returns the committed pages, by file name. */
 export const committedReport = (): ReadonlyMap<string, string> =>
   new Map(readdirSync(FOLDER).map((file) => [file, readFileSync(join(FOLDER, file), "utf8")]));
 

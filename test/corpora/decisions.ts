@@ -453,7 +453,13 @@ const documented: readonly Table[] = tablesOf(pageOf("docs/understand/table.md")
   },
 );
 
-export const DECISION_TABLES: readonly Table[] = [
+/** `default_scope_mappings` keeps the base table out. */
+const withoutBaseTable = ({ configuration, ...table }: Table): Table => ({
+  ...table,
+  configuration: { default_scope_mappings: {}, ...configuration },
+});
+
+const tables: readonly Table[] = [
   coverage,
   agents,
   values,
@@ -466,3 +472,5 @@ export const DECISION_TABLES: readonly Table[] = [
   tenants,
   ...documented,
 ];
+
+export const DECISION_TABLES: readonly Table[] = tables.map(withoutBaseTable);

@@ -90,7 +90,7 @@ function readCurl(line: string, tokens: ReadonlyMap<string, string>, rows: Itera
     cookies,
     expected:
       comment === ""
-        ? readRow(rows, [`\`${asked.method} ${path}\``, token && `\`${token}\``], line)
+        ? readRow(rows, { request: `${asked.method} ${path}`, content, token }, line)
         : readExpected(comment, line),
   };
 }
@@ -113,13 +113,19 @@ function readExpected(comment: string, line: string): Expected {
   };
 }
 
-/** Reads the next row, which must be about this request and this token. */
-function readRow(rows: Iterator<ResponseRow>, [request, token]: readonly string[], line: string): Expected {
-  const row = rows.next().value as ResponseRow | undefined;
-  if (row?.[0] !== request || row?.[1] !== token)
-    throw new Error(`The next row is ${row?.join(" | ") ?? "missing"}, and the command is ${line}`);
-  const [, status, rest = ""] = /^(\d{3})(.*)$/.exec(row?.[2] ?? "") ?? [];
-  if (status === undefined) throw new Error(`The response of ${row?.join(" | ")} has no status.`);
+/** Reads the next row, which must be about this request, with or without its content, and this token. */
+function readRow(
+  rows: Iterator<ResponseRow>,
+  { request, content, token }: { request: string; content: string | undefined; token: string },
+  line: string,
+): Expected {
+  const row = (rows.next().value as ResponseRow | undefined) ?? [];
+  const [rowRequest = "", rowToken = "", response = ""] = row;
+  const requests: readonly string[] = [`\`${request}\``, `\`${request} ${content}\``];
+  if (!requests.includes(rowRequest) || rowToken !== (token && `\`${token}\``))
+    throw new Error(`The next row is ${row.join(" | ") || "missing"}, and the command is ${line}`);
+  const [, status, rest = ""] = /^(\d{3})(.*)$/.exec(response) ?? [];
+  if (status === undefined) throw new Error(`The response of ${row.join(" | ")} has no status.`);
   const body = /^ `(.*)`$/.exec(rest)?.[1];
   const exceptions = [...rest.matchAll(/\b([A-Z]\w*): (\d{3})\b/g)];
   return {

@@ -13,7 +13,7 @@ const server = createResourceServer({
 });
 
 const handler = withScopes(server, (request, { principal }) => {
-  const [, resource, agent] = new URL(request.url).pathname.split("/");
+  const [, resource, agent] = new URL(request.url).pathname.split("/").map(decodeURIComponent);
   if (resource === "health") return Response.json({ status: "ok" });
   return Response.json({ agent, caller: principal?.userId });
 });

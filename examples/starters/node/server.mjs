@@ -16,7 +16,8 @@ const guard = protect(server);
 createServer(async (request, response) => {
   if (!(await guard(request, response))) return; // refused and answered
   // `request.url` can be an absolute URL. The guard reads its path, so read the same.
-  const [, resource, agent] = new URL(request.url, "http://localhost").pathname.split("/");
+  const { pathname } = new URL(request.url, "http://localhost");
+  const [, resource, agent] = pathname.split("/").map(decodeURIComponent);
   const caller = principalOf(request)?.userId;
   response.setHeader("Content-Type", "application/json");
   response.end(JSON.stringify(resource === "health" ? { status: "ok" } : { agent, caller }));

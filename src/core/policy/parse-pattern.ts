@@ -1,5 +1,5 @@
 /** Parses patterns; the only use of path-to-regexp. */
-import { parse, pathToRegexp, type Token } from "path-to-regexp";
+import { parse, pathToRegexp, stringify, type Token } from "path-to-regexp";
 import { orUndefined } from "../errors.ts";
 import { readPath, segmentsOf } from "../request.ts";
 import { type Alternative, partsOf, type Pattern, type PatternSegment } from "./pattern.ts";
@@ -126,7 +126,7 @@ function readAlternative(tokens: readonly FlatToken[], source: string): Alternat
     return invalid("has two wildcards.", "Use one: routers divide a path between two in different ways.");
   const hasSlash = segments.at(-1)?.length === 0;
   if (hasSlash) segments.pop();
-  const mistake = findUnreachable(segments, source);
+  const mistake = findUnreachable(segments, source, tokens);
   if (mistake) return mistake;
   return { segments: segments.map(readSegment), hasSlash: hasSlash && segments.length > 0 };
 }
@@ -169,6 +169,7 @@ function readSegment(parts: readonly SegmentPart[]): PatternSegment {
 function findUnreachable(
   segments: readonly (readonly SegmentPart[])[],
   source: string,
+  tokens: readonly FlatToken[],
 ): PatternMistake | undefined {
   const sample = segments.map((parts) =>
     parts.map((part) => (typeof part === "string" ? part : "x")).join(""),
@@ -182,7 +183,9 @@ function findUnreachable(
   const isUnencoded = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;
   return {
     code: "route_unreachable",
-    message: "is a path that is refused in every request.",
+    message: source.includes("{")
+      ? `matches \`${stringify({ tokens: [...tokens] })}\`, a path that is refused in every request.`
+      : "is a path that is refused in every request.",
     hint: isUnencoded
       ? `Write it percent-encoded, as clients send it: \`${encoded}\`.`
       : "Write a path without empty or dot segments, query, fragment, semicolon, backslash and encoded slashes.",

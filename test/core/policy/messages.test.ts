@@ -82,6 +82,18 @@ describe("a mistake in a pattern", () => {
       "route_unreachable GET /a//b: `/a//b` is a path that is refused in every request. Write a path without empty or dot segments, query, fragment, semicolon, backslash and encoded slashes.",
     ],
     [
+      { "GET /{*path}{/}": [] },
+      "route_unreachable GET /{*path}{/}: `/{*path}{/}` matches `//`, a path that is refused in every request. Write a path without empty or dot segments, query, fragment, semicolon, backslash and encoded slashes.",
+    ],
+    [
+      { "GET /a{/..}": [] },
+      "route_unreachable GET /a{/..}: `/a{/..}` matches `/a/..`, a path that is refused in every request. Write a path without empty or dot segments, query, fragment, semicolon, backslash and encoded slashes.",
+    ],
+    [
+      { "GET /a//b{/c}": [] },
+      "route_unreachable GET /a//b{/c}: `/a//b{/c}` matches `/a//b/c`, a path that is refused in every request. Write a path without empty or dot segments, query, fragment, semicolon, backslash and encoded slashes.",
+    ],
+    [
       { "GET /é": [] },
       "route_unreachable GET /é: `/é` is a path that is refused in every request. Write it percent-encoded, as clients send it: `/%C3%A9`.",
     ],

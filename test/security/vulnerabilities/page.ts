@@ -10,9 +10,9 @@ const INTRODUCTION = `# Vulnerabilities of other packages
 
 This page lists vulnerabilities that were published for routers, token libraries, gateways and MCP servers, and what happens if someone tries the same attack on scopegate.
 
-Each row is a test in \`test/security/vulnerabilities/\`, which attacks real servers. Its name contains the identifier. "Reaches no protected handler" means: without the scopes of its rule. \`npm run docs:vulnerabilities\` writes this page from the data of the tests.
+Each row has one test, whose name contains the identifier. Most tests attack real servers. They are in \`test/security/vulnerabilities/\`, except the one for \`.rsc\` addresses in Next.js, which is in \`test/runtimes/\`. "Reaches no protected handler" means that the handler doesn't run unless the token has the scopes of its rule. \`npm run docs:vulnerabilities\` writes this page from the data of the tests.
 
-This page is not a list of all attacks, and not a proof that scopegate has no vulnerabilities. It says nothing about the current versions of these packages. If you use one of them, keep it up to date, because scopegate doesn't protect what a package does on its own. [Security](../understand/security.md) lists the promises of scopegate and its limits, and [SECURITY](../../SECURITY.md) says how to report a vulnerability.
+This page is not a list of all attacks, and not a proof that scopegate has no vulnerabilities. It says nothing about the current versions of these packages. If you use one of them, keep it up to date, because scopegate doesn't protect what a package does on its own. [Security](../understand/security.md) lists what scopegate promises, and its limits, and [SECURITY](../../SECURITY.md) says how to report a vulnerability.
 `;
 
 const renderRow = ({ ids, packageName, happened, here, source }: Vulnerability): string => {

@@ -776,6 +776,8 @@ describe("scopegate openapi", () => {
     expect(imported.notes).toMatch(/^ {2}GET \/c\?d .* It has no rule\.$/m);
     const opened = await jsonOf(`openapi import ${file} --missing-security public`);
     expect(opened).toHaveProperty(["scope_mappings", "GET /a"], "public");
+    const single = fileOf(JSON.stringify({ ...document, paths: { "/a": get({}) } }), "one-unclear.json");
+    expect((await scopegate(`openapi import ${single}`)).notes).toContain("Check the rules of 1 operation,");
   });
 });
 

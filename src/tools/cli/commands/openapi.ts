@@ -88,7 +88,8 @@ function describeUnclear(issues: readonly ConfigurationIssue[]): string {
     return `  ${String(name).toUpperCase()} ${path} ${message} ${result}`;
   });
   const operations = new Set(issues.map(({ path }) => path.join(" ")));
-  return `Check the rules of ${operations.size} operations, or complete the document:\n${lines.join("\n")}`;
+  const noun = operations.size === 1 ? "operation" : "operations";
+  return `Check the rules of ${operations.size} ${noun}, or complete the document:\n${lines.join("\n")}`;
 }
 
 const ACTIONS = ["write", "check", "import"];

@@ -15,14 +15,14 @@ export const LIMITS: Group = {
       packageName: "path-to-regexp",
       happened:
         "Patterns with several parameters or optional groups became regular expressions that took very long.",
-      here: "Patterns are not compared as regular expressions, and one with too many alternatives is a configuration error.",
+      here: "Patterns aren't compiled to regular expressions, and a pattern with too many alternatives is a configuration error.",
       source: "https://github.com/advisories/GHSA-9wv6-86v2-598j",
     },
     {
       ids: ["CVE-2026-22036"],
       packageName: "undici",
       happened: "A response with many content encodings took much time and memory to decode.",
-      here: "Key sets are requested without undici, and at most one compression is undone.",
+      here: "By default, key sets are requested without undici, and at most one compression is undone.",
       source: "https://github.com/advisories/GHSA-g9mf-h72j-4rw9",
     },
     {
@@ -44,14 +44,14 @@ export const LIMITS: Group = {
       packageName: "ws",
       happened:
         "A long `Sec-WebSocket-Protocol` took very long to read, and very many headers crashed the server.",
-      here: "`guardUpgrades` refuses such a request before `ws` reads it.",
+      here: "Without a valid token, such a request is refused before `ws` reads it.",
       source: "https://github.com/advisories/GHSA-3h5v-q93c-6h6q",
     },
     {
       ids: ["CVE-2022-21676", "CVE-2024-38355", "CVE-2023-32695", "CVE-2022-2421"],
       packageName: "engine.io, socket.io, socket.io-parser",
       happened: "Malformed handshakes and packets crashed the server.",
-      here: "Malformed handshakes are refused, connect nobody, and the server continues.",
+      here: "Without a valid token, a handshake is refused, malformed or not, and the server continues.",
       source: "https://github.com/advisories/GHSA-273r-mgr4-v34f",
     },
     {
