@@ -69,8 +69,11 @@ const PLAIN_PATH = /^\/$|^(?:\/(?!\.\.?(?:\/|$))[a-z\d_\-.~!$&'()*+,=:@"<>[\]^`{
 const READABLE_PATH =
   /^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))(?:[\w\-.~!$&'()*+,=:@"<>[\]^`{|}]|%(?:2[\da-e]|[346][\da-f]|5[\dabd-f]|7[\da-e]|[89a-f][\da-f]))+)+\/?$/i;
 
-/** RFC 9112 section 3.2.2. Parsers disagree about where the path begins after any other authority. */
-const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=[/?]|$)/i;
+/**
+ * RFC 9112 section 3.2.2. Parsers disagree about where the path begins after any other authority, and after
+ * one that a query follows: find-my-way before 9.9 reads `http://host?/admin` as `/admin`.
+ */
+const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=\/|$)/i;
 
 /** RFC 3986 does not allow them. The parser that routers use for the absolute form percent-encodes them. */
 const NOT_IN_URIS = /[{}|^`<>"]/;

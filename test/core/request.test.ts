@@ -110,7 +110,7 @@ describe("originForm", () => {
     ["/agents?x=1", "/agents?x=1"],
     ["http://host/agents?x=1", "/agents?x=1"],
     ["http://host", "/"],
-    ["http://host?x=1", "/?x=1"],
+    ["http://host/?x=1", "/?x=1"],
     ["http://host/it's?x={y}", "/it%27s?x={y}"],
   ])("returns for %j the target %j", (target, origin) => {
     expect(originForm(target)).toBe(origin);

@@ -29,7 +29,6 @@ export const READ_ABSOLUTE: typeof READ = [
   ["http://service.example:8080/agents?x=1", ["agents"]],
   ["http://[::1]:8080/agents", ["agents"]],
   ["http://service.example", []],
-  ["http://service.example?x=1", []],
 ];
 
 export const REFUSED: readonly (readonly [why: string, targets: readonly string[]])[] = [
@@ -55,6 +54,7 @@ export const REFUSED: readonly (readonly [why: string, targets: readonly string[
 
 export const REFUSED_ABSOLUTE: typeof REFUSED = [
   ["userinfo", ["http://user@host/a", "http://user:pass@host/a", "http://good.example@evil.example/a"]],
+  ["a query directly after the host", ["http://service.example?x=1", "http://h?/admin/x.txt", "http://h?a/b"]],
   ["no host", ["http:///a", "http://", "http:/a", "http:a", "http://:80/a", "http://?x"]],
   [
     "an invalid host",

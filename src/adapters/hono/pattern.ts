@@ -2,7 +2,7 @@ import { EXPRESSION, literalPattern, quoteName } from "../../core/policy/render-
 
 /**
  * Converts the path of a Hono route to a pattern that matches at least the same paths. Where Hono's routers
- * disagree about a path, such as one with text around a parameter, no rule covers the route.
+ * disagree about a path, such as one with text around a parameter, the route may have any path.
  */
 export function toPattern(path: string): string {
   const segments = path.match(SEGMENTS) ?? [];
@@ -28,7 +28,7 @@ function toPart(segment: string, index: number): string | undefined {
   const [, name, expression] = /^:([^{}]+)(?:\{(.+)\})?$/s.exec(segment) ?? [];
   if (name === undefined) return /[:*?{}]/.test(segment) ? undefined : literalPattern(encodeText(segment));
   if (expression === undefined) return `:${quoteName(name)}`;
-  // In the syntax before version 8 of path-to-regexp. If it may match a slash, no rule covers the route.
+  // In the syntax before version 8 of path-to-regexp. If it may match a slash, the route may have any path.
   return /^\w+$/.test(name) ? `:${name}(${expression})` : undefined;
 }
 

@@ -56,7 +56,13 @@ export const modernize = (source: string): string =>
     .replaceAll(/\/(:\w+)\?/g, "{/$1}")
     .replace(/\/:(\w+)[*+]$/, "/*$1")
     .replace(/^\*$/, "/*")
-    .replace(/\/(?:\*|\(\.\*\))$/, "/{*path}");
+    .replace(/\/(?:\*|\(\.\*\))$/, "/{*path}")
+    // Also without a slash at the beginning, which routers of path-to-regexp 8 allow.
+    .replace(/^\{?(\*\w+)\}?$/, "/{$1}")
+    .replace(/^\{\/([^{}]+)\}/, "/{$1}");
 
-/** Regular expressions of letters, digits, classes of them and repetitions. None of them matches a slash. */
-const WITHOUT_SLASH = /^(?:\\[dw]|[\w|+*?{},-]|\[(?:[\w-]|\\[dw])+\]|[()])+$/;
+/**
+ * Regular expressions of letters, digits, classes of them and repetitions. None of them matches a slash. A
+ * `*` may, because path-to-regexp 0.1 replaces it by `(.*)`.
+ */
+const WITHOUT_SLASH = /^(?:\\[dw]|[\w|+?{},-]|\[(?:[\w-]|\\[dw])+\]|[()])+$/;

@@ -51,6 +51,8 @@ const NO_PATH: Path = { text: "/", end: 0, isPlain: true };
 const MAX_PATTERNS = 10_000;
 const MAX_PATTERN_BYTES = 512 * 1024;
 
+const ANY_PATH = "/*path";
+
 /** Estimates of what a pattern takes beside its text, and each of its segments. */
 const PATTERN_BYTES = 200;
 const SEGMENT_BYTES = 60;
@@ -228,7 +230,8 @@ export class Table {
       const alternatives = this.#alternatives(mounted.pattern);
       if (alternatives.length === 0) hasUnreadable = true;
       else hasReadable = true;
-      for (const alternative of alternatives) {
+      // What cannot be read, such as a regular expression, may match every path below its mount.
+      for (const alternative of alternatives.length > 0 ? alternatives : this.#alternatives(ANY_PATH)) {
         const matchedRoute = this.#matchRoute(alternative, mounted, comparablePath, method);
         if (matchedRoute) matchedRoutes.push(matchedRoute);
       }

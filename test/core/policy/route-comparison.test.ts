@@ -100,14 +100,27 @@ describe("parseRoutePattern", () => {
     ["/agents/*", "/agents/{*path}"],
     ["/agents/(.*)", "/agents/{*path}"],
     ["*", "/{*path}"],
+    ["*splat", "/{*splat}"],
+    ["{*splat}", "/{*splat}"],
+    ["{/*splat}", "/{*splat}"],
+    ["{/:id}", "/{:id}"],
+    ["/:id?", "/{:id}"],
   ])("parses %s as %s", (source, current) => {
     expect(parseRoutePattern(source)?.alternatives).toEqual(parseRoutePattern(current)?.alternatives);
   });
 
-  it.each(["/agents/:id(.*)", "/agents/:id([^x])", "/a(b)", "RegExp /x/", "", "agents", "/a//b", "/a;b"])(
-    "returns nothing for %s",
-    (source) => {
-      expect(parseRoutePattern(source)).toBeUndefined();
-    },
-  );
+  it.each([
+    "/agents/:id(.*)",
+    "/agents/:id([^x])",
+    "/agents/:id(*)",
+    "/agents/:id(a*)",
+    "/a(b)",
+    "RegExp /x/",
+    "",
+    "agents",
+    "/a//b",
+    "/a;b",
+  ])("returns nothing for %s", (source) => {
+    expect(parseRoutePattern(source)).toBeUndefined();
+  });
 });

@@ -266,6 +266,15 @@ describe("forRoute", () => {
     },
   );
 
+  it.each(["RegExp /^./", "/:x(.*)", "{/:a}{/:b}"])(
+    "requires the rule of every path for an unreadable route, which may match all of them: %s",
+    (route) => {
+      const table = tableOf({ "GET /health": "public", "GET /{*path}": ["files:read"] });
+      expect(keyOf(table, "GET", "/health", route)).toBe("GET /health and GET /{*path}");
+      expect(keyOf(table, "GET", "/", route)).toBe("GET /{*path}");
+    },
+  );
+
   it("refuses a route that was matched for another request", () => {
     const found = AGENTS.forTarget("GET", "/agents/me", true);
     expect(AGENTS.forRoute(found, "GET", undefined)).toMatchObject({
