@@ -40,13 +40,11 @@ export interface Rule {
 
 type Table = readonly Rule[];
 type Texts = readonly string[];
-
 /** Returns whether a caller satisfies a requirement. `scopes` is `undefined` for a caller without a token. */
 export function isSatisfied(requirement: Requirement, scopes: Texts | undefined): boolean {
   if (typeof requirement === "string") return true;
-  return (
-    scopes !== undefined && requirement.every((required) => scopes.some((scope) => covers(scope, required)))
-  );
+  const isGranted = (required: string): boolean => (scopes ?? []).some((scope) => covers(scope, required));
+  return scopes !== undefined && requirement.every(isGranted);
 }
 
 /** Returns whether every caller who satisfies the first requirement satisfies the second one. */
@@ -108,25 +106,27 @@ function spellingOf(pattern: string, segment: string): Spelling | undefined {
 /** How a pattern matches a path: which of its texts are spelled differently, and how narrow each segment is. */
 interface Match {
   readonly misspelled: ReadonlyMap<string, Spelling>;
-  readonly ranks: readonly number[];
+  readonly ranks: Texts;
 }
 
-/** Text, text beside parameters (more text before less), a parameter, a wildcard. */
-function rankOf(segment: string): number {
-  if (isText(segment)) return 0;
-  return isWildcard(segment) ? 3 : 2 - segment.replace(/:\w+/g, "").length / 1000;
+/** Text, text beside parameters (more text before less, then by alphabet), a parameter, a wildcard. */
+function rankOf(segment: string): string {
+  if (isText(segment) || isParameter(segment)) return isText(segment) ? "0" : "2";
+  return isWildcard(segment)
+    ? "3"
+    : `${2 - segment.replace(/:\w+/g, "").length / 1000} ${routeOf([segment])}`;
 }
-const REST_OF_WILDCARD = 4;
+const REST_OF_WILDCARD = "4";
 /** Matches the segments of a pattern with those of a path. A wildcard matches at least one segment. */
 export const matchSegments = remember((pattern: Texts, path: Texts): Match | undefined => {
   const wildcard = pattern.findIndex(isWildcard);
   const surplus = path.length - pattern.length;
   if (surplus < 0 || (surplus > 0 && wildcard < 0)) return undefined;
   const misspelled = new Map<string, Spelling>();
-  const ranks: number[] = [];
+  const ranks: string[] = [];
   for (const [index, segment] of pattern.entries()) {
     ranks.push(rankOf(segment));
-    if (index === wildcard) ranks.push(...new Array<number>(surplus).fill(REST_OF_WILDCARD));
+    if (index === wildcard) ranks.push(...new Array<string>(surplus).fill(REST_OF_WILDCARD));
     if (index === wildcard || isParameter(segment)) continue;
     const place = wildcard >= 0 && index > wildcard ? index + surplus : index;
     const spelling = spellingOf(segment, path[place] ?? "");

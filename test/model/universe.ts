@@ -23,6 +23,7 @@ const PATTERNS = [
   "/a/",
   "/:x",
   "/a-:x",
+  "/:x-b",
   "/*w",
   "/{*w}",
   "/a/b",
@@ -58,6 +59,8 @@ const MORE_PATTERNS = [
   "/:x/:y/:z",
   "/{:x}",
   "/:x-:y",
+  "/a-b",
+  "/s",
 ];
 
 const isPublic = () => "public" as const;
@@ -71,7 +74,8 @@ const requiresNarrowScope = (place: number) => [place === 0 ? "common:web:read" 
 
 /** One of each class of segments that some router treats in its own way. Targets with others are refused. */
 const SEGMENTS = ["a", "A", "%61", "b", "a-b"];
-const MORE_SEGMENTS = [...SEGMENTS, "%41", "B", "%62", "a%2db", "A-b", "z", "%2561"];
+// `%C5%BF` is a letter whose upper case is `S`.
+const MORE_SEGMENTS = [...SEGMENTS, "%C5%BF", "a-", "%41", "B", "%62", "a%2db", "A-b", "z", "%2561"];
 
 /** Every path of at most `length` of these segments, with and without a slash at its end. */
 export function pathsOf(segments: readonly string[], length: number): readonly string[] {
@@ -86,7 +90,13 @@ export function pathsOf(segments: readonly string[], length: number): readonly s
 
 const unique = (...lists: readonly (readonly string[])[]): readonly string[] => [...new Set(lists.flat())];
 
-const PATHS = unique(pathsOf(SEGMENTS, 3), pathsOf(["a", "A", "b"], 4));
+const PATHS = unique(
+  pathsOf(SEGMENTS, 3),
+  pathsOf(["a", "A", "b"], 4),
+  // Empty text of a parameter, and text that two mixed segments match.
+  pathsOf(["a", "b", "a-", "-b", "a-b-b", "A-B"], 2),
+  pathsOf(["s", "%C5%BF"], 1),
+);
 
 export const UNIVERSES: readonly Universe[] = [
   {
