@@ -23,7 +23,6 @@ const PATTERNS = [
   "/a/",
   "/:x",
   "/a-:x",
-  "/:x-b",
   "/*w",
   "/{*w}",
   "/a/b",
@@ -59,6 +58,7 @@ const MORE_PATTERNS = [
   "/:x/:y/:z",
   "/{:x}",
   "/:x-:y",
+  "/:x-b",
   "/a-b",
   "/s",
 ];
