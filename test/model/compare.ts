@@ -279,7 +279,7 @@ function* findUnsafe(
   }
   const withEmptySegment = { segments: [...path.segments, ""], hasSlash: false };
   const candidates = candidatesFor(table, method, path);
-  const candidatesWithEmpty = [...candidates, ...candidatesFor(table, method, withEmptySegment)];
+  const candidatesWithEmpty = candidatesFor(table, method, withEmptySegment);
   const isCovered = alternativesOf(route).some(
     ({ segments }) =>
       matchSegments(segments, withEmptySegment.segments) && ruleCovering(table, method, segments),
