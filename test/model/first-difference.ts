@@ -11,8 +11,10 @@ for (const differences of [
   findMisreadTargets(2),
   findWrongIds(),
   findWrongCallers(),
-  findWrongTables([8, 60, 100]),
   findWrongScopes(),
+  // Tables of one rule take longest, and find least.
+  findWrongTables([0, 60, 100]),
+  findWrongTables([8, 0, 0]),
 ])
   for (const difference of differences) {
     process.stdout.write(`DIFFERENCE ${difference}\n`);

@@ -1,4 +1,5 @@
 /** The library against its specification, in a sample. `npm run test:model` tries more of it. */
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
   findMisreadTargets,
@@ -30,4 +31,16 @@ describe("a universe", () => {
     const tables = new Set(tablesWith(choiceAt(universe, 0), universe).map((table) => JSON.stringify(table)));
     expect(choices.size * tables.size).toBe(countTables(universe));
   });
+});
+
+it("the documentation has the counts of the last full run", () => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
+  const { universes } = JSON.parse(read("results.json")) as {
+    universes: readonly Record<"name" | "tables" | "started" | "paths" | "routes", string | number>[];
+  };
+  const rows = universes.map(({ name, tables, started, paths, routes }) =>
+    [name, ...[tables, started, paths, routes].map((count) => count.toLocaleString("en"))].join(" | "),
+  );
+  const page = read("../../docs/understand/security.md").replace(/ +/g, " ");
+  for (const row of rows) expect(page).toContain(`| ${row} |`);
 });
