@@ -162,6 +162,33 @@ function policyOf(scopeMappings: ScopeMappings) {
   }
 }
 
+/** Every path and matched route, also one that does not fit the path, for which the library disagrees. */
+export function* findWrongRoutes(): Iterable<string> {
+  const table: readonly specification.Rule[] = ["/a", "/b/:x", "/{*w}"].map((pattern) => ({
+    method: "GET",
+    pattern,
+    requirement: [],
+  }));
+  const policy = policyOf(Object.fromEntries(table.map(({ pattern }) => [`GET ${pattern}`, []])));
+  for (const target of ["/a", "/b/x", "/b/", "/c/d/e"])
+    for (const route of ["/a", "/b/:x", "/b", "/c/*w", "/:x", "/:x/:y/:z", "/{*w}"]) {
+      const path = specification.readTarget(target);
+      if (!path || !policy) throw new Error("The table or the path is wrong.");
+      const ofPath = specification.rulesOfPath(
+        specification.candidatesFor(table, "GET", path),
+        "GET",
+        path.hasSlash,
+      );
+      const { kind } = specification.rulesOfRoute(table, "GET", path, route, ofPath);
+      const decision = policy.decideFor(policy.callerWith([]), {
+        method: "GET",
+        target,
+        matchedPattern: route,
+      });
+      if (decision.allowed !== (kind === "rules")) yield `${target} at ${route}`;
+    }
+}
+
 /** How many choices of keys a sample has, by the size of their tables. */
 export type Sample = readonly [one: number, two: number, three: number];
 

@@ -3,6 +3,7 @@ import {
   findMisreadTargets,
   findWrongCallers,
   findWrongIds,
+  findWrongRoutes,
   findWrongScopes,
   findWrongTables,
 } from "./claims.ts";
@@ -11,6 +12,7 @@ for (const differences of [
   findMisreadTargets(2),
   findWrongIds(),
   findWrongCallers(),
+  findWrongRoutes(),
   findWrongScopes(),
   // Tables of one rule take longest, and find least.
   findWrongTables([0, 60, 100]),

@@ -5,6 +5,7 @@ import {
   findMisreadTargets,
   findWrongCallers,
   findWrongIds,
+  findWrongRoutes,
   findWrongScopes,
   findWrongTables,
 } from "./claims.ts";
@@ -17,6 +18,9 @@ describe("the library, compared with its specification", () => {
   it("covers every required scope with the same granted scopes", () =>
     expect([...findWrongScopes()]).toEqual([]));
   it("covers every id of a path with the same granted scopes", () => expect([...findWrongIds()]).toEqual([]));
+  it("refuses the same matched routes, also those that do not fit the path", () => {
+    expect([...findWrongRoutes()]).toEqual([]);
+  });
   it("allows the same callers where several rules decide", () => expect([...findWrongCallers()]).toEqual([]));
   it("starts with the same tables, and decides all requests by the same rules", () => {
     expect([...findWrongTables([0, 4, 8])]).toEqual([]);
