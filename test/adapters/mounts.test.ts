@@ -279,7 +279,7 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     expect(await statusFor(["/A/:y", "/:x/1"])).toBe(403);
   });
 
-  it("decides by the path alone where a route or a mount is a regular expression", async () => {
+  it("decides by the path alone where a route or a mount is a regular expression, and no rule is for all paths", async () => {
     const rules: ScopeMappings = { "GET /a/:id": ["a:read"], "GET /b/:id": [], "GET /:x/:y": ["any:read"] };
     const app = express().use(protect(serverFor(rules)));
     app.get(/^\/[ab]\/1$/i, run).use(/^\/[ab]/i, express.Router().get(/./, run));

@@ -209,7 +209,7 @@ describe.each([...expressRouters, ...koaRouters, ...fastifyRouters, ...honoRoute
   },
 );
 
-/** Fastify throws for two routes that it cannot tell apart. */
+/** Returns `undefined` for two routes that are the same to a router: Fastify throws. */
 function createIfDistinct(
   create: CreateRouter,
   routes: readonly string[],
