@@ -97,15 +97,6 @@ describe("links", () => {
 });
 
 describe("a page", () => {
-  const guides = pages.filter(
-    ({ path }) => /^docs\/(?:understand|guides|migrate)\//.test(path) && path !== "docs/guides/frameworks.md",
-  );
-
-  it.each(guides)("begins with what the reader will have at its end: $path", ({ prose }) => {
-    const [, first] = prose.split("\n\n");
-    expect(first).toContain("By the end of this page");
-  });
-
   it("shows the workflow of docs/ci/policy.yml as it is", () => {
     const shown = pageOf("docs/guides/ci.md").blocks.filter(({ language }) => language === "yaml");
     // Without the comment at its beginning.

@@ -3,14 +3,14 @@ import { commands } from "../../src/tools/cli/commands/index.ts";
 import type { Asked } from "../support/http.ts";
 import type { Block } from "./markdown.ts";
 
-/** `# 401`, `# 200 {"agent":"web"}`, or `# 500 -> 400` for an old and a new program. */
+/** The third cell of a row: `401`, 200 and the body, `500 → 400` for an old and a new program. */
 export interface Expected {
   readonly statuses: readonly number[];
   /** `(NestJS: 404)` in a table: the status in this framework, which is written in lower case here. */
   readonly exceptions: ReadonlyMap<string, number>;
   /** The body, if the page shows it: the answer must be the same JSON. */
   readonly body?: unknown;
-  /** `# 401 expired`: the last line that the server printed. */
+  /** 401 and `expired`: the last line that the server printed. */
   readonly printed?: string;
 }
 
@@ -124,13 +124,15 @@ function readRow(
   const requests: readonly string[] = [`\`${request}\``, `\`${request} ${content}\``];
   if (!requests.includes(rowRequest) || rowToken !== (token && `\`${token}\``))
     throw new Error(`The next row is ${row.join(" | ") || "missing"}, and the command is ${line}`);
-  const [, status, rest = ""] = /^(\d{3})(.*)$/.exec(response) ?? [];
+  const [, status, newStatus, rest = ""] = /^(\d{3})(?: → (\d{3}))?(.*)$/.exec(response) ?? [];
   if (status === undefined) throw new Error(`The response of ${row.join(" | ")} has no status.`);
-  const body = /^ `(.*)`$/.exec(rest)?.[1];
+  const body = /^ `([{["].*)`$/.exec(rest)?.[1];
+  const printed = /^ `(\w+)`/.exec(rest)?.[1];
   const exceptions = [...rest.matchAll(/\b([A-Z]\w*): (\d{3})\b/g)];
   return {
-    statuses: [Number(status)],
+    statuses: [status, newStatus].filter((text) => text !== undefined).map(Number),
     exceptions: new Map(exceptions.map(([, name = "", code]) => [name.toLowerCase(), Number(code)])),
+    ...(printed !== undefined && { printed }),
     ...(body !== undefined && { body: JSON.parse(body) as unknown }),
   };
 }
