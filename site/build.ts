@@ -17,6 +17,8 @@ const { values } = parseArgs({
     base: { type: "string", default: process.env["SITE_BASE"] ?? "/" },
   },
 });
+// The configuration writes addresses of files that VitePress doesn't.
+process.env["SITE_BASE"] = values.base;
 const site = fileURLToPath(new URL(".", import.meta.url));
 
 // Without its options, typedoc writes to `docs` and deletes the pages that are there.
@@ -27,7 +29,8 @@ execFileSync(
 );
 mkdirSync(join(site, "public"), { recursive: true });
 writeFileSync(join(site, "public/policy.html"), await renderPolicy());
-for (const file of FILES) copyFileSync(join(ROOT, file), join(site, "public", basename(file)));
+for (const file of [...FILES, "docs/pictures/logo.svg", "docs/pictures/social.png"])
+  copyFileSync(join(ROOT, file), join(site, "public", basename(file)));
 for (const [address, target] of Object.entries(MOVED)) {
   const file = join(site, "public", `${address}.html`);
   mkdirSync(dirname(file), { recursive: true });

@@ -9,33 +9,49 @@ const MAP = "docs/README.md";
 
 /** The pages that have an address of their own. All others lose the folder `docs/`. */
 const NAMED: Readonly<Record<string, string>> = {
-  "README.md": "index.md",
+  "site/home.md": "index.md",
   [MAP]: "map.md",
   "CHANGELOG.md": "changelog.md",
-  "CONTRIBUTING.md": "contributing.md",
-  "REVIEW.md": "review.md",
   "SECURITY.md": "security-policy.md",
   "examples/README.md": "examples.md",
-  "docs/decisions/README.md": "decisions/index.md",
   "docs/start/README.md": "start/index.md",
 };
+
+/** Pages for people who change scopegate. They are only in the repository. */
+const REPOSITORY_ONLY = ["CONTRIBUTING.md", "REVIEW.md", "docs/decisions/"];
+
+/** What the site leaves out, as patterns of paths. */
+export const EXCLUDED = [
+  "{src,test,bench,scripts,config,.github}/**",
+  "examples/*/**",
+  "README.md",
+  "CONTRIBUTING.md",
+  "REVIEW.md",
+  "docs/decisions/**",
+] as const;
 
 /** Where the site shows a file of the repository, or `undefined` if it does not. */
 export function addressOf(path: string): string | undefined {
   const named = NAMED[path];
   if (named !== undefined) return named;
+  if (path === "README.md") return NAMED["site/home.md"];
+  if (REPOSITORY_ONLY.some((start) => path.startsWith(start))) return undefined;
   return path.startsWith("docs/") && path.endsWith(".md") ? path.slice("docs/".length) : undefined;
 }
 
 /** The files that pages link to, and that a browser loads as they are. */
 export const FILES = ["docs/ci/policy.yml", "docs/grafana/scopegate.json"] as const;
 
-/** What a link from a page leads to on the site. A link that leads nowhere is an error. */
-export function resolveLink(from: string, link: string): string {
+/**
+ * What a link from a page leads to on the site, or `undefined` if only the repository has the page. A link that leads
+ * nowhere is an error.
+ */
+export function resolveLink(from: string, link: string): string | undefined {
   if (/^[a-z]+:|^#/.test(link)) return link;
   const [file = "", anchor] = link.split("#");
   const path = posix.join(posix.dirname(from), file);
   if (FILES.some((one) => one === path)) return `/${posix.basename(path)}`;
+  if (REPOSITORY_ONLY.some((start) => path.startsWith(start))) return undefined;
   // The folders of the examples are described by one page.
   const address = addressOf(path.startsWith("examples/") ? "examples/README.md" : path);
   if (address === undefined) throw new Error(`${from} links to ${link}, which the site does not show.`);
@@ -94,8 +110,10 @@ export function sidebarOf(): readonly Group[] {
       (level === "###" ? (groups.at(-1)?.items ?? groups) : groups).push(group);
       items = group.items;
     }
-    for (const [, text = "", link = ""] of line.matchAll(/\[([^[\]]+)\]\(([^)]+)\)/g))
-      if (groups.length > 0) items.push({ text, link: resolveLink(MAP, link) });
+    for (const [, text = "", link = ""] of line.matchAll(/\[([^[\]]+)\]\(([^)]+)\)/g)) {
+      const address = resolveLink(MAP, link);
+      if (groups.length > 0 && address !== undefined) items.push({ text, link: address });
+    }
   }
   return groups;
 }

@@ -1,8 +1,12 @@
 /** The documentation site: the Markdown files of the repository, with search and the API reference. */
-import { relative, sep } from "node:path";
+import { readFileSync } from "node:fs";
+import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
-import { addressOf, resolveLink, ROOT, sidebarOf, slugOf } from "../pages.ts";
+import { KEYWORDS } from "../keywords.ts";
+import { addressOf, EXCLUDED, resolveLink, ROOT, sidebarOf, slugOf } from "../pages.ts";
+import { enginePlugin } from "../playground/bundle.ts";
+import { withPowershell } from "../shell-tabs.ts";
 import { groupTabs, TAB_SCRIPT, TAB_STYLES } from "../tabs.ts";
 
 /** What VitePress knows about the page that it renders. */
@@ -17,32 +21,56 @@ const pathIn = (page: RenderedPage): string =>
     .split(sep)
     .join("/");
 
+const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+  readonly version: string;
+};
+const base = process.env["SITE_BASE"] ?? "/";
+const DESCRIPTION =
+  "Authenticate every request to a Node.js service with a JWT, and authorize it by scopes, from one table.";
+
 export default defineConfig({
   title: "scopegate",
-  description:
-    "Verifies the JWT bearer token of every request, and decides by one table of routes and scopes.",
+  description: DESCRIPTION,
   lang: "en",
   srcDir: ROOT,
   cacheDir: fileURLToPath(new URL("../cache", import.meta.url)),
-  srcExclude: ["{src,test,site,bench,scripts,.github}/**", "examples/*/**"],
+  srcExclude: [...EXCLUDED],
   rewrites: (path) => addressOf(path) ?? path,
   cleanUrls: true,
   head: [
-    ["link", { rel: "icon", href: "data:," }],
+    ["link", { rel: "icon", type: "image/svg+xml", href: `${base}logo.svg` }],
+    ["meta", { property: "og:type", content: "website" }],
+    ["meta", { property: "og:title", content: "scopegate: every route, one table" }],
+    ["meta", { property: "og:description", content: DESCRIPTION }],
+    // Other sites need a whole address, which is known where the site is published.
+    ["meta", { property: "og:image", content: `${process.env["SITE_ORIGIN"] ?? ""}${base}social.png` }],
+    ["meta", { name: "twitter:card", content: "summary_large_image" }],
     ["script", {}, TAB_SCRIPT],
     ["style", {}, TAB_STYLES],
     ["style", {}, ".policy { width: 100%; height: 44rem; border: 1px solid var(--vp-c-divider) }"],
   ],
-  vite: { publicDir: fileURLToPath(new URL("../public", import.meta.url)) },
+  vite: { publicDir: fileURLToPath(new URL("../public", import.meta.url)), plugins: [enginePlugin] },
   markdown: {
     anchor: { slugify: slugOf },
     theme: { light: "github-light", dark: "github-dark" },
     config(markdown) {
+      markdown.core.ruler.before("normalize", "shell", (state) => {
+        state.src = withPowershell(state.src);
+      });
       markdown.core.ruler.push("site", ({ tokens, env }) => {
         const from = pathIn(env as RenderedPage);
-        for (const token of tokens.flatMap(({ children }) => children ?? [])) {
-          const link = token.attrGet("href");
-          if (link !== null) token.attrSet("href", resolveLink(from, link));
+        for (const inline of tokens) {
+          let isDropped = false;
+          inline.children =
+            inline.children?.filter((token) => {
+              if (token.type === "link_close" && isDropped) return (isDropped = false);
+              const link = token.attrGet("href");
+              if (link === null) return true;
+              const address = resolveLink(from, link);
+              isDropped = address === undefined;
+              if (address !== undefined) token.attrSet("href", address);
+              return !isDropped;
+            }) ?? null;
         }
       });
       markdown.core.ruler.push("tabs", (state) => {
@@ -68,23 +96,44 @@ export default defineConfig({
       provider: "local",
       options: {
         miniSearch: {
-          // A guide answers more questions than the reference of a property.
-          searchOptions: { boostDocument: (id: string) => (id.includes("/api/") ? 0.2 : 1) },
+          searchOptions: {
+            // Words that are spelled alike mean other things: "stable" is not "table".
+            fuzzy: false,
+            // A guide answers more questions than the reference of a property.
+            boostDocument: (id: string) => (id.includes("/api/") ? 0.2 : 1),
+          },
+        },
+        _render(source, env: RenderedPage, markdown) {
+          const html = markdown.render(source, env);
+          const keywords = KEYWORDS[addressOf(pathIn(env))?.replace(/\.md$/, "") ?? ""];
+          // Below the first heading, so that a search finds the page and not one of its sections.
+          return keywords === undefined ? html : html.replace("</h1>", `</h1><p>${keywords}</p>`);
         },
       },
     },
+    logo: { src: "/logo.svg", alt: "" },
     outline: [2, 3],
     nav: [
       { text: "Start", link: "/start/" },
+      { text: "Why", link: "/why" },
       { text: "The table", link: "/understand/table" },
       { text: "Options", link: "/reference/options" },
       { text: "API", link: "/api/" },
-      { text: "Map", link: "/map" },
+      { text: "All pages", link: "/map" },
+      {
+        text: version,
+        items: [
+          { text: "Changes", link: "/changelog" },
+          { text: "Versions and support", link: "/reference/versions" },
+          { text: "Report a vulnerability", link: "/security-policy" },
+        ],
+      },
     ],
     sidebar: sidebarOf().map((group) => ({
       ...group,
       items: group.text === "Look up" ? [...group.items, { text: "API", link: "/api/" }] : group.items,
     })),
+    footer: { message: "MIT license", copyright: `scopegate ${version} for Node.js 20 and later` },
     docFooter: { prev: false, next: false },
   },
 });
