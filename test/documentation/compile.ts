@@ -51,27 +51,34 @@ let compiled: ts.Program | undefined;
 
 const files = [...snippets, ...examples];
 
-/** A peer gives each request of Express an `auth` of its own, and the SDK of MCP another one. */
-const usesMcp = ({ code }: Snippet): boolean => code.includes("@modelcontextprotocol/");
+/**
+ * A peer gives each request of Express an `auth` of its own, and the SDK of MCP another one. A block that declares
+ * `req.user` does not compile with the types of passport, which declare it, too.
+ */
+const isCompiledApart = ({ code }: Snippet): boolean =>
+  code.includes("@modelcontextprotocol/") || code.includes("namespace Express");
 
-/** Compiles all snippets except those of `compileMcp`, once. `writeSnippets` must have been called. */
+/** Compiles all snippets except those of `compileApart`, once. `writeSnippets` must have been called. */
 export function compileAll(): ts.Program {
   if (!compiled) {
     writeFileSync(PEERS, PEERS_CODE);
     writeFileSync(RENAMES, renamesCode());
   }
   return (compiled ??= createProgram([
-    ...files.filter((snippet) => !usesMcp(snippet)).map(({ file }) => file),
+    ...files.filter((snippet) => !isCompiledApart(snippet)).map(({ file }) => file),
     ...ENTRIES,
     PEERS,
     RENAMES,
   ]));
 }
 
-/** Compiles the snippets with the SDK of MCP, whose types do not fit Node's with one of the strict options. */
-export const compileMcp = (): ts.Program =>
+/**
+ * Compiles the snippets that declare properties of a request as other libraries do, most of them with the SDK of MCP.
+ * Its types do not fit Node's with one of the strict options.
+ */
+export const compileApart = (): ts.Program =>
   createProgram(
-    files.filter(usesMcp).map(({ file }) => file),
+    files.filter(isCompiledApart).map(({ file }) => file),
     { exactOptionalPropertyTypes: false },
     compileAll(),
   );

@@ -11,7 +11,7 @@ import { WebSocket } from "ws";
 import tsup from "../../tsup.config.ts";
 import {
   compileAll,
-  compileMcp,
+  compileApart,
   exportedNames,
   forgetProgram,
   mistakesOf,
@@ -20,7 +20,7 @@ import {
 } from "./compile.ts";
 import { type Block, pageOf, pages, responsesOf, ROOT } from "./markdown.ts";
 import { type Cookies, run, send, serve, serveFetch, watchSubscriptions } from "./serve.ts";
-import { type Mint, isCommand, powershellOf, type Request, requestsOf } from "./shell.ts";
+import { type Mint, isCommand, type Request, requestsOf } from "./shell.ts";
 import { examples, removeSnippets, roleOf, type Snippet, snippets, writeSnippets } from "./snippets.ts";
 import { folder, scopegate, useFolder } from "../tools/cli/support.ts";
 import { createIssuer } from "../support/issuer.ts";
@@ -218,7 +218,7 @@ describe("the code of the documentation", () => {
   });
 
   it("compiles in every block and every example of a comment", () => {
-    expect([...mistakesOf(compileAll()), ...mistakesOf(compileMcp())]).toEqual([]);
+    expect([...mistakesOf(compileAll()), ...mistakesOf(compileApart())]).toEqual([]);
   }, 300_000);
 
   it("documents every exported name", () => {
@@ -304,15 +304,6 @@ describe("the code of the documentation", () => {
 });
 
 describe("the commands of the documentation", () => {
-  it("set the same variables in PowerShell", () => {
-    const blocksForPowershell = ofLanguage("powershell");
-    expect(blocksForPowershell.length).toBeGreaterThan(0);
-    for (const block of blocksForPowershell) {
-      const above = besides(block, "sh").filter(({ line }) => line < block.line);
-      expect(block.code, `${block.page}:${block.line}`).toBe(powershellOf(above.at(-1)?.code ?? ""));
-    }
-  });
-
   it("have a request for every row of a table of responses", async () => {
     for (const page of pages.filter((one) => responsesOf(one).length > 0)) {
       const requests = page.blocks.filter(({ language }) => language === "sh");

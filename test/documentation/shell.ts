@@ -84,13 +84,15 @@ function readCurl(line: string, tokens: ReadonlyMap<string, string>, rows: Itera
   if (path === undefined) throw new Error(`No URL: ${line}`);
   const asked = { method: method ?? (content === undefined ? "GET" : "POST"), path, headers };
   const [token = ""] = /\$\w+/.exec(command) ?? [];
+  // A row shows a token in the query as the variable that the command has.
+  const [, shownPath = path] = /http:\/\/localhost:300[01](\/[^\s"']*)/.exec(command) ?? [];
   return {
     text: command,
     asked: { ...asked, ...(content !== undefined && { content }) },
     cookies,
     expected:
       comment === ""
-        ? readRow(rows, { request: `${asked.method} ${path}`, content, token }, line)
+        ? readRow(rows, { request: `${asked.method} ${shownPath}`, content, token }, line)
         : readExpected(comment, line),
   };
 }
