@@ -245,8 +245,16 @@ describe("other tables", () => {
       expect(pageOf("docs/guides/key-rotation.md").text).toContain(`\`${type}\``);
   });
 
-  it("list every folder of src in CONTRIBUTING.md, and name only files that exist", () => {
+  it("list every folder of src in CONTRIBUTING.md, and name only files and scripts that exist", () => {
     const { text } = pageOf("CONTRIBUTING.md");
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { scripts: object };
+    const suites = tableOf(text, "suites").flatMap(([cell = ""]) =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => `test:${name}`),
+    );
+    const tests = Object.keys(scripts).filter((name) => name.startsWith("test:"));
+    expect(suites.sort()).toEqual(tests.sort());
+    for (const [, name = ""] of text.matchAll(/`npm run ([\w:]+)/g))
+      if (name !== "test:NAME") expect(Object.keys(scripts)).toContain(name);
     for (const entry of readdirSync(join(ROOT, "src"), { withFileTypes: true }))
       if (entry.isDirectory()) expect(text).toContain(`\`${entry.name}/\``);
     const named = [...text.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, path = ""]) => path);

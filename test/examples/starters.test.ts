@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { scopegate as runCommand } from "../tools/cli/support.ts";
+import { pageOf, responsesOf } from "../documentation/markdown.ts";
 import { send } from "../documentation/serve.ts";
 import { requestsOf } from "../documentation/shell.ts";
 import { ask, askMcp } from "../support/http.ts";
@@ -20,11 +21,8 @@ const STARTERS = join(ROOT, "examples/starters");
 const PRELOAD = fileURLToPath(new URL("../support/report-port.ts", import.meta.url));
 const MCP = "http://localhost:3000/mcp";
 
-/** The shell blocks of `examples/README.md`. The first requests are for every host, the next ones for MCP. */
-const shell = [
-  ...readFileSync(join(ROOT, "examples/README.md"), "utf8").matchAll(/^```sh\n(.*?)^```$/gms),
-].map(([, code = ""]) => ({ page: "examples/README.md", line: 0, language: "sh", code, section: "" }));
-const documented = shell.filter(({ code }) => code.includes("curl "));
+const page = pageOf("examples/README.md");
+const documented = page.blocks.filter(({ language, code }) => language === "sh" && code.includes("curl "));
 
 interface Manifest {
   readonly version?: string;
@@ -112,7 +110,7 @@ async function checkDocumented(starter: Starter): Promise<void> {
   writeFileSync(keyFile, issuer.privateKey.export({ format: "pem", type: "pkcs8" }), { mode: 0o600 });
   const mint = async (args: readonly string[]) =>
     (await runCommand(["token", ...args, "--key", keyFile])).out.trim();
-  const requests = await requestsOf(documented.slice(...(starter.name === "mcp" ? [1, 2] : [0, 1])), mint);
+  const requests = await requestsOf(documented, mint, responsesOf(page));
   expect(requests.length).toBeGreaterThanOrEqual(3);
   await withStarter(starter, async (port) => {
     for (const request of requests) {
@@ -191,13 +189,13 @@ describe("the starter for mcp", () => {
 
 describe("examples/README.md", () => {
   it("links to every starter", () => {
-    const text = readFileSync(join(ROOT, "examples/README.md"), "utf8");
+    const { text } = page;
     for (const { name } of starters) expect(text).toContain(`(starters/${name})`);
     for (const { name } of explained)
       expect(text).toMatch(new RegExp(`\\(starters/${name}\\).*\\(\\.\\./docs/start/README\\.md#${name}`));
   });
 
-  it.each(starters.filter(({ name }) => ["express", "mcp"].includes(name)))(
+  it.each(starters.filter(({ name }) => name === "express"))(
     "shows requests that $name answers as described",
     checkDocumented,
   );
