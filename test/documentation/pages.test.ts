@@ -7,7 +7,7 @@ import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import * as scopegate from "scopegate";
 import * as auditTool from "scopegate/audit";
-import type { RefusalReason, Refused, Rejection } from "scopegate";
+import type { RefusalReason, Refused, Rejection, ScopeMappings } from "scopegate";
 import { pictures } from "../../docs/pictures/pictures.ts";
 import { OPTION_NAMES } from "../../src/core/options/shape.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
@@ -110,11 +110,41 @@ describe("a page", () => {
     ["whether Jest works", "docs/guides/testing.md", "Jest"],
     ["whether there is an admin scope", "docs/reference/options.md", "`platform:admin`"],
     ["whether tokens without `exp` pass", "docs/reference/options.md", '`requiredClaims: ["exp"]`'],
-  ])("answers, one click from README.md, %s", (_question, path, answer) => {
-    const section = sectionOf(pageOf("README.md"), "Common questions");
-    expect(section).toContain(`](${path}`);
+  ])("answers, one click from the list of pages, %s", (_question, path, answer) => {
+    const section = sectionOf(pageOf("docs/README.md"), "Common questions");
+    expect(section).toContain(`](${path.slice("docs/".length)}`);
     // In the first screen of the page.
     expect(pageOf(path).text.slice(0, 3_000)).toContain(answer);
+  });
+});
+
+describe("README.md", () => {
+  const page = pageOf("README.md");
+  const blockWith = (part: string): string => page.blocks.find(({ code }) => code.includes(part))?.code ?? "";
+
+  it("shows what the command line prints for its table and its command", () => {
+    const [, table = ""] = /scopeMappings = (\{.*\});/s.exec(blockWith("const scopeMappings")) ?? [];
+    const scopeMappings = runInNewContext(`(${table})`) as ScopeMappings;
+    const { publicPem } = createIssuer();
+    const server = scopegate.createResourceServer({
+      verifyAudience: false,
+      verificationKeys: [publicPem],
+      scopeMappings: { ...scopeMappings },
+    });
+    const [, method = "", path = "", scope = ""] =
+      /explain (\S+) (\S+) .*--scope (\S+)/.exec(blockWith("npx scopegate explain")) ?? [];
+    expect(blockWith("decision").trim()).toBe(server.explain({ method, path, scopes: [scope] }).text);
+    // The server below has the same table.
+    const lines = table
+      .split("\n")
+      .slice(1, -1)
+      .map((line) => line.trim());
+    for (const line of lines) expect(blockWith("app.listen")).toContain(line);
+  });
+
+  it("has at most 600 words", () => {
+    const words = page.prose.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
+    expect(words.length).toBeLessThanOrEqual(600);
   });
 });
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { pageOf } from "../../documentation/markdown.ts";
+import { pageOf, responsesOf } from "../../documentation/markdown.ts";
 import { send } from "../../documentation/serve.ts";
 import { requestsOf } from "../../documentation/shell.ts";
 import { findPacked } from "../packed.ts";
@@ -22,8 +22,12 @@ function run(command: string): string {
 
 it("installs, starts and answers as README.md shows, for a reader who copies it", async () => {
   const { blocks } = pageOf("README.md");
-  const [install, start, ...others] = blocks.filter(({ language }) => language === "sh");
-  const [server] = blocks.filter(({ language }) => language === "js");
+  const blockWith = (language: string, part: string) =>
+    blocks.find((block) => block.language === language && block.code.includes(part));
+  const install = blockWith("sh", "npm install");
+  const start = blockWith("sh", "node server.mjs");
+  const server = blockWith("js", "app.listen");
+  const commands = blocks.filter(({ code }) => code.includes("curl "));
   expect(install?.code).toBe("npm install scopegate express\n");
   writeFileSync(join(project, "package.json"), "{}");
   run(String(install?.code).replace(" scopegate ", ` ${findPacked().tarball} `));
@@ -41,7 +45,7 @@ it("installs, starts and answers as README.md shows, for a reader who copies it"
     const [port] = (await once(child.stdout, "data")) as [Buffer];
     const mint = (args: readonly string[]) =>
       Promise.resolve(run(`npx scopegate token ${args.map((arg) => `'${arg}'`).join(" ")}`));
-    const requests = await requestsOf(others.slice(0, 1), mint);
+    const requests = await requestsOf(commands, mint, responsesOf(pageOf("README.md")));
     expect(requests.length).toBeGreaterThanOrEqual(5);
     for (const request of requests) {
       const { status, text } = await send(Number(String(port)), request);
