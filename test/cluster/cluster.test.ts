@@ -77,7 +77,7 @@ async function expectWorks(service: Service): Promise<void> {
   await service.settle();
 }
 
-const IN_OUTAGE = `known callers keep their answer for ${STALE_SECONDS} s, then 503`;
+const IN_OUTAGE = `known callers: no change for ${STALE_SECONDS} s, then 503`;
 
 describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () => {
   afterAll(finishResults);
@@ -94,7 +94,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     await service.settle();
     expect(service.tally.requests).toBeGreaterThan(500);
     expect(await heapOf()).toBeLessThan(before * 1.3 + 5_000_000);
-    addRow({ fault: "none", gets: "the right answer", tally: service.tally });
+    addRow({ fault: "none", gets: "the right response", tally: service.tally });
   }, 60_000);
 
   it.each<readonly [string, (redis: RedisInstance) => Promise<unknown>, (redis: RedisInstance) => unknown]>([
@@ -160,8 +160,8 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
       await passing(3 * ms);
       await expectWorks(service);
       addRow({
-        fault: `each answer takes ${ms} ms longer`,
-        gets: "the right answer, later",
+        fault: `each reply takes ${ms} ms longer`,
+        gets: "the right response, later",
         tally: service.tally,
       });
     },
@@ -185,7 +185,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
       await expectWorks(service);
       addRow({
         fault: `Redis ${fault}`,
-        gets: "what was revoked before is accepted again, what is revoked later is refused",
+        gets: "earlier revocations are lost",
         tally: service.tally,
       });
     },
@@ -209,7 +209,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     await service.expectAllRevoked(late);
     await expectWorks(service);
     const fault = `${count.toLocaleString("en")} revocations; a process starts`;
-    addRow({ fault, gets: `the right answer, the first one after ${tookMs} ms`, tally: service.tally });
+    addRow({ fault, gets: `the right response, first after ${tookMs} ms`, tally: service.tally });
   }, 120_000);
 
   it("a flood of revocations delays no other", async () => {
@@ -223,7 +223,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     const seconds = (performance.now() - since) / 1_000;
     await service.settle();
     const fault = `10,000 revocations at once, by one process in ${seconds.toFixed(1)} s`;
-    addRow({ fault, gets: "the right answer", tally: service.tally });
+    addRow({ fault, gets: "the right response", tally: service.tally });
   }, 60_000);
 
   it("clocks that are 20 minutes ahead and behind make no difference", async () => {
@@ -232,7 +232,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     await expectWorks(service);
     addRow({
       fault: "clocks are 20 minutes ahead and behind",
-      gets: "the right answer",
+      gets: "the right response",
       tally: service.tally,
     });
   }, 60_000);
@@ -250,7 +250,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     await service.expectAllRevoked(cleanedUp(await startMember(ioredis(redis.port))));
     addRow({
       fault: "the memory of Redis is full (noeviction)",
-      gets: "the right answer; `revoke` rejects",
+      gets: "the right response; `revoke` rejects",
       tally: service.tally,
     });
     await client.config("SET", "maxmemory-policy", "allkeys-lru");
@@ -308,7 +308,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     await service.settle();
     addRow({
       fault: "the primary is cut off from its replica; with `confirm`",
-      gets: "the right answer; `revoke` rejects",
+      gets: "the right response; `revoke` rejects",
       tally: service.tally,
     });
   }, 60_000);
@@ -330,7 +330,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     direct.disconnect();
     addRow({
       fault: "one process reads from a replica that is cut off",
-      gets: "the answer of the replica, until it is connected again",
+      gets: "the replica's response, until it's connected again",
     });
   }, 60_000);
 
@@ -419,8 +419,8 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
       }
       direct.disconnect();
       addRow({
-        fault: `the client ${labelOf(name)}, with a server, Sentinel and Cluster`,
-        gets: "the right answer",
+        fault: `none; the client ${labelOf(name)}`,
+        gets: "the right response",
       });
     },
     120_000,

@@ -4,7 +4,7 @@ import type { Tally } from "./service.ts";
 
 interface Row {
   readonly fault: string;
-  /** What requests with a token get. */
+  /** The responses to requests with a token. */
   readonly gets: string;
   readonly tally?: Pick<Tally, "wronglyAccepted" | "wronglyRefused" | "latestMs" | "requests">;
 }
@@ -14,14 +14,7 @@ const rows: Row[] = [];
 export const addRow = (row: Row): void => void rows.push(row);
 
 const PAGE = new URL("../../docs/reference/revocation-faults.md", import.meta.url);
-const HEAD = [
-  "fault",
-  "what requests with a token get",
-  "requests",
-  "wrongly accepted",
-  "wrongly refused",
-  "latest, ms",
-];
+const HEAD = ["fault", "responses", "requests", "wrongly accepted", "wrongly refused", "latest, ms"];
 
 /** Prints the table, or with `SCOPEGATE_WRITE=1` writes it to its page. */
 export function finishResults(): void {

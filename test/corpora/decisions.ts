@@ -438,7 +438,7 @@ const toJsonNames = (scopeMappings: object): unknown =>
   JSON.parse(JSON.stringify(scopeMappings).replaceAll('"anyOf":', '"any_of":'));
 
 /** The tables of docs/understand/table.md with their requests, as the page shows them. */
-const documented: readonly Table[] = tablesOf(pageOf("docs/understand/table.md"), "Ten tables").flatMap(
+const documented: readonly Table[] = tablesOf(pageOf("docs/understand/table.md"), "Example tables").flatMap(
   ({ name, scopeMappings, requests }) => {
     const cases = requests.flatMap(({ method, target, token, isUpgrade, answer }): DecisionCase[] => {
       if (method === "MCP" || token === "expired") return [];

@@ -25,8 +25,19 @@ export type Peers = {
 };
 `;
 
-/** The rows of names that the newest version with such a table has removed: the name, its entry point, and what to write. */
-export const removedNames = rowsOf(sectionOf(pageOf("CHANGELOG.md"), "Removed names")).slice(2);
+/**
+ * The names that the newest version with such a table has removed: the name, its entry points, and what to write.
+ * A row can have several names.
+ */
+export const removedNames = rowsOf(sectionOf(pageOf("CHANGELOG.md"), "Removed names"))
+  .slice(2)
+  .flatMap(([cell = "", was = "", write = ""]) =>
+    cell.split(", ").map((name) => {
+      const [, entry] = /^the same from `(.*)`$/.exec(write) ?? [];
+      const isMoved = entry !== undefined;
+      return [name, was, isMoved ? `\`import { type ${name.replaceAll("`", "")} } from "${entry}"\`` : write];
+    }),
+  );
 
 /** What to write instead of removed names: an import, or a type made of exported names. */
 const RENAMES = join(FOLDER, "renames.ts");

@@ -190,7 +190,7 @@ describe("docs/reference/refusals.md", () => {
       expect(part).toContain("**Cause:**");
       expect(part).toContain("**Fix:**");
       // What the server printed is checked where the blocks are run.
-      expect(part).toMatch(new RegExp(`# \\d{3} ${String(names[index])}$`, "m"));
+      expect(part).toMatch(new RegExp(`\\| \\d{3} \`${String(names[index])}\` +\\|$`, "m"));
     }
   });
 });

@@ -17,7 +17,7 @@ import { codesOf, oneLine, readObject, type ShownRequest, tablesOf } from "./tab
 useFolder();
 
 const page = pageOf("docs/understand/table.md");
-const tables = tablesOf(page, "Ten tables");
+const tables = tablesOf(page, "Example tables");
 
 const rowsBelow = (heading: string, title: string): readonly (readonly string[])[] =>
   tableOf(sectionOf(page, heading), title);
@@ -67,9 +67,9 @@ async function messagesFor(scopeMappings: ScopeMappings): Promise<readonly strin
   return error ? [`${error.name}: ${error.message}`] : lint(scopeMappings);
 }
 
-describe("the ten tables", () => {
-  it("are ten, each with requests that are allowed and refused", () => {
-    expect(tables.length).toBe(10);
+describe("the example tables", () => {
+  it("each have requests that are allowed and refused", () => {
+    expect(tables.length).toBeGreaterThanOrEqual(6);
     for (const { name, requests } of tables) {
       const answers = requests.map(({ answer }) => answer);
       expect(answers, name).toContain("allowed");
@@ -84,7 +84,7 @@ describe("the ten tables", () => {
     expect(answers).toEqual(requests);
   });
 
-  it.each(tables)("have no warning but that of a public site: $name", async ({ scopeMappings }) => {
+  it.each(tables)("have no warning except that of a public site: $name", async ({ scopeMappings }) => {
     const expected =
       "GET /{*path}" in scopeMappings ? "warning `GET /{*path}` is for everybody" : "The config";
     const [first = "", ...others] = await lint(scopeMappings);

@@ -8,11 +8,9 @@ export const PAGE = fileURLToPath(new URL("../../../docs/reference/vulnerabiliti
 
 const INTRODUCTION = `# Vulnerabilities of other packages
 
-This page lists vulnerabilities that were published for routers, token libraries, gateways and MCP servers, and what happens if someone tries the same attack on scopegate.
+This page lists vulnerabilities that were published for other packages, and what the same attack does to scopegate. Each row has a test in \`test/security/vulnerabilities/\`, or for \`.rsc\` in \`test/runtimes/\`. "Reaches no protected handler" means that the handler runs only if the token has the scopes of its rule.
 
-Each row has one test, whose name contains the identifier. Most tests attack real servers. They are in \`test/security/vulnerabilities/\`, except the one for \`.rsc\` addresses in Next.js, which is in \`test/runtimes/\`. "Reaches no protected handler" means that the handler doesn't run unless the token has the scopes of its rule. \`npm run docs:vulnerabilities\` writes this page from the data of the tests.
-
-This page is not a list of all attacks, and not a proof that scopegate has no vulnerabilities. It says nothing about the current versions of these packages. If you use one of them, keep it up to date, because scopegate doesn't protect what a package does on its own. [Security](../understand/security.md) lists what scopegate promises, and its limits, and [SECURITY](../../SECURITY.md) says how to report a vulnerability.
+The list isn't complete, and says nothing about current versions of these packages. Keep them up to date, because scopegate doesn't protect what a package does on its own. [Security](../understand/security.md) lists the promises and limits of scopegate.
 `;
 
 const renderRow = ({ ids, packageName, happened, here, source }: Vulnerability): string => {
