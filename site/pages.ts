@@ -17,6 +17,7 @@ const NAMED: Readonly<Record<string, string>> = {
   "SECURITY.md": "security-policy.md",
   "examples/README.md": "examples.md",
   "docs/decisions/README.md": "decisions/index.md",
+  "docs/providers/README.md": "providers/index.md",
   "docs/start/README.md": "start/index.md",
 };
 
@@ -59,6 +60,7 @@ export const MOVED: Readonly<Record<string, string>> = {
   "start/node": "./#nodejs",
   "start/fetch": "./#fetch-handlers",
   "start/mcp": "./#mcp-servers",
+  "guides/providers": "../providers/",
 };
 
 /** A page that leads to another one. */

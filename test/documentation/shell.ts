@@ -159,7 +159,10 @@ const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) 
     (names, { packages }) => names.split(" ").every((name) => name.startsWith("-") || packages.has(name)),
   ],
   [/^npm (?:ci && npm )?run ([\w:]+)(?: -- .+)?$/, (script, { scripts }) => scripts.has(script)],
-  [/^(?:\w+=\$\()?npx scopegate (\w+) [^)]+\)?$/, (command) => commands.some(({ name }) => name === command)],
+  [
+    /^(?:cat [\w.]+ \| |\w+=\$\()?npx scopegate (\w+) [^)]+\)?$/,
+    (command) => commands.some(({ name }) => name === command),
+  ],
   [/^npx vitest run (\S+)$/, (path, { hasPath }) => hasPath(path)],
 ];
 
