@@ -18,6 +18,8 @@ const providers = pages.filter(({ path }) => path.startsWith("docs/providers/") 
 interface Provider {
   readonly name: string;
   readonly code: string;
+  /** As the prose names it, so that a wrong `algorithm` in the configuration fails. */
+  readonly algorithm: IssuerAlgorithm;
   readonly payload: Claims & { readonly iss: string };
   /** Tokens that must not pass, each with the rejection that the page names above it. */
   readonly others: readonly { readonly payload: Claims; readonly rejection: string }[];
@@ -32,6 +34,7 @@ function read(page: Page): Provider {
   return {
     name: basename(page.path, ".md"),
     code: code.code,
+    algorithm: (/Signed with `(\w+)`/.exec(page.prose)?.[1] ?? "none") as IssuerAlgorithm,
     payload: JSON.parse(first.code) as Provider["payload"],
     others: others.map((block) => ({
       payload: JSON.parse(block.code) as Claims,
@@ -57,8 +60,7 @@ const settingOf = ({ code }: Provider, pattern: RegExp): string | undefined => p
 
 /** Serves the keys at the address of the configuration only, and runs it. */
 async function start(provider: Provider) {
-  const algorithm = (settingOf(provider, /algorithm: "(\w+)"/) ?? "RS256") as IssuerAlgorithm;
-  const issuer = createIssuer({ algorithm, kid: "provider-key" });
+  const issuer = createIssuer({ algorithm: provider.algorithm, kid: "provider-key" });
   const metadata = `${provider.payload.iss.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const jwksUri =
     settingOf(provider, /jwksUri: ["`]([^"`]+)["`]/)?.replace("${issuer}", provider.payload.iss) ??
