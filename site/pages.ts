@@ -60,7 +60,7 @@ export const MOVED: Readonly<Record<string, string>> = {
   "start/node": "./#nodejs",
   "start/fetch": "./#fetch-handlers",
   "start/mcp": "./#mcp-servers",
-  "guides/providers": "../providers/",
+  "guides/providers": "../providers/#identity-providers",
 };
 
 /** A page that leads to another one. */
