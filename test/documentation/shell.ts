@@ -44,6 +44,9 @@ export async function requestsOf(
     for (const line of code.replaceAll("\\\n", " ").split("\n")) {
       const [, name, args] = /^(\w+)=\$\(npx scopegate token ?(.*)\)(?: +#.*)?$/.exec(line) ?? [];
       if (name !== undefined) tokens.set(name, await mint(wordsOf(args ?? "")));
+      // No program of a page is run with an API key.
+      const [, keyName] = /^(\w+)=\$\(npx scopegate key create /.exec(line) ?? [];
+      if (keyName !== undefined) tokens.set(keyName, "key");
       if (line.startsWith("curl ")) requests.push(readCurl(line, tokens, nextRow));
       if (/^npx scopegate token .*--dpop/.test(line)) {
         const [command = "", comment = ""] = line.split(" # ");
