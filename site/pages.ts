@@ -14,6 +14,7 @@ const NAMED: Readonly<Record<string, string>> = {
   "CHANGELOG.md": "changelog.md",
   "SECURITY.md": "security-policy.md",
   "examples/README.md": "examples.md",
+  "docs/providers/README.md": "providers/index.md",
   "docs/start/README.md": "start/index.md",
 };
 
@@ -75,6 +76,7 @@ export const MOVED: Readonly<Record<string, string>> = {
   "start/node": "./#nodejs",
   "start/fetch": "./#fetch-handlers",
   "start/mcp": "./#mcp-servers",
+  "guides/providers": "../providers/#identity-providers",
 };
 
 /** A page that leads to another one. */

@@ -56,12 +56,12 @@ describe("docs/guides/bound-tokens.md", () => {
   });
 });
 
-describe("docs/guides/providers.md", () => {
+describe("docs/providers", () => {
   it.each([
-    ["Auth0", "DPoP"],
-    ["Microsoft Entra ID", "mtls_pop"],
+    ["auth0", "DPoP"],
+    ["entra", "mtls_pop"],
   ])("reads tokens of %s that are bound to a certificate, with the scheme %s", async (name, scheme) => {
-    const section = sectionOf(pageOf("docs/guides/providers.md"), name);
+    const section = sectionOf(pageOf(`docs/providers/${name}.md`), "Bound tokens");
     const [, literal = ""] = /`(tokenSources: \[[^`]+\])`/.exec(section) ?? [];
     const { tokenSources } = readObject(`{ ${literal} }`) as unknown as {
       readonly tokenSources: readonly TokenSource[];

@@ -44,6 +44,9 @@ export async function requestsOf(
     for (const line of code.replaceAll("\\\n", " ").split("\n")) {
       const [, name, args] = /^(\w+)=\$\(npx scopegate token ?(.*)\)(?: +#.*)?$/.exec(line) ?? [];
       if (name !== undefined) tokens.set(name, await mint(wordsOf(args ?? "")));
+      // No program of a page is run with an API key.
+      const [, keyName] = /^(\w+)=\$\(npx scopegate key create /.exec(line) ?? [];
+      if (keyName !== undefined) tokens.set(keyName, "key");
       if (line.startsWith("curl ")) requests.push(readCurl(line, tokens, nextRow));
       if (/^npx scopegate token .*--dpop/.test(line)) {
         const [command = "", comment = ""] = line.split(" # ");
@@ -161,7 +164,10 @@ const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) 
     (names, { packages }) => names.split(" ").every((name) => name.startsWith("-") || packages.has(name)),
   ],
   [/^npm (?:ci && npm )?run ([\w:]+)(?: -- .+)?$/, (script, { scripts }) => scripts.has(script)],
-  [/^(?:\w+=\$\()?npx scopegate (\w+) [^)]+\)?$/, (command) => commands.some(({ name }) => name === command)],
+  [
+    /^(?:cat [\w.]+ \| |\w+=\$\()?npx scopegate (\w+) [^)]+\)?$/,
+    (command) => commands.some(({ name }) => name === command),
+  ],
   [/^npx vitest run (\S+)$/, (path, { hasPath }) => hasPath(path)],
 ];
 
