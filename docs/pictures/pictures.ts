@@ -30,49 +30,6 @@ const STEPS: readonly (readonly [name: string, question: string, refusals: reado
   ["scopes", "enough?", ["scope_insufficient"]],
 ];
 
-const README_TABLE: ScopeMappings = {
-  "GET /agents/:agent_id": ["agents:<agent_id>:read"],
-  "GET /health": "public",
-};
-
-/** Requests of a caller with the scope `agents:web:read`, and the table that decides them. */
-function drawReadme(): string {
-  const server = createServer(README_TABLE);
-  const rows = ["/agents/web", "/agents/api", "/elsewhere", "/health"].map((path, index) => {
-    const y = 52 + index * 44;
-    const { decision } = server.explain({ method: "GET", path, scopes: ["agents:web:read"] });
-    const status = decision.allowed ? 200 : server.refuse(decision).status;
-    const why = decision.allowed
-      ? decision.satisfied.length > 0
-        ? "has the scope"
-        : "public"
-      : decision.missing.length > 0
-        ? `lacks ${decision.missing.join(" ")}`
-        : "no rule";
-    return [
-      text(`GET ${path}`, { x: 20, y: y + 5 }),
-      arrow({ x: 150, y }, { x: 214, y }),
-      arrow({ x: 556, y }, { x: 614, y }),
-      box(decision.allowed ? "good" : "bad", { x: 616, y: y - 17 }, 214, 34),
-      text(String(status), { x: 630, y: y + 5 }, "bold"),
-      text(why, { x: 668, y: y + 4 }, "small"),
-    ];
-  });
-  return picture("The table decides each request: its rule, the scopes of the token, the answer.", 840, 232, [
-    text("requests, with a token that", { x: 20, y: 14 }, "small"),
-    text("grants agents:web:read", { x: 20, y: 28 }, "small"),
-    text("the table", { x: 230, y: 28 }, "small"),
-    text("the answers", { x: 616, y: 28 }, "small"),
-    box("box", { x: 216, y: 38 }, 340, 160),
-    ...Object.entries(README_TABLE).flatMap(([key, value], index) => [
-      text(`"${key}":`, { x: 230, y: 84 + index * 66 }, "bold"),
-      text(JSON.stringify(value), { x: 250, y: 104 + index * 66 }),
-    ]),
-    ...rows.flat(),
-    text("A route without a rule is refused.", { x: 230, y: 222 }, "small"),
-  ]);
-}
-
 function drawRequest(): string {
   const server = createServer({});
   const statusOf = (reason: RefusalReason): number => {
@@ -336,7 +293,6 @@ function drawDecision(): string {
 }
 
 export const pictures = {
-  "readme.svg": drawReadme,
   "request.svg": drawRequest,
   "rule.svg": drawRule,
   "merge.svg": drawMerge,

@@ -65,8 +65,10 @@ describe("links", () => {
     const listed = new Set([
       "CONTRIBUTING.md",
       "REVIEW.md",
-      ...["decisions/README.md", "reference/benchmarks.md", "reference/revocation-faults.md"].map(
-        (page) => `docs/${page}`,
+      "docs/decisions/README.md",
+      "docs/why.md",
+      ...["benchmarks", "corpora", "revocation-faults", "vulnerabilities"].map(
+        (page) => `docs/reference/${page}.md`,
       ),
     ]);
     expect(
