@@ -22,6 +22,7 @@ import { type Block, pageOf, pages, responsesOf, ROOT } from "./markdown.ts";
 import { type Cookies, run, send, serve, serveFetch, watchSubscriptions } from "./serve.ts";
 import { type Mint, isCommand, type Request, requestsOf } from "./shell.ts";
 import { examples, removeSnippets, roleOf, type Snippet, snippets, writeSnippets } from "./snippets.ts";
+import { powershellOf } from "../../site/shell-tabs.ts";
 import { folder, scopegate, useFolder } from "../tools/cli/support.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
@@ -305,6 +306,16 @@ describe("the code of the documentation", () => {
 });
 
 describe("the commands of the documentation", () => {
+  it("are shown in their form for PowerShell, where it is another one", () => {
+    const shown = pageOf("README.md").blocks.filter(({ language }) => language === "powershell");
+    expect(shown.length).toBeGreaterThan(0);
+    const forms = pageOf("README.md").blocks.filter(({ language }) => language === "sh");
+    for (const { code } of shown) expect(forms.map((block) => powershellOf(block.code))).toContain(code);
+    // The site shows them for all pages. What PowerShell does not understand is converted.
+    const left = ofLanguage("sh").filter(({ code }) => /^\w+=|^export| < | \\$/m.test(powershellOf(code)));
+    expect(left.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
+  });
+
   it("have a request for every row of a table of responses", async () => {
     for (const page of pages.filter((one) => responsesOf(one).length > 0)) {
       const requests = page.blocks.filter(({ language }) => language === "sh");

@@ -29,8 +29,8 @@ type ResponseRow = readonly string[];
 export type Mint = (args: readonly string[]) => Promise<string>;
 
 /**
- * Parses the requests of some blocks of one page, in order; variables hold tokens. A request without a comment has its
- * response in the next row of the tables of its page.
+ * Parses the requests of some blocks of one page, in order; variables hold tokens. Each request has its response in the
+ * next row of the tables of its page.
  */
 export async function requestsOf(
   blocks: readonly Block[],
@@ -42,18 +42,17 @@ export async function requestsOf(
   const nextRow = rows.values();
   for (const { code } of blocks) {
     for (const line of code.replaceAll("\\\n", " ").split("\n")) {
-      const [, name, args] = /^(\w+)=\$\(npx scopegate token ?(.*)\)(?: +#.*)?$/.exec(line) ?? [];
+      const [, name, args] = /^(\w+)=\$\(npx scopegate token ?(.*)\)$/.exec(line) ?? [];
       if (name !== undefined) tokens.set(name, await mint(wordsOf(args ?? "")));
       // No program of a page is run with an API key.
       const [, keyName] = /^(\w+)=\$\(npx scopegate key create /.exec(line) ?? [];
       if (keyName !== undefined) tokens.set(keyName, "key");
       if (line.startsWith("curl ")) requests.push(readCurl(line, tokens, nextRow));
       if (/^npx scopegate token .*--dpop/.test(line)) {
-        const [command = "", comment = ""] = line.split(" # ");
-        const [, , , ...args] = wordsOf(command); // after `npx scopegate token`
+        const [, , , ...args] = wordsOf(line); // after `npx scopegate token`
         const printed = await mint(args);
         // The last line is a request with a proof, which the reader sends.
-        requests.push(readCurl(`${printed.split("\n").at(-1)} # ${comment}`, tokens, nextRow));
+        requests.push(readCurl(printed.split("\n").at(-1) ?? "", tokens, nextRow));
       }
     }
   }
@@ -61,8 +60,7 @@ export async function requestsOf(
 }
 
 function readCurl(line: string, tokens: ReadonlyMap<string, string>, rows: Iterator<ResponseRow>): Request {
-  const [command = "", comment = ""] = line.split(" # ");
-  const filled = command.replaceAll(/\$(\w+)/g, (_, name: string) => {
+  const filled = line.replaceAll(/\$(\w+)/g, (_, name: string) => {
     const token = tokens.get(name);
     if (token === undefined) throw new Error(`$${name} is not set above ${line}`);
     return token;
@@ -86,36 +84,20 @@ function readCurl(line: string, tokens: ReadonlyMap<string, string>, rows: Itera
   }
   if (path === undefined) throw new Error(`No URL: ${line}`);
   const asked = { method: method ?? (content === undefined ? "GET" : "POST"), path, headers };
-  const [token = ""] = /\$\w+/.exec(command) ?? [];
+  const [token = ""] = /\$\w+/.exec(line) ?? [];
   // A row shows a token in the query as the variable that the command has.
-  const [, shownPath = path] = /http:\/\/localhost:300[01](\/[^\s"']*)/.exec(command) ?? [];
+  const [, shownPath = path] = /http:\/\/localhost:300[01](\/[^\s"']*)/.exec(line) ?? [];
   return {
-    text: command,
+    text: line,
     asked: { ...asked, ...(content !== undefined && { content }) },
     cookies,
-    expected:
-      comment === ""
-        ? readRow(rows, { request: `${asked.method} ${shownPath}`, content, token }, line)
-        : readExpected(comment, line),
+    expected: readRow(rows, { request: `${asked.method} ${shownPath}`, content, token }, line),
   };
 }
 
 function readField(field: string): readonly [string, string] {
   const colon = field.indexOf(":");
   return [field.slice(0, colon), field.slice(colon + 1).trim()];
-}
-
-function readExpected(comment: string, line: string): Expected {
-  const [, statuses, rest = ""] = /^(\d{3}(?: -> \d{3})?)(?!\d)(.*)$/.exec(comment) ?? [];
-  if (statuses === undefined) throw new Error(`The comment has no status: ${line}`);
-  const body = /^ ([{["].*)$/.exec(rest)?.[1];
-  const printed = /^ (\w+)$/.exec(rest)?.[1];
-  return {
-    statuses: statuses.split(" -> ").map(Number),
-    exceptions: new Map(),
-    ...(printed !== undefined && { printed }),
-    ...(body !== undefined && { body: JSON.parse(body) as unknown }),
-  };
 }
 
 /** Reads the next row, which must be about this request, with or without its content, and this token. */
@@ -131,7 +113,7 @@ function readRow(
     throw new Error(`The next row is ${row.join(" | ") || "missing"}, and the command is ${line}`);
   const [, status, newStatus, rest = ""] = /^(\d{3})(?: → (\d{3}))?(.*)$/.exec(response) ?? [];
   if (status === undefined) throw new Error(`The response of ${row.join(" | ")} has no status.`);
-  const body = /^ `([{["].*)`$/.exec(rest)?.[1];
+  const body = /^ `([{["][^`]*)`/.exec(rest)?.[1];
   const printed = /^ `(\w+)`/.exec(rest)?.[1];
   const exceptions = [...rest.matchAll(/\b([A-Z]\w*): (\d{3})\b/g)];
   return {
@@ -171,22 +153,15 @@ const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) 
   [/^npx vitest run (\S+)$/, (path, { hasPath }) => hasPath(path)],
 ];
 
-/** The commands of a block as PowerShell understands them. */
-export const powershellOf = (code: string): string =>
-  code
-    .replaceAll(/^export (\w+)="\$\((.*)\)"$/gm, '$$env:$1 = ($2) -join "`n"')
-    .replaceAll(/^(\w+)=\$\((.*)\)$/gm, "$$$1 = $2");
-
 export interface KnownNames {
   readonly packages: ReadonlySet<string>;
   readonly scripts: ReadonlySet<string>;
   readonly hasPath: (path: string) => boolean;
 }
 
-/** Whether a command is allowed and what it names exists. */
-export function isCommand(line: string, known: KnownNames): boolean {
-  const [command = ""] = line.split("#");
-  if (command.trim() === "") return true;
+/** Whether a command is allowed and what it names exists. A comment would be an argument in some shells. */
+export function isCommand(command: string, known: KnownNames): boolean {
+  if (command === "") return true;
   return COMMANDS.some(([pattern, exists]) => {
     const match = pattern.exec(command.trim());
     return match !== null && (exists?.(match[1] ?? "", known) ?? true);
