@@ -1,12 +1,13 @@
 /** The script of the policy page. It decides with the code of the server, and sends nothing. */
 import { compact } from "../../../core/runtime/compact.ts";
 import { scopesOf } from "../../../core/policy/requirement.ts";
+import type { CompiledRule } from "../../../core/policy/rule.ts";
 import { escapeHidden } from "../../escape.ts";
 import { type PageData, readPolicy } from "../page-data.ts";
 import { stepsOf } from "../steps.ts";
 import { readCaller } from "./caller.ts";
 import { find, make } from "./dom.ts";
-import { createTable } from "./table.ts";
+import { createTable, methodOf, samplePathOf } from "./table.ts";
 
 const data = JSON.parse(find("data").textContent) as PageData;
 const policy = readPolicy(data);
@@ -40,13 +41,12 @@ function showCaller(): void {
   explain();
 }
 
-const required = [...policy.rules.rules, ...policy.rules.hiddenRules].flatMap(({ requirement }) =>
-  scopesOf(requirement),
-);
-// A template stands for every id.
-const named = required.map(({ text, template }) =>
-  template ? `${template.resource}:*:${template.action}` : text,
-);
+/** The scopes that a rule names. A template stands for every id. */
+const namedIn = ({ requirement }: CompiledRule): readonly string[] =>
+  scopesOf(requirement).map(({ text, template }) =>
+    template ? `${template.resource}:*:${template.action}` : text,
+  );
+const named = [...policy.rules.rules, ...policy.rules.hiddenRules].flatMap(namedIn);
 const choices = new Map([
   ...data.roles.map(([name, scopes]) => [`Role ${name}`, scopes.join(" ")] as const),
   ...[data.adminScope ?? "", ...named].sort().map((scope) => [scope, scope] as const),
@@ -78,4 +78,14 @@ for (const { severity, message, hint } of data.findings)
 for (const id of ["caller", "claim"]) find(id).addEventListener("input", showCaller);
 for (const id of ["method", "path"]) find(id).addEventListener("input", explain);
 for (const id of ["filter", "show"]) find(id).addEventListener("input", table.search);
+
+// The page opens with a decision: that of the first rule with scopes, for a caller who has them.
+const [first] = policy.rules.rules;
+const example =
+  policy.rules.rules.find((rule) => !rule.pattern.operation && namedIn(rule).length > 0) ?? first;
+if (example) {
+  find("caller").value = namedIn(example).join(" ");
+  find("method").value = methodOf(example);
+  find("path").value = samplePathOf(example);
+}
 showCaller();

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { ResourceServer } from "scopegate";
+import type { ResourceServer, ScopeMappings } from "scopegate";
 import type { ExplainQuery } from "../../../../src/core/policy/explain.ts";
 import { page as renderPage, type PageOptions } from "scopegate/page";
 import { options, queries } from "../random-policy.ts";
@@ -87,6 +87,7 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
     }
     expect(order).toEqual(["caller", "add", "claim", "method", "path"]);
     await tab.locator("#caller").focus();
+    await tab.keyboard.press("Control+A");
     await tab.keyboard.type("agents:web:run");
     await tab.locator("tbody button").first().focus();
     await tab.keyboard.press("Enter");
@@ -97,6 +98,19 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
     expect(await tab.locator("tbody tr:visible").count()).toBe(1);
     expect(await tab.locator("tbody tr:visible td.some").textContent()).toContain("if agent_id = web");
     await tab.close();
+  });
+
+  it("opens with a decision: a caller with the scopes of the first rule that needs some", async () => {
+    const scopeMappings: ScopeMappings = { "GET /health": "public", "* /orders/:id": ["orders:<id>:read"] };
+    const tab = await open(createServer({ scopeMappings }));
+    expect(await tab.inputValue("#caller")).toBe("orders:*:read");
+    expect(await tab.inputValue("#path")).toBe("/orders/id");
+    expect(await tab.locator("#answer").textContent()).toBe("allowed");
+    await tab.close();
+    const other = await open(createServer({ scopeMappings: { "GET /health": "public" } }));
+    expect(await other.inputValue("#caller")).toBe("");
+    expect(await other.locator("#answer").textContent()).toBe("allowed");
+    await other.close();
   });
 
   it("names every field and region for screen readers", async () => {
