@@ -1,21 +1,18 @@
 /** The shapes of the pictures; they follow the reader's color scheme. */
 
 const STYLE = `
-  text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328 }
-  .small { font-size: 11px; fill: #59636e }
+  text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328 }
+  .small { font-size: 12.5px; fill: #59636e }
   .bold { font-weight: bold }
   .box { fill: #f6f8fa; stroke: #d1d9e0 }
   .good { fill: #dafbe1; stroke: #1a7f37 }
   .bad { fill: #ffebe9; stroke: #cf222e }
   .line { stroke: #59636e; stroke-width: 1.5; fill: none }
   .tip { fill: #59636e }
-  .faint { stroke: #d1d9e0 }
-  .dot { fill: #1a7f37 }
-  .ring { fill: none; stroke: #59636e; stroke-width: 1.5 }
   @media (prefers-color-scheme: dark) {
     text { fill: #f0f6fc } .small { fill: #9198a1 }
     .box { fill: #151b23; stroke: #3d444d } .good { fill: #12261e; stroke: #3fb950 } .bad { fill: #25171c; stroke: #f85149 }
-    .line, .ring { stroke: #9198a1 } .tip { fill: #9198a1 } .faint { stroke: #3d444d } .dot { fill: #3fb950 }
+    .line { stroke: #9198a1 } .tip { fill: #9198a1 }
   }`;
 
 export interface Place {
@@ -29,10 +26,7 @@ export const text = (content: string, { x, y }: Place, classes = "", anchor = "s
 export const box = (kind: "box" | "good" | "bad", { x, y }: Place, width: number, height: number): string =>
   `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="5" class="${kind}"/>`;
 
-export const dot = (kind: "dot" | "ring", { x, y }: Place): string =>
-  `<circle cx="${x}" cy="${y}" r="6" class="${kind}"/>`;
-
-export const line = (from: Place, to: Place, classes = "line"): string =>
+const line = (from: Place, to: Place, classes = "line"): string =>
   `<line x1="${from.x}" y1="${from.y}" x2="${to.x}" y2="${to.y}" class="${classes}"/>`;
 
 /** A line with an arrowhead. */

@@ -171,6 +171,27 @@ describe("docs/understand/table.md", () => {
     expect(rows.map((row) => row.map(unquoted))).toEqual(table.map(([key, value]) => [key, render(value)]));
   });
 
+  it("shows which rule decides, and which wider rules match", () => {
+    const section = sectionOf(pageOf("docs/understand/table.md"), "Which rule is chosen");
+    const [, sentence = ""] = /with the rules (.*?):\n/s.exec(section) ?? [];
+    const keys = [...sentence.matchAll(/`([^`]+)`/g)].map(([, key = ""]) => key);
+    const ruleFor = (request: string, table: readonly string[]): string | undefined => {
+      const [method = "", path = ""] = request.split(" ");
+      // A scope for each rule, and one more for each wider rule, so that the table starts.
+      const scopes = (key: string) =>
+        keys.slice(keys.indexOf(key)).map((_, index) => `r${keys.length - index}:use`);
+      const scopeMappings = Object.fromEntries(table.map((key) => [key, scopes(key)]));
+      return createServer({ scopeMappings }).explain({ method, path }).decision.rule?.key;
+    };
+    const rows = tableOf(section, "request").map((row) => row.map(unquoted));
+    expect(rows.length).toBeGreaterThanOrEqual(7);
+    for (const [request = "", deciding, wider] of rows) {
+      expect(ruleFor(request, keys), request).toBe(deciding);
+      const others = keys.filter((key) => key !== deciding && ruleFor(request, [key]) === key);
+      expect(wider, request).toBe(others.join(", "));
+    }
+  });
+
   it.each(Object.entries(pictures))(
     "shows %s as the library decides (npm run docs:pictures)",
     (name, draw) => {
