@@ -101,6 +101,9 @@ interface Group {
   readonly collapsed?: boolean;
 }
 
+/** A heading of the map that lists pages once more. */
+const REPEATED = "Common questions";
+
 /** The headings and links of the map, as the groups and items of a sidebar. */
 export function sidebarOf(): readonly Group[] {
   const groups: Group[] = [];
@@ -114,8 +117,9 @@ export function sidebarOf(): readonly Group[] {
     }
     for (const [, text = "", link = ""] of line.matchAll(/\[([^[\]]+)\]\(([^)]+)\)/g)) {
       const address = resolveLink(MAP, link);
-      if (groups.length > 0 && address !== undefined) items.push({ text, link: address });
+      if (groups.length > 0 && address !== undefined)
+        items.push({ text: text.replaceAll("`", ""), link: address });
     }
   }
-  return groups;
+  return groups.filter(({ text }) => text !== REPEATED);
 }

@@ -19,7 +19,7 @@ export function renderBudgets(all: readonly StoredResult[]): string {
       `${withUnit(measured, unit)} ${met ? "met" : "**missed**"}`,
     ]),
   );
-  return table(["", "at most", "measured"], lines);
+  return table(["budget", "at most", "measured"], lines);
 }
 
 /** Renders one line for each row: the median, and the ratio to the reference of the group. */
@@ -32,7 +32,7 @@ export function renderRows(rows: readonly StoredRow[]): string {
     note,
   ]);
   const isEmpty = (column: number): boolean => lines.every((cells) => (cells[column] ?? "") === "");
-  const columns = ["", "", "median", "ratio", ""].flatMap((title, index) =>
+  const columns = ["case", "what", "median", "ratio", "note"].flatMap((title, index) =>
     isEmpty(index) ? [] : { title, index },
   );
   return table(

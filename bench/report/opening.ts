@@ -34,9 +34,9 @@ export function renderOpening(requests: StoredResult, verify: StoredResult): str
   const [first, cached, jose] = [FIRST, CACHED, "jose"].map((name) => findRow(verify, "RS256", name));
   const { date, node, cores, cpu, os, arch } = requests;
   return [
-    `For a request with a token that it has accepted before, scopegate adds ${formatNumber(medianOf(ours))} microseconds of CPU time (the median of ${ours.length} frameworks); the other libraries add ${least} to ${most}.`,
-    `To verify an RS256 token for the first time takes ${formatNumber(first?.value ?? Number.NaN)} microseconds, against ${formatNumber(jose?.value ?? Number.NaN)} with jose alone; a token that is remembered takes ${formatNumber(cached?.value ?? Number.NaN)}.`,
-    `This was measured on ${date} with Node.js ${node.slice(1)} and ${cores} cores of ${cpu} (${os}, ${arch}); \`npm ci\` and \`npm run bench:page\` in a clone measure it again and write this page.`,
+    `scopegate adds ${formatNumber(medianOf(ours))} microseconds of CPU time to a request whose token it has accepted before (median of ${ours.length} frameworks). Other libraries add ${least} to ${most}.`,
+    `The first verification of an RS256 token takes ${formatNumber(first?.value ?? Number.NaN)} microseconds, and ${formatNumber(jose?.value ?? Number.NaN)} with jose alone; later ones take ${formatNumber(cached?.value ?? Number.NaN)}.`,
+    `Measured on ${date} with Node.js ${node.slice(1)} and ${cores} cores of ${cpu} (${os}, ${arch}). To measure again, run \`npm ci\` and \`npm run bench:page\` in a clone.`,
   ].join("\n");
 }
 

@@ -9,6 +9,12 @@ import type { StoredResult, StoredRow } from "./results.ts";
 const OURS = "#1f6feb";
 const OTHERS = "#8b949e";
 
+/** Text and axes follow the color scheme of the page. */
+const THEMES = `
+svg { color: #1f2328 }
+@media (prefers-color-scheme: dark) { svg { color: #f0f6fc } }
+`;
+
 // The types of both libraries require the types of a browser.
 const plot = Plot.plot as unknown as (options: object) => { readonly outerHTML: string };
 const parse = parseHTML as unknown as (html: string) => { readonly document: object };
@@ -17,19 +23,20 @@ function draw(options: object): string {
   const { document } = parse("<html><body></body></html>");
   const svg = plot({
     document,
-    style: { background: "white", color: "#1f2328", fontFamily: "sans-serif", fontSize: "12px" },
+    style: { background: "none", fontFamily: "sans-serif", fontSize: "13px" },
     ...options,
   }).outerHTML;
-  return `${svg.replace(/^<svg(?![^>]* xmlns=)/, '<svg xmlns="http://www.w3.org/2000/svg"')}\n`;
+  const standalone = svg.replace(/^<svg(?![^>]* xmlns=)/, '<svg xmlns="http://www.w3.org/2000/svg"');
+  return `${standalone.replace("<style>", `<style>${THEMES}`)}\n`;
 }
 
 /** Draws a bar for each library: what it adds to a request. */
 export function drawAdded(costs: readonly AddedCost[]): string {
   const bars = costs.map((cost) => ({ ...cost, label: `${cost.framework}: ${cost.name}` }));
   return draw({
-    width: 760,
+    width: 620,
     height: 85 + 24 * bars.length,
-    marginLeft: 240,
+    marginLeft: 190,
     marginRight: 50,
     marginBottom: 45,
     x: { label: "added CPU time per request, microseconds", grid: true, ticks: 6 },
@@ -61,11 +68,11 @@ export function drawRoutes({ rows }: StoredResult): string {
   const channels = { x: "size", y: "value", fx: "kind" };
   const stroke = (row: StoredRow) => colorOf(row.name);
   return draw({
-    width: 900,
+    width: 620,
     height: 380,
     marginLeft: 80,
     marginBottom: 45,
-    x: { type: "log", insetRight: 100, label: "mappings", ticks: [10, 100, 1000, 10_000], tickFormat: "," },
+    x: { type: "log", insetRight: 110, label: "mappings", ticks: [10, 100, 1000, 10_000], tickFormat: "," },
     y: { type: "log", label: "ns per lookup", grid: true, ticks: 5, tickFormat: "," },
     fx: { label: null },
     marks: [

@@ -33,14 +33,14 @@ function drawRequest(): string {
   const shapes = STEPS.flatMap(([name, question, refusals], index) => {
     const y = 10 + index * 84;
     return [
-      box("box", { x: 4, y }, 116, 54),
-      text(name, { x: 62, y: y + 23 }, "bold", "middle"),
-      text(question, { x: 62, y: y + 42 }, "small", "middle"),
-      arrow({ x: 62, y: y + 54 }, { x: 62, y: y + 84 }),
-      arrow({ x: 120, y: y + 27 }, { x: 142, y: y + 27 }),
-      box("bad", { x: 144, y }, 196, 54),
+      box("box", { x: 4, y }, 110, 54),
+      text(name, { x: 59, y: y + 23 }, "bold", "middle"),
+      text(question, { x: 59, y: y + 42 }, "small", "middle"),
+      arrow({ x: 59, y: y + 54 }, { x: 59, y: y + 84 }),
+      arrow({ x: 114, y: y + 27 }, { x: 132, y: y + 27 }),
+      box("bad", { x: 134, y }, 206, 54),
       ...refusals.map((reason, row) => {
-        const place = { x: 152, y: y + (refusals.length === 1 ? 32 : 22 + row * 20) };
+        const place = { x: 142, y: y + (refusals.length === 1 ? 32 : 22 + row * 20) };
         return text(`${statusOf(reason)} ${reason}`, place, "small");
       }),
     ];
@@ -48,8 +48,8 @@ function drawRequest(): string {
   const y = 10 + STEPS.length * 84;
   return picture("A request passes five checks; the first that fails ends it.", 344, y + 48, [
     ...shapes,
-    box("good", { x: 4, y }, 116, 40),
-    text("handler", { x: 62, y: y + 25 }, "bold", "middle"),
+    box("good", { x: 4, y }, 110, 40),
+    text("handler", { x: 59, y: y + 25 }, "bold", "middle"),
   ]);
 }
 

@@ -2,7 +2,7 @@
 
 const STYLE = `
   text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328 }
-  .small { font-size: 12.5px; fill: #59636e }
+  .small { font-size: 13px; fill: #59636e }
   .bold { font-weight: bold }
   .box { fill: #f6f8fa; stroke: #d1d9e0 }
   .good { fill: #dafbe1; stroke: #1a7f37 }

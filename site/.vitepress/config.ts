@@ -47,6 +47,7 @@ export default defineConfig({
     ["meta", { name: "twitter:card", content: "summary_large_image" }],
     ["script", {}, TAB_SCRIPT],
     ["style", {}, TAB_STYLES],
+    ["style", {}, ".chart { display: block; overflow-x: auto } .chart img { max-width: none }"],
     ["style", {}, ".policy { width: 100%; height: 44rem; border: 1px solid var(--vp-c-divider) }"],
   ],
   vite: { publicDir: fileURLToPath(new URL("../public", import.meta.url)), plugins: [enginePlugin] },
@@ -82,12 +83,16 @@ export default defineConfig({
         ];
       });
       const { image } = markdown.renderer.rules;
-      // The site shows the policy page itself, where the repository has a picture of it.
       markdown.renderer.rules.image = (tokens, index, options, env, self) => {
-        const token = tokens[index];
-        if (!token?.attrGet("src")?.endsWith("/policy-page.png"))
-          return image?.(tokens, index, options, env, self) ?? "";
-        return `<iframe class="policy" src="../policy.html" title="The policy page of a sample table"></iframe>`;
+        const source = tokens[index]?.attrGet("src") ?? "";
+        // The site shows the policy page itself, where the repository has a picture of it.
+        if (source.endsWith("/policy-page.png"))
+          return `<iframe class="policy" src="../policy.html" title="The policy page of a sample table"></iframe>`;
+        const picture = image?.(tokens, index, options, env, self) ?? "";
+        // A chart keeps its size, so that its text can be read on a phone.
+        return source.includes("/benchmarks/")
+          ? `<span class="chart" tabindex="0">${picture}</span>`
+          : picture;
       };
     },
   },

@@ -6,6 +6,7 @@ import { extname, join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { MOVED, ROOT, sidebarOf } from "../../site/pages.ts";
+import { EXAMPLES } from "../../site/playground/examples.ts";
 import { hasChromium, launch } from "../tools/page/browser/chromium.ts";
 import { ENTRIES } from "../package/packed.ts";
 import { listen } from "../support/http.ts";
@@ -81,6 +82,43 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
+/** The size and the contrast (WCAG 2.2, 1.4.3) of every text of the playground. */
+const READ_TEXTS = `(() => {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const channels = (color) => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = color;
+    context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data];
+  };
+  const luminance = (color) => {
+    const [red, green, blue] = color.slice(0, 3).map((value) => {
+      const part = value / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const over = (top, below) => top.slice(0, 3).map((value, index) => (value * top[3] + below[index] * (255 - top[3])) / 255);
+  const backgroundOf = (element) => {
+    if (!element) return channels("white");
+    const own = channels(getComputedStyle(element).backgroundColor);
+    return own[3] === 255 ? own : over(own, backgroundOf(element.parentElement));
+  };
+  const texts = [];
+  for (const element of document.querySelectorAll(".playground *")) {
+    const field = "value" in element && element.type !== "checkbox" ? element.value : "";
+    const written = [...element.childNodes].filter(({ nodeType }) => nodeType === 3).map(({ data }) => data).join("").trim();
+    const text = field || written;
+    if (text === "" || element.tagName === "OPTION" || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    const background = backgroundOf(element);
+    const pair = [luminance(over(channels(style.color), background)), luminance(background)].sort((a, b) => b - a);
+    texts.push({ text, size: parseFloat(style.fontSize), contrast: (pair[0] + 0.05) / (pair[1] + 0.05) });
+  }
+  return texts;
+})()`;
+
 describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
   let browser: Browser;
   let origin: string;
@@ -132,7 +170,7 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
     "shows every page of the map without scrolling sideways on %s",
     async (_, width) => {
       const tab = await open(width);
-      const links = ["/", "/map", "/api/", ...linksOf(sidebarOf())];
+      const links = ["/map", "/api/", ...linksOf(sidebarOf())];
       expect(links.length).toBeGreaterThan(45);
       for (const link of links) {
         await visit(tab, link.slice(1));
@@ -215,16 +253,154 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
     await tab.close();
   });
 
-  it("shows the policy page of a sample table, which explains a request", async () => {
+  it("shows the policy page of a sample table, which opens with a decision and explains a request", async () => {
     const tab = await open(1280);
     await visit(tab, "guides/policy-page");
     const policy = tab.frameLocator("iframe.policy");
+    await expect.poll(() => policy.locator("#answer").textContent()).toBe("allowed");
     await policy.locator("#caller").fill("agents:web:run");
     await policy.locator("#method").fill("POST");
     await policy.locator("#path").fill("/agents/api/runs");
     await expect
       .poll(() => policy.locator("#text").textContent())
       .toMatch(/missing +agents:api:run\n +decision +refused: scope_insufficient/);
+    await tab.close();
+  });
+
+  describe.each([
+    ["a phone", 375, "light"],
+    ["a phone", 375, "dark"],
+    ["a desktop", 1280, "light"],
+    ["a desktop", 1280, "dark"],
+  ] as const)("the playground on %s (%i px, %s)", (_, width, colorScheme) => {
+    const verdictOf = (tab: Page) => tab.locator(".playground .verdict").textContent();
+    const explanationOf = (tab: Page) => tab.locator(".playground details pre").last().textContent();
+
+    it("opens with a decision and its steps, and decides again while the reader types", async () => {
+      const tab = await open(width, colorScheme);
+      await visit(tab, "");
+      await expect.poll(() => verdictOf(tab)).toBe("403 refused: scope_insufficient");
+      expect(await tab.locator(".playground .steps li").count()).toBeGreaterThanOrEqual(5);
+      await tab.getByLabel("Path").fill("/stores/berlin/orders");
+      await expect.poll(() => verdictOf(tab)).toBe("Allowed: the handler runs");
+      expect(await explanationOf(tab)).toContain(
+        "satisfied  stores:berlin:read by stores:berlin:read (exact)",
+      );
+      await tab.getByLabel("Table").fill('"GET /a": ["public"]');
+      await expect.poll(() => verdictOf(tab)).toBe("The server doesn't start");
+      expect(await tab.locator(".playground .mistakes").textContent()).toContain(
+        'Write "public" without the array',
+      );
+      await tab.close();
+    });
+
+    it("fits the window, with text of at least 12 px that can be read against its background", async () => {
+      const tab = await open(width, colorScheme);
+      await visit(tab, "");
+      await tab.locator(".playground .verdict").waitFor();
+      const texts =
+        await tab.evaluate<
+          readonly { readonly text: string; readonly size: number; readonly contrast: number }[]
+        >(READ_TEXTS);
+      expect(texts.length).toBeGreaterThan(20);
+      expect(texts.filter(({ size, contrast }) => size < 12 || contrast < 4.5)).toEqual([]);
+      const extra = await tab.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+      );
+      expect(extra).toBe(0);
+      await tab.close();
+    });
+  });
+
+  it("lets a reader use the playground with the keyboard alone", async () => {
+    const tab = await open(1280);
+    await visit(tab, "");
+    await tab.locator(".playground .verdict").waitFor();
+    const first = tab.locator(".playground .examples button").first();
+    await first.focus();
+    const order: string[] = [];
+    for (let left = 12; left > 0; left -= 1) {
+      order.push(
+        await tab.evaluate<string>("document.activeElement.id || document.activeElement.textContent.trim()"),
+      );
+      await tab.keyboard.press("Tab");
+    }
+    expect(order).toEqual([
+      ...EXAMPLES.map(({ name }) => name),
+      "playground-table",
+      "playground-method",
+      "playground-path",
+      "playground-token",
+      "playground-scopes",
+      "playground-claims",
+      "The response",
+    ]);
+    await tab.locator(".playground .examples button").nth(4).focus();
+    await tab.keyboard.press("Enter");
+    await expect
+      .poll(() => tab.locator(".playground .verdict").textContent())
+      .toBe("The server doesn't start");
+    await tab.close();
+  });
+
+  it("shares what the reader entered as an address", async () => {
+    const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
+    const tab = await context.newPage();
+    await visit(tab, "");
+    await tab.locator(".playground .verdict").waitFor();
+    await tab.getByLabel("Path").fill("/stores/berlin/orders?ä=1");
+    await tab.getByRole("button", { name: "Copy a link to this" }).click();
+    await tab.getByRole("button", { name: "Copied" }).waitFor();
+    const address = await tab.evaluate<string>("navigator.clipboard.readText()");
+    const other = await context.newPage();
+    await other.goto(address);
+    await other.locator(".playground .verdict.good").waitFor();
+    expect(await other.getByLabel("Path").inputValue()).toBe("/stores/berlin/orders?ä=1");
+    // Nothing of it was sent.
+    expect(new URL(address).hash.length).toBeGreaterThan(20);
+    await context.close();
+  });
+
+  it("has pictures whose text is at least 12 px on a phone", async () => {
+    const tab = await open(375);
+    const sizes: number[] = [];
+    for (const [page, name] of [
+      ["understand/table", "request.svg"],
+      ["understand/routes", "two-rules.svg"],
+    ] as const) {
+      await visit(tab, page);
+      for (const picture of await tab.locator(".vp-doc p img").all()) {
+        const { width = 0 } = (await picture.boundingBox()) ?? {};
+        const svg = readFileSync(join(ROOT, "docs/pictures", name), "utf8");
+        const [, natural = ""] = /viewBox="0 0 (\d+)/.exec(svg) ?? [];
+        for (const [, size = ""] of svg.matchAll(/font(?:-size)?: ([\d.]+)px/g))
+          sizes.push((Number(size) * width) / Number(natural));
+      }
+    }
+    expect(sizes.length).toBe(4);
+    expect(Math.min(...sizes)).toBeGreaterThanOrEqual(12);
+    await tab.close();
+  });
+
+  it("finds words as they are written, by keywords too, and nothing that only looks alike", async () => {
+    const tab = await open(1280);
+    await visit(tab, "");
+    const search = async (words: string): Promise<readonly string[]> => {
+      await tab.locator(".DocSearch-Button").click();
+      await tab.locator("#localsearch-input").fill(words);
+      await expect.poll(() => tab.locator(".results .result, .no-results").count()).toBeGreaterThan(0);
+      const addresses = await tab
+        .locator(".results .result")
+        .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
+      await tab.keyboard.press("Escape");
+      return addresses;
+    };
+    expect(await search("stabel")).toEqual([]);
+    const [first = ""] = await search("IDOR");
+    expect(first).toContain("guides/edit-only-my-own");
+    expect((await search("decision record")).filter((address) => address.includes("decisions/0"))).toEqual(
+      [],
+    );
     await tab.close();
   });
 });
