@@ -18,7 +18,7 @@ const proseOf = (text: string): string =>
   text
     .replaceAll(/`[^`]*`/g, " ")
     .replaceAll(/\]\([^)]*\)/g, "] ")
-    .replaceAll(/<[^>]*>|https?:\S+|(?:GHSA|CVE)-[\w-]+/g, " ");
+    .replaceAll(/<[^<>]*>|https?:\S+|(?:GHSA|CVE)-[\w-]+/g, " ");
 
 describe("the documentation", () => {
   it("has at most 60,000 words outside of code", () => {
