@@ -17,7 +17,7 @@ export function toPattern(url: string): string {
     .join("");
 }
 
-/** In the spelling of the table: a wildcard is named `path`, unless a parameter has this name. */
+/** Converts a Fastify route for the table: its wildcard is named `path`, unless a parameter has this name. */
 export function toWrittenPattern(url: string): string {
   const pattern = toPattern(url);
   return unquote(pattern.includes(':"path"') ? pattern : pattern.replace(/\*"\*"$/, "*path"));
@@ -32,7 +32,7 @@ export function patternOf(url: string): string {
   return pattern;
 }
 
-/** Replaces the regular expression after a parameter by `()`: it may contain slashes and colons. */
+/** Replaces the regular expression after a parameter with `()`, because it may contain slashes and colons. */
 function emptyExpressions(url: string): string {
   let left = "";
   let depth = 0;
@@ -47,7 +47,7 @@ function emptyExpressions(url: string): string {
   return left;
 }
 
-/** A name ends where find-my-way ends it; a doubled colon is a colon in the static text. */
+/** A name ends where find-my-way ends it. A double colon is a colon in the static text. */
 const PARAMETER_AT_END = /(?:^|[^:])(?:::)*:[^:/\-.(]+$/;
 
 const TOKEN = /::|\*|:([^:/\-.(]+)(?:\(\))?|.[^:*]*/gs;
