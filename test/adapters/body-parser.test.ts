@@ -37,7 +37,7 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     const app = express().use(express.json(), forExpress.protect(server), answer);
     expect(await warningsOf(app, post, post)).toEqual([
       [
-        "A body parser runs in front of protect: it reads and parses the bodies of requests that are then refused. Move app.use(protect(server)) in front of the parser.",
+        "A body parser runs before protect: it reads and parses the bodies of requests that are then refused. Move app.use(protect(server)) before the parser.",
         "ScopegateWarning",
       ],
     ]);
@@ -69,7 +69,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     const app = new Koa().use(bodyParser()).use(forKoa.protect(server)).use(answer);
     const warnings = await warningsOf(koaListener(app), post, streamed());
     expect(warnings.map(([text, type]) => [type, text])).toEqual([
-      ["ScopegateWarning", expect.stringContaining("Move app.use(protect(server)) in front of the parser.")],
+      ["ScopegateWarning", expect.stringContaining("Move app.use(protect(server)) before the parser.")],
     ]);
   });
 

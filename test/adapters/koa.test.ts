@@ -179,7 +179,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     app.use(build(new Router(), guard).routes());
     expect(await statusOf(app, path, [])).toBe(500);
     expect(faults).toEqual([
-      "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) in front of the router.",
+      "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) before the router.",
     ]);
   });
 
@@ -201,7 +201,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     app.use(asVersion(answering("/open"), (context, layer) => Object.assign(context, { matched: [layer] })));
     expect(await statusOf(app, "/open", [])).toBe(500);
     expect(faults).toEqual([
-      "protect cannot check the routes of this router: install @koa/router, or koa-router 7.2 or later.",
+      "protect can't check the routes of this router: install @koa/router, or koa-router 7.2 or later.",
     ]);
   });
 

@@ -67,7 +67,7 @@ const startKoa: Start = (copies) => {
 };
 
 const TWO_COPIES =
-  "Error: Another copy of scopegate guards this request, so this copy does not know its caller. Run `npm ls scopegate`, and install one version for the guard and the handlers.";
+  "Error: Another copy of scopegate guards this request, so this copy doesn't know its caller. Run `npm ls scopegate`, and install one version for the guard and the handlers.";
 
 describe.each<readonly [string, Start]>([
   ...EXPRESS_VERSIONS.map(([name, express]) => [name, startExpress(express)] as [string, Start]),

@@ -86,7 +86,7 @@ describe("the ten tables", () => {
 
   it.each(tables)("have no warning but that of a public site: $name", async ({ scopeMappings }) => {
     const expected =
-      "GET /{*path}" in scopeMappings ? "warning `GET /{*path}` is for everybody" : "The config";
+      "GET /{*path}" in scopeMappings ? "warning `GET /{*path}` allows everyone" : "The config";
     const [first = "", ...others] = await lint(scopeMappings);
     expect(first).toContain(expected);
     expect(others).toEqual([]);

@@ -139,7 +139,7 @@ describe("protectMcp", () => {
   it("throws if something in front has read the body, and keeps no value of it", async () => {
     const request = await post(JSON.stringify(ALLOWED));
     await request.text();
-    await expect(protectMcp(server)(request)).rejects.toThrow("Put protectMcp in front");
+    await expect(protectMcp(server)(request)).rejects.toThrow("Put protectMcp before");
   });
 });
 

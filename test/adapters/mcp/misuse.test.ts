@@ -56,7 +56,7 @@ describe("protectMcp", () => {
     const onFault: express.ErrorRequestHandler = (fault: Error, _request, response, _next) =>
       void response.status(500).json(fault.message);
     const { status, text } = await call(app.use(protectMcp(server), onFault), "web");
-    expect([status, text]).toEqual([500, expect.stringContaining("Put protectMcp in front")]);
+    expect([status, text]).toEqual([500, expect.stringContaining("Put protectMcp before")]);
   });
 
   it("warns of no body parser if another guard is in front of it", async () => {
@@ -95,7 +95,7 @@ describe("protectMcp", () => {
 
   it("explains where metadata and handlers belong", () => {
     expect(() => protectMcp(server, { metadata: true } as never)).toThrow(
-      "protectMcp.metadata: received unknown option `metadata`. Put metadata(server) of your adapter in front of it",
+      "protectMcp.metadata: received unknown option `metadata`. Put metadata(server) of your adapter before it",
     );
     expect(() => withMcp(server, () => new Response(), { listFliter: true } as never)).toThrow(
       "withMcp.listFliter: received unknown option `listFliter`. Did you mean `listFilter`?",

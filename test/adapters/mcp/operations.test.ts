@@ -176,8 +176,8 @@ describe("an operation that no rule can decide", () => {
   });
 
   it.each([
-    ["ping", "the rule of the transport"],
-    ["initialize", "the rule of the transport"],
+    ["ping", "the transport's rule"],
+    ["initialize", "the transport's rule"],
     ["tools/cal search", "Did you mean `tools/call`?"],
     ["tools/call", "needs a name"],
     ["tools/call ", "needs a name"],

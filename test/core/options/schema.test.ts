@@ -216,7 +216,7 @@ describe("createResourceServer with an option of the wrong shape", () => {
       {
         code: "requirement_invalid",
         path: ["scopeMappings", "Symbol(GET /x)"],
-        message: 'cannot be `["agents:read"]`.',
+        message: 'can\'t be `["agents:read"]`.',
         hint: "Write an object that maps `METHOD /pattern` to the required scopes.",
       },
     ]);
@@ -224,7 +224,7 @@ describe("createResourceServer with an option of the wrong shape", () => {
 
   it("names the type of a requirement that cannot be written as JSON", () => {
     const [issue] = issuesOf({ ...REQUIRED, scopeMappings: { "GET /x": 1n } });
-    expect(issue?.message).toBe("cannot be `bigint`.");
+    expect(issue?.message).toBe("can't be `bigint`.");
   });
 });
 

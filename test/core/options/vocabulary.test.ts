@@ -33,7 +33,7 @@ describe("knownScopes", () => {
 
   it("suggests a similar scope", () => {
     expect(start({ knownScopes, scopeMappings: { "GET /a": ["agnets:read"] } })).toThrow(
-      "names `agnets:read`, which is not in `knownScopes`. Did you mean `agents:read`?",
+      "names `agnets:read`, which isn't in `knownScopes`. Did you mean `agents:read`?",
     );
   });
 });

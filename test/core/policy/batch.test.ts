@@ -106,7 +106,7 @@ describe.each([
 
   it.each(["list,", "list,.."])("reports why it refuses %s", (names) => {
     expect(table.forTarget("GET", `/trpc/${names}?batch=1`, true)).toMatchObject({
-      cause: "A name in the batch is empty or cannot be read, or the batch is too long.",
+      cause: "A name in the batch is empty or can't be read, or the batch is too long.",
     });
   });
 

@@ -124,11 +124,11 @@ describe("explainDecision", () => {
 
   it("shows the cause of an ambiguous request, and not that it has no rule", () => {
     const decision = refuse("request_ambiguous", [], {
-      cause: "The route does not match the request any more.",
+      cause: "The route no longer matches the request.",
     });
     expect(linesOf(decision)).toEqual([
       ["granted", "-"],
-      ["decision", "refused: request_ambiguous. The route does not match the request any more."],
+      ["decision", "refused: request_ambiguous. The route no longer matches the request."],
     ]);
   });
 

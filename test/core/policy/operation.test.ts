@@ -54,7 +54,7 @@ describe("the key of an operation", () => {
     ["MCP tools/call search ", "without spaces"],
     ["MCP tools/call a\nb", "without spaces"],
     ["MCP tools/list search", "Write `MCP tools/list`."],
-    ["MCP initialize", "the rule of the transport"],
+    ["MCP initialize", "the transport's rule"],
     ["MCP tool/call search", "Did you mean `tools/call`?"],
     ["MCP prompts/call x", "Did you mean `prompts/get`?"],
     ["MCP tool/list", "Did you mean `tools/list`?"],
@@ -74,10 +74,10 @@ describe("the key of an operation", () => {
 
   it.each([
     ["MCP ping", "`ping` needs no rule of its own."],
-    ["MCP tools/cal search", "`tools/cal` is not a method of MCP clients."],
+    ["MCP tools/cal search", "`tools/cal` isn't a method of MCP clients."],
     ["MCP tools/list search", "`tools/list` takes no name."],
     ["MCP tools/call", "`tools/call` needs a name."],
-    ["MCP tools/call a\nb", '"a\\nb" is not a name.'],
+    ["MCP tools/call a\nb", '"a\\nb" isn\'t a name.'],
   ])("rejects %j, and explains the mistake", (key, message) => {
     expect(tableIssues({ [key]: [] })).toMatchObject([{ message }]);
   });
@@ -104,7 +104,7 @@ describe("the key of an operation", () => {
     expect(tableIssues({ [`MCP ${text}`]: [] })).toMatchObject([
       {
         message: `\`${text.split(" ", 1)[0]}\` has no rule of its own.`,
-        hint: `Remove it: the rule of ${governing} for the same name decides it.`,
+        hint: `Remove it: the rule for ${governing} with the same name decides it.`,
       },
     ]);
   });
@@ -290,7 +290,7 @@ describe("the rule of an operation", () => {
     ["tools/list x", "`tools/list` takes no name. Write `MCP tools/list`."],
     [
       "ping",
-      "`ping` needs no rule of its own. Remove it: the rule of the transport, such as `* /mcp`, decides it.",
+      "`ping` needs no rule of its own. Remove it: the transport's rule, such as `* /mcp`, decides it.",
     ],
   ])("does not decide the incomplete operation %j", (text, cause) => {
     expect(call(text)).toMatchObject({ kind: "ambiguous", matches: [], cause });

@@ -58,7 +58,7 @@ describe("a custom rule for the route of a default rule", () => {
     const conditions = { where: { id: { claim: "org" } }, maxAuthAgeSeconds: 60 };
     const base: ScopeMappings = { "GET /a/:id": { scopes: ["a:read"], ...conditions } };
     expect(start({ "GET /a/:id": ["a:read"] }, base)).toThrow(
-      '`GET /a/:id` (a:read; id is the claim org; the user has logged in within 60 s). If that is intended, write { override: ["a:read"] }.',
+      '`GET /a/:id` (a:read; id is the claim org; the user has logged in within 60 s). If that\'s intended, write { override: ["a:read"] }.',
     );
   });
 
@@ -83,7 +83,7 @@ describe("a custom rule for the route of a default rule", () => {
 
   it("is named with what to write", () => {
     expect(start({ "GET /agents/:id": [] }, agentScopeMappings)).toThrow(
-      "requires less than the rule of the base table that it replaces, `GET /agents/:agent_id` (agents:<agent_id>:read). If that is intended, write { override: [] }.",
+      "requires less than the base table's rule that it replaces, `GET /agents/:agent_id` (agents:<agent_id>:read). If that's intended, write { override: [] }.",
     );
   });
 });
@@ -111,7 +111,7 @@ describe("{ override }", () => {
 describe("a custom rule for every method", () => {
   it("does not start if default rules of exact methods would still decide, and names them", () => {
     expect(start({ "* /sessions/:id": ["ops:use"] }, agentScopeMappings)).toThrow(
-      "does not replace `GET /sessions/:session_id`, `PATCH /sessions/:session_id`, `DELETE /sessions/:session_id` of the base table",
+      "doesn't replace `GET /sessions/:session_id`, `PATCH /sessions/:session_id`, `DELETE /sessions/:session_id` of the base table",
     );
   });
 
@@ -184,7 +184,7 @@ describe("mergeScopeMappings", () => {
     const merge = () => mergeScopeMappings({ "GET /a": ["a:read"] }, { "GET /a": { report: ["b:read"] } });
     const mergePart = () =>
       mergeScopeMappings({ "GET /a{/:id}": ["s:read"] }, { "GET /a/:id": { report: ["r:read"] } });
-    expect(mergePart).toThrow("Write what stays enforced beside it");
-    expect(merge).toThrow("Write what stays enforced beside it: { scopes: [...], report: [...] }.");
+    expect(mergePart).toThrow("Write what stays enforced next to it");
+    expect(merge).toThrow("Write what stays enforced next to it: { scopes: [...], report: [...] }.");
   });
 });

@@ -477,11 +477,11 @@ describe("`unless`", () => {
   it.each([
     [{ unless: ["orgs:any"] }, "has no effect without a condition"],
     [{ except: ["GET /orgs/:org/x"] }, "has no effect without a condition"],
-    [{ ...TENANT, unless: [] }, "is not an array of scopes"],
-    [{ ...TENANT, unless: "orgs:any" }, "is not an array of scopes"],
+    [{ ...TENANT, unless: [] }, "isn't an array of scopes"],
+    [{ ...TENANT, unless: "orgs:any" }, "isn't an array of scopes"],
     [{ ...TENANT, unless: ["a b"] }, "no token can be granted"],
-    [{ ...TENANT, except: [] }, "is not an array of keys"],
-    [{ ...TENANT, except: ["/orgs"] }, "which is not a route key"],
+    [{ ...TENANT, except: [] }, "isn't an array of keys"],
+    [{ ...TENANT, except: ["/orgs"] }, "which isn't a route key"],
   ])("rejects %j", (conditions, text) => {
     const scopeMappings = { "GET /orgs/:org": { scopes: [], ...conditions } };
     const issues = issuesOf({ serviceId: "a", verificationKeys: [issuer.publicPem], scopeMappings });

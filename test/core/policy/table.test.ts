@@ -10,10 +10,10 @@ const causeOf = (table: ReturnType<typeof tableOf>, method: string, target: stri
 const UNREADABLE = "The target can be read in more than one way.";
 const DECODED_ONLY = "The path matches a rule only after it is decoded.";
 const TOO_MANY = "More than 8 rules may apply to the path.";
-const OPEN = "The rule needs no token, and the path is not spelled as the table spells it.";
-const MISFIT = "The path does not fit the route that the router chose.";
-const UNCOVERED = "No rule covers the route, and the path is not spelled as the table spells it.";
-const UNCHECKED = "The path is not spelled as the table spells it.";
+const OPEN = "The rule needs no token, and the path isn't spelled as in the table.";
+const MISFIT = "The path doesn't match the route that the router chose.";
+const UNCOVERED = "No rule covers the route, and the path isn't spelled as in the table.";
+const UNCHECKED = "The path isn't spelled as in the table.";
 
 const AGENTS = tableOf({
   "GET /agents/me": ["me:read"],
@@ -279,7 +279,7 @@ describe("forRoute", () => {
     const found = AGENTS.forTarget("GET", "/agents/me", true);
     expect(AGENTS.forRoute(found, "GET", undefined)).toMatchObject({
       kind: "ambiguous",
-      cause: "The route does not match the request any more.",
+      cause: "The route no longer matches the request.",
     });
   });
 

@@ -155,7 +155,7 @@ describe("the challenges of a server that checks DPoP proofs (RFC 9449 section 7
       lacking,
       'Bearer error="insufficient_scope", scope="agents:web:read custom:write"',
     ],
-    ["a request that cannot be read", refuse("request_ambiguous"), 'Bearer error="invalid_request"'],
+    ["a request that can't be read", refuse("request_ambiguous"), 'Bearer error="invalid_request"'],
     ["a token that is bound to no key", refuse("proof_missing"), `DPoP error="invalid_token", ${algs}`],
     [
       "a bound token without its proof",
@@ -306,7 +306,7 @@ describe("createRefuser", () => {
     [
       "an allowed decision",
       { allowed: true },
-      "refuse received a value that is not a refused decision. Write if (!decision.allowed) server.refuse(decision).",
+      "refuse received a value that isn't a refused decision. Write if (!decision.allowed) server.refuse(decision).",
     ],
   ])("throws for %s from untyped code, with the code to write", (_, given, message) => {
     expect(() => createRefuser(SILENT)(given as unknown as Refused)).toThrow(new TypeError(message));

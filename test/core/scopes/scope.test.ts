@@ -495,7 +495,7 @@ describe("resolveScopeRules", () => {
     const { issues } = resolve({ "a b": [], "a::b": [], c: ["c"] });
     expect(issues.map(({ message, hint }) => [message, hint])).toEqual([
       [
-        '"a b" is not a scope.',
+        '"a b" isn\'t a scope.',
         "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
       ],
       [

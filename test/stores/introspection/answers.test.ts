@@ -119,7 +119,7 @@ describe("introspection, for a token that is not active", () => {
     const { verdict, refusal } = await startAsking({}, { behaviour });
     expect(await verdict()).toBe("401 revoked");
     const { cause, ...shown } = await refusal();
-    expect(cause).toMatch(/^The issuer says that the token is not active/);
+    expect(cause).toMatch(/^The issuer reports that the token isn't active/);
     expect(JSON.stringify(shown)).not.toContain("issuer");
   });
 

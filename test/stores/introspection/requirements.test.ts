@@ -140,7 +140,7 @@ describe("an API key", () => {
   it.each<readonly [Options, string, string]>([
     [{ requiredClaims: ["exp", "tenant"] }, "requiredClaims", "contains `tenant`, which API keys never have"],
     [{ requiredClaims: { type: "access" } }, "requiredClaims", "contains `type`, which API keys never have"],
-    [{ maxTokenAgeSeconds: 3600 }, "maxTokenAgeSeconds", "cannot be combined with API keys"],
+    [{ maxTokenAgeSeconds: 3600 }, "maxTokenAgeSeconds", "can't be combined with API keys"],
   ])("cannot be combined with %j", (options, name, message) => {
     const [issue, ...others] = issuesOf({
       serviceId: "agents-prod",

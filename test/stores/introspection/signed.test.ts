@@ -58,7 +58,7 @@ describe("introspection with keys", () => {
   ])("returns 503 for a signed answer %s", async (_, claims, header, reason) => {
     const { verdict, cause } = await ask(await sign({ ...claims }, { ...header }));
     expect(verdict).toBe("503");
-    expect(cause).toContain(`did not return an acceptable signed answer: ${reason}.`);
+    expect(cause).toContain(`didn't return an acceptable signed response: ${reason}.`);
   });
 
   it.each([undefined, "active", [active()], null])(
@@ -123,7 +123,7 @@ describe("introspection with remote keys", () => {
     const { refusal } = await startAsking(remote, { behaviour: text(await sign()) });
     const { cause, ...answer } = await refusal();
     expect(answer).toMatchObject({ status: 503, headers: { "Retry-After": "1" } });
-    expect(String(cause)).toContain("returned a signed answer whose keys are unavailable.");
+    expect(String(cause)).toContain("returned a signed response whose keys are unavailable.");
     expect(warn).toHaveBeenCalledWith(expect.stringContaining("Keys of http"), "ScopegateWarning");
     warn.mockRestore();
   });

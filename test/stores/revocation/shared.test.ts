@@ -294,7 +294,7 @@ describe("sharedRevocation, without its store", () => {
     const token = await newToken();
     await verdict(token);
     state.mode = "down";
-    await expect(server.revoke({ sessionId: "s1" })).rejects.toThrow("did not confirm");
+    await expect(server.revoke({ sessionId: "s1" })).rejects.toThrow("didn't confirm");
     expect(await verdict(token)).toBe("revoked");
     state.mode = "up";
     await pass(60_000);
@@ -333,7 +333,7 @@ describe("sharedRevocation, without its store", () => {
     await pass(1);
     expect(await verdict(token)).toBe("revoked");
     await pass(5_000);
-    expect(await revoking).toContain("did not confirm");
+    expect(await revoking).toContain("didn't confirm");
   });
 
   it.each<readonly [string, unknown]>([

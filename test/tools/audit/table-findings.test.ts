@@ -153,7 +153,7 @@ describe("a scope that another parameter, or any id, decides", () => {
         kind: "scope_unbound",
         severity: "warning",
         message:
-          "`GET /orgs/:org/projects` lets any id decide for `orgs`, but other rules take the id of `orgs` from <org>, which this path has, too.",
+          "`GET /orgs/:org/projects` lets any id decide for `orgs`, but other rules take the id of `orgs` from <org>, which this path also has.",
         hint: "Write `orgs:<org>:read`, if callers may only use their own.",
       },
     ]);

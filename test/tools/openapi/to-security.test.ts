@@ -327,7 +327,7 @@ describe("toSecurity", () => {
     const server = serverOf(TABLE);
     expect(() => toSecurity(documentOf([]), { ...server })).toThrow(TypeError);
     expect(() => toSecurity(server, documentOf([]) as never)).toThrow(
-      "is not a document of OpenAPI 3.0 or 3.1",
+      "isn't a document of OpenAPI 3.0 or 3.1",
     );
   });
 });

@@ -84,7 +84,7 @@ describe("pageHandler", () => {
     ["the options of tRPC's createContext", { req: {}, info: {} }],
   ])("rejects a call with %s", async (_, request) => {
     const handler = pageHandler(server) as (first: unknown, second: unknown) => unknown;
-    await expect(handler(request, {})).rejects.toThrow("pageHandler needs protect(server) in front of it");
+    await expect(handler(request, {})).rejects.toThrow("pageHandler needs protect(server) before it");
   });
 
   it("accepts only a resource server", () => {

@@ -67,16 +67,16 @@ describe("a list of `actors`", () => {
   });
 
   it.each([
-    ["some", "is not a condition on actors"],
-    [null, "is not a condition on actors"],
-    [{}, "is not a condition on actors"],
-    [{ anyOf: ["a", 5] }, "is not a condition on actors"],
-    [{ anyOf: [] }, "is not a condition on actors"],
-    [{ anyOf: [""] }, "is not a condition on actors"],
-    [{ direct: true }, "is not a condition on actors"],
-    [{ anyOf: ["a"], direct: "yes" }, "is not a condition on actors"],
-    [{ anyOf: ["a"], inner: true }, "is not a condition on actors"],
-    [undefined, "is not a condition on actors"],
+    ["some", "isn't a condition on actors"],
+    [null, "isn't a condition on actors"],
+    [{}, "isn't a condition on actors"],
+    [{ anyOf: ["a", 5] }, "isn't a condition on actors"],
+    [{ anyOf: [] }, "isn't a condition on actors"],
+    [{ anyOf: [""] }, "isn't a condition on actors"],
+    [{ direct: true }, "isn't a condition on actors"],
+    [{ anyOf: ["a"], direct: "yes" }, "isn't a condition on actors"],
+    [{ anyOf: ["a"], inner: true }, "isn't a condition on actors"],
+    [undefined, "isn't a condition on actors"],
   ])("rejects %j", (actors, text) => {
     expect(conditionIssues({ actors }).join()).toContain(text);
   });

@@ -18,7 +18,7 @@ const acr = (...anyOf: readonly string[]) => ({ scopes: [], acr: { anyOf } });
 describe("the options of a server", () => {
   it("must not switch off what conditions need", () => {
     expect(issuesIn({ "GET /orgs/:org": TENANT }, { authorization: false })).toEqual([
-      "option_conflict GET /orgs/:org: has conditions, which `authorization: false` does not check. Remove `authorization: false`, or the conditions.",
+      "option_conflict GET /orgs/:org: has conditions, which `authorization: false` doesn't check. Remove `authorization: false`, or the conditions.",
     ]);
     expectStart({ "GET /orgs/:org": [] }, { authorization: false });
   });
@@ -58,7 +58,7 @@ describe("the issuer of a claim", () => {
 
   it("must be an issuer of the server", () => {
     const message =
-      "condition_conflict GET /orgs/:org where org: names an issuer whose tokens the server does not accept.";
+      "condition_conflict GET /orgs/:org where org: names an issuer whose tokens the server doesn't accept.";
     const other = { claim: "org_id", issuer: "https://c.test" };
     expect(issuesIn(tableWith(other), issuers(a, b))).toEqual([`${message} Write "${a}" or "${b}".`]);
     expect(issuesIn(tableWith({ claim: "org_id", issuer: a }, other), issuers(a))).toEqual([
@@ -84,7 +84,7 @@ describe("an exception", () => {
   const restricted = (...except: readonly string[]) => ({ "* /orgs/:org{/*path}": { ...TENANT, except } });
   const place = (index: number) => `exception_unknown * /orgs/:org{/*path} except ${index}:`;
   const unknown = (key: string) =>
-    `\`${key}\` is not the key of another rule. Write the key of a rule of the table, or remove the exception.`;
+    `\`${key}\` isn't the key of another rule. Write the key of a rule of the table, or remove the exception.`;
 
   it("must be the key of another rule", () => {
     const rules = { "GET /orgs/:org/logo": [], "MCP tools/call *": [] };
@@ -153,7 +153,7 @@ describe("a rule without a token", () => {
     "needs an exception from the conditions that hold at its path: %s",
     (kind) => {
       expect(issuesIn({ ...restricted, "GET /orgs/:org/logo": kind })).toEqual([
-        `exception_missing GET /orgs/:org/logo: is "${kind}", but the conditions of \`* /orgs/:org{/*path}\` hold at \`GET /orgs/:org/logo\`, too. Add except: ["GET /orgs/:org/logo"] to \`* /orgs/:org{/*path}\`, or require a token here.`,
+        `exception_missing GET /orgs/:org/logo: is "${kind}", but the conditions of \`* /orgs/:org{/*path}\` also apply to \`GET /orgs/:org/logo\`. Add except: ["GET /orgs/:org/logo"] to \`* /orgs/:org{/*path}\`, or require a token here.`,
       ]);
     },
   );
@@ -174,7 +174,7 @@ describe("a rule without a token", () => {
       "MCP tools/call docs_list": "public",
     };
     expect(issuesIn(table)).toEqual([
-      'exception_missing MCP tools/call docs_list: is "public", but the conditions of `MCP tools/call docs_*` hold at `MCP tools/call docs_list`, too. Add except: ["MCP tools/call docs_list"] to `MCP tools/call docs_*`, or require a token here.',
+      'exception_missing MCP tools/call docs_list: is "public", but the conditions of `MCP tools/call docs_*` also apply to `MCP tools/call docs_list`. Add except: ["MCP tools/call docs_list"] to `MCP tools/call docs_*`, or require a token here.',
     ]);
   });
 
@@ -192,7 +192,7 @@ describe("two rules with an `acr`", () => {
   const wide = "* /pay{/*path}";
   const narrow = "POST /pay/refunds";
   const conflict = (key: string, other: string, common: string) =>
-    `condition_conflict ${key} acr: has no value that \`${other}\` has, too, but both hold at \`${common}\`. Add a value that satisfies both, or an exception.`;
+    `condition_conflict ${key} acr: has no value in common with \`${other}\`, but both apply to \`${common}\`. Add a value that satisfies both, or an exception.`;
 
   it("must share a value where both hold", () => {
     expect(issuesIn({ [wide]: acr("urn:a", "urn:b"), [narrow]: acr("urn:c") })).toEqual([

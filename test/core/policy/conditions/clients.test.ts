@@ -32,6 +32,6 @@ describe("the condition `clients`", () => {
       (ids): readonly [unknown] => [ids],
     ),
   )("rejects %j", (clients) => {
-    expect(conditionIssues({ clients }).join()).toContain("is not an array of client ids");
+    expect(conditionIssues({ clients }).join()).toContain("isn't an array of client ids");
   });
 });

@@ -66,7 +66,7 @@ describe("a token that is bound to no certificate", () => {
   it("misses its proof if every token must be bound", () => {
     expect(check(UNBOUND, `Hash=${HASH}`, { isRequired: true })).toEqual({
       kind: "missing",
-      cause: "The token is not bound to a key, and `required` is set.",
+      cause: "The token isn't bound to a key, and `required` is set.",
     });
   });
 });
@@ -76,7 +76,7 @@ describe("a header with a certificate", () => {
     "is refused from a peer that is not trusted, whatever the token is",
     (principal) => {
       const untrusted = rejected(
-        "The header x-forwarded-client-cert comes from a peer that is not in `trusted`, or `trusted` threw.",
+        "The header x-forwarded-client-cert comes from a peer that isn't in `trusted`, or `trusted` threw.",
       );
       for (const isTrusted of [
         () => false,
@@ -99,7 +99,7 @@ describe("a header with a certificate", () => {
     "is refused if it is not one certificate: %s",
     (field) => {
       expect(check(BOUND, field)).toEqual(
-        rejected("The header x-forwarded-client-cert is not one certificate (xfcc)."),
+        rejected("The header x-forwarded-client-cert isn't one certificate (xfcc)."),
       );
     },
   );

@@ -164,24 +164,24 @@ describe("the cause of a refusal, for logs", () => {
     const requests: readonly (readonly [Sent, string])[] = [
       [
         { authorization: `Bearer ${bound}` },
-        "The token is bound to a key, but it was not sent with the scheme DPoP.",
+        "The token is bound to a key, but wasn't sent with the scheme DPoP.",
       ],
       [
         { authorization: `Bearer ${unbound}`, proof },
-        "The request has a proof, but its token was not sent with the scheme DPoP.",
+        "The request has a proof, but its token wasn't sent with the scheme DPoP.",
       ],
       [{ authorization: `DPoP ${bound}` }, "The request has no header DPoP."],
       [{ authorization: `DPoP ${bound}`, proof: ["a", "b"] }, "The request has several DPoP headers."],
       [
         { authorization: `DPoP ${bound}`, proof: "a" },
-        "The header DPoP is not one JWT of at most 8,192 bytes.",
+        "The header DPoP isn't one JWT of at most 8,192 bytes.",
       ],
-      [{ authorization: `DPoP ${unbound}`, proof }, "The token is not bound to a key (`cnf.jkt`)."],
+      [{ authorization: `DPoP ${unbound}`, proof }, "The token isn't bound to a key (`cnf.jkt`)."],
     ];
     for (const [request, cause] of requests) expect(causeOf(await send(server, request))).toBe(cause);
     const url = `${ORIGIN}/elsewhere`;
     expect(causeOf(await sendProven(server, { url }))).toBe(
-      "The URI is not one of `origins` with the path of the request.",
+      "The URI isn't one of `origins` with the path of the request.",
     );
   });
 

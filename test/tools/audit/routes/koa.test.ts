@@ -137,7 +137,7 @@ describe.each(KOA_VERSIONS)("routesOf for %s", (_, Koa) => {
     expect(
       findingsOf(routes).map(({ severity, message, hint }) => `${severity} ${message} ${hint}`)[0],
     ).toMatch(
-      `error \`GET ${pattern}\` is in a router that contains protect: its handler runs without any check. Write app.use(protect(server)) in front of the router.`,
+      `error \`GET ${pattern}\` is in a router that contains protect: its handler runs without any check. Write app.use(protect(server)) before the router.`,
     );
   });
 
