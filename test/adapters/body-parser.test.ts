@@ -33,7 +33,7 @@ const streamed = () => ({
 describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
   const answer: express5.RequestHandler = (_request, response) => void response.end("ran");
 
-  it("warns once about a body parser in front of protect, with the line to move", async () => {
+  it("warns once about a body parser before protect, with the line to move", async () => {
     const app = express().use(express.json(), forExpress.protect(server), answer);
     expect(await warningsOf(app, post, post)).toEqual([
       [
@@ -65,7 +65,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   const answer = (context: { body: unknown }) => {
     context.body = "ran";
   };
-  it("warns once about a body parser in front of protect, with the line to move", async () => {
+  it("warns once about a body parser before protect, with the line to move", async () => {
     const app = new Koa().use(bodyParser()).use(forKoa.protect(server)).use(answer);
     const warnings = await warningsOf(koaListener(app), post, streamed());
     expect(warnings.map(([text, type]) => [type, text])).toEqual([

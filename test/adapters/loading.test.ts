@@ -53,7 +53,7 @@ describe("protect in Fastify whose guard of middleware cannot be loaded", () => 
     expect(handler).not.toHaveBeenCalled();
   });
 
-  it("is not loaded for an instance without `use`", async () => {
+  it("does not load it for an instance without `use`", async () => {
     const app = fastify();
     await app.register(protect(createMcpResourceServer()));
     expect(await app.inject({ method: "POST", url: "/mcp" })).toMatchObject({ statusCode: 401 });

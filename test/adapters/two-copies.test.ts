@@ -73,7 +73,7 @@ describe.each<readonly [string, Start]>([
   ...EXPRESS_VERSIONS.map(([name, express]) => [name, startExpress(express)] as [string, Start]),
   ["Koa", startKoa],
 ])("two copies of the package in %s", (_, start) => {
-  it("guard one request, each with the rule of its path and of its route", async () => {
+  it("guard one request, each with the rule for its path and for its route", async () => {
     const port = await start("both");
     for (let round = 0; round < 2; round++) {
       expect(await statusWith(port, "/agents/web")).toBe(401);

@@ -152,7 +152,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
   );
 
   it.each([400, 1_500])(
-    "each answer takes %i ms longer",
+    "each response takes %i ms longer",
     async (ms) => {
       const { proxy, service } = await start();
       proxy.delay(ms);
@@ -192,7 +192,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     60_000,
   );
 
-  it("a process that starts with 1,000,000 revocations answers at once, and knows them", async () => {
+  it("a process that starts with 1,000,000 revocations responds at once, and knows them", async () => {
     const { redis, service } = await start(["--enable-debug-command", "local"]);
     const client = new Redis(redis.port);
     const count = process.env["SCOPEGATE_CLUSTER"] === "full" ? 5_000_000 : 1_000_000;

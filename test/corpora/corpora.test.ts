@@ -94,7 +94,7 @@ describe("the corpus of paths", () => {
   const accepted = paths.cases.filter((row) => row.result === "accepted");
   const ambiguous = paths.cases.filter((row) => row.result === "ambiguous");
 
-  it.each(accepted)("is read as these segments: $target", async ({ target, segments }) => {
+  it.each(accepted)("reads it as these segments: $target", async ({ target, segments }) => {
     const decision = await checkSegments(target, segments);
     expect([decision.allowed, (decision as Refused).reason]).toEqual([true, undefined]);
     if (segments.some((segment) => segment !== "")) {
@@ -104,7 +104,7 @@ describe("the corpus of paths", () => {
     }
   });
 
-  it.each(ambiguous)("is refused because of $why: $target", async ({ target }) => {
+  it.each(ambiguous)("refuses it because of $why: $target", async ({ target }) => {
     const server = serverOf({ scope_mappings: { "* /{*path}": "public" } });
     const decision = await server.check({ method: "GET", target });
     expect((decision as Refused).reason).toBe("request_ambiguous");
@@ -141,7 +141,7 @@ describe("the corpus of headers", () => {
   }
 
   it.each(headers.cases.map((row) => [row.result, row.configuration, row.headers, row] as const))(
-    "is read as %s with the configuration %s: %j",
+    "reads it as %s with the configuration %s: %j",
     async (_result, _configuration, _headers, row) => {
       const { configuration: _name, headers: _fields, ...expected } = row;
       expect(await readHeaders(row)).toEqual(expected);

@@ -77,7 +77,7 @@ describe("the ten tables", () => {
     }
   });
 
-  it.each(tables)("start, and answer as the page shows: $name", async ({ scopeMappings, requests }) => {
+  it.each(tables)("start, and respond as the page shows: $name", async ({ scopeMappings, requests }) => {
     const server = createServer({ scopeMappings });
     const answers = [];
     for (const request of requests) answers.push({ ...request, answer: await answerOf(server, request) });

@@ -120,7 +120,7 @@ describe.concurrent("npm start", () => {
     [["--issuer", "http://issuer.example"], "https URL"],
     [
       ["--issuer", "https://issuer.example", "--config", "x.json"],
-      "--issuer can't be combined with --config",
+      "--issuer cannot be combined with --config",
     ],
     [["--audience", "agents"], "--audience requires --issuer"],
   ])("prints an error and its usage for %j", async (args, text) => {

@@ -204,7 +204,7 @@ describe("rfc9440", () => {
     expect(await send(`${EC_SEQUENCE}\r\nCLIENT-CERT: ${byteSequenceOf(rsa)}`)).toBe(REJECTED);
   });
 
-  it("rejects a field with any mistake beside an unbound token, too", async () => {
+  it("rejects a field with any mistake next to an unbound token, too", async () => {
     expect(await sendUnbound(EC_SEQUENCE)).toBe("200 undefined");
     expect(await sendUnbound(EC_SEQUENCE, EC_SEQUENCE)).toBe(REJECTED);
     expect(await sendUnbound("::")).toBe(REJECTED);

@@ -59,20 +59,20 @@ describe("protectMcp", () => {
     expect([status, text]).toEqual([500, expect.stringContaining("Put protectMcp before")]);
   });
 
-  it("warns of no body parser if another guard is in front of it", async () => {
+  it("warns of no body parser if another guard is before it", async () => {
     const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const app = express().use("/mcp", protectMcp(server)).use(protect(server));
     expect((await call(app, "web")).status).toBe(200);
     expect(emitWarning).not.toHaveBeenCalled();
   });
 
-  it("answers 400 for an argument that is not a string, and blames the request, not its path", async () => {
+  it("returns 400 for an argument that is not a string, and blames the request, not its path", async () => {
     const { status, text } = await call(express().use(protectMcp(server)), ["web"]);
     expect(status).toBe(400);
     expect(text).toContain("The request can be read in more than one way.");
   });
 
-  it("names itself and not protect when a host calls it in the wrong way", () => {
+  it("names itself and not protect when a framework calls it in the wrong way", () => {
     const next = () => undefined;
     const express = { headers: {}, originalUrl: "/" };
     const uncalled = () => protectMcp(...([express, {}, next] as unknown as [never]));
@@ -169,7 +169,7 @@ describe("a polluted prototype", () => {
 });
 
 describe("an edited response", () => {
-  it("is sent once, although the list of tasks waits for a store, and the handler ends again", async () => {
+  it("sends it once, although the list of tasks waits for a store, and the handler ends again", async () => {
     const store = memoryStore();
     const scopeMappings = { "* /mcp": [], "MCP tasks/list": [] };
     const app = express().use(protectMcp(createMcpResourceServer(scopeMappings), { store }));
@@ -199,7 +199,7 @@ describe("a response that cannot be edited", () => {
     return ask(port, { path: "/mcp", token: await issuer.token({ scopes: ["agents:web:run"] }) });
   };
 
-  it("is sent as it is, if it is neither JSON nor a stream of events", async () => {
+  it("sends it as it is, if it is neither JSON nor a stream of events", async () => {
     expect(await respond({ "content-type": "text/plain" }, "Use POST")).toMatchObject({
       status: 405,
       text: "Use POST",

@@ -203,7 +203,7 @@ describe("the audit of operations", () => {
       patterns.map((pattern) => ({ method: "MCP", pattern })),
     ).findings.map(({ kind, severity }) => `${severity} ${kind}`);
 
-  it("finds the rule of every resource for a template that cannot be a key", () => {
+  it("finds the rule for every resource for a template that cannot be a key", () => {
     expect(findings("resources/read docs://{page*}", "resources/read docs://{page}")).toEqual([]);
   });
 

@@ -168,7 +168,7 @@ describe("protectMcp", () => {
     expect(await send("reader", "GET", {})).not.toBeInstanceOf(Response);
   });
 
-  it("shares the owners of sessions through a store, and answers 503 while it does not know them", async () => {
+  it("shares the owners of sessions through a store, and returns 503 while it does not know them", async () => {
     const store = memoryStore();
     const [first, second] = [protectMcp(server, { store }), protectMcp(server, { store })];
     const ask = async (by: typeof gate, user: User, method: string, id?: string) => {

@@ -86,7 +86,7 @@ describe("a task", () => {
     expect(await send(bob, task("result"))).toMatchObject(NOT_FOUND);
   });
 
-  it("needs the rule of its operation, with the same arguments, for its result", async () => {
+  it("needs the rule for its operation, with the same arguments, for its result", async () => {
     const send = createClient();
     await send(alice, CALL, { task: { taskId: "one" } });
     for (const scopes of [[], ["reports:api:write"]])
@@ -96,7 +96,7 @@ describe("a task", () => {
     });
   });
 
-  it("is not listed for other callers", async () => {
+  it("does not list it for other callers", async () => {
     const send = createClient();
     await send(alice, CALL, { task: { taskId: "one" } });
     await send(bob, CALL, { task: { taskId: "two" } });
@@ -124,7 +124,7 @@ describe("a task", () => {
     expect(await send(withdrawn, related[1] ?? {})).toMatchObject({ passed: false, status: 403 });
   });
 
-  it("is known, and not listed for others, if a stream of a session answers the call", async () => {
+  it("is known, and not listed for others, if a stream of a session has the response to the call", async () => {
     const gate = protectMcp(server);
     const stream = async ({ userId, scopes }: Caller, result: object) => {
       const authorization = `Bearer ${await issuer.token({ userId, scopes: [...scopes] })}`;
@@ -139,7 +139,7 @@ describe("a task", () => {
     expect(await stream(bob, { tasks })).toContain('"tasks":[]');
   });
 
-  it("is refused together with the rest of a batch", async () => {
+  it("refuses it together with the rest of a batch", async () => {
     const send = createClient();
     await send(alice, CALL, { task: { taskId: "one" } });
     const batch = [{ method: "tasks/list" }, task("get")];

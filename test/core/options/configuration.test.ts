@@ -66,7 +66,7 @@ describe("parseConfiguration", () => {
     });
   });
 
-  it("lets an array replace a rule of the base table, but not drop its conditions", () => {
+  it("lets an array replace a base table's rule, but not drop its conditions", () => {
     const default_scope_mappings = {
       "GET /orgs/:org": { scopes: [], where: { org: { claim: "org_id" } } },
       "GET /reports": ["reports:read"],

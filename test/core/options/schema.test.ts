@@ -286,7 +286,7 @@ describe("an entry of the table with an unknown property", () => {
     ["maxAuthAge", "`maxAuthAge` is unknown."],
     ["maxAuthAgeSecs", "Did you mean `maxAuthAgeSeconds`?"],
     ["xyz", "`xyz` is unknown."],
-  ])("is reported with the name %s", (name, text) => {
+  ])("reports it with the name %s", (name, text) => {
     const scopeMappings = { "GET /x": { scopes: [], [name]: 300 } } as never;
     expect(issuesOf({ serviceId: "a", verificationKeys: [issuer.publicPem], scopeMappings })).toMatchObject([
       { code: "requirement_invalid", hint: expect.stringContaining(text) as string },

@@ -86,7 +86,7 @@ describe("the admin scope", () => {
       { user_metadata: { scope: "platform:admin" } },
     ],
     ["a map without it", [{ claim: "roles", map: {} }], { roles: ["platform:admin"] }],
-  ])("is not granted by %s", async (_, sources, claims) => {
+  ])("does not grant it from %s", async (_, sources, claims) => {
     expect(await statusOf(sources, claims)).toBe(403);
   });
 
@@ -100,11 +100,11 @@ describe("the admin scope", () => {
       [{ claim: "permissions" }, { claim: "permissions", map: { "platform:admin": ["platform:admin"] } }],
       { permissions: ["platform:admin"] },
     ],
-  ])("is granted by %s", async (_, sources, claims) => {
+  ])("grants it from %s", async (_, sources, claims) => {
     expect(await statusOf(sources, claims)).toBe(200);
   });
 
-  it("is granted by the claim of scopesClaim, whatever its name", async () => {
+  it("grants it from the claim of scopesClaim, whatever its name", async () => {
     const server = createServer({ scopesClaim: "permissions", scopeMappings: { "GET /a": ["agents:read"] } });
     const authorization = `Bearer ${await issuer.token({ permissions: ["platform:admin"] })}`;
     expect(await server.check({ method: "GET", target: "/a", authorization })).toMatchObject({

@@ -198,12 +198,12 @@ describe("a query of `server.explain`", () => {
       { method: "GET", path: "/a", claims: {} },
       "server.explain: `claims` need `scopes`: write scopes: [] for a token without any.",
     ],
-  ])("is rejected if it has the wrong shape: %j", (query, message) => {
+  ])("rejects it if it has the wrong shape: %j", (query, message) => {
     expect(explain(query)).toThrow(new TypeError(message));
   });
 
   it.each([{}, { scopes: [] }, { scopes: [], claims: { sub: "u1" } }])(
-    "is accepted with scopes and claims, with scopes only, and without a caller: %j",
+    "accepts it with scopes and claims, with scopes only, and without a caller: %j",
     (caller) => {
       expect(explain({ method: "GET", path: "/agents", ...caller })).not.toThrow();
     },

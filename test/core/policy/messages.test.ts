@@ -34,7 +34,7 @@ describe("a mistake in a key of the table", () => {
       { MCP: [] },
       "route_key_invalid MCP: isn't a route key. Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.",
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -101,7 +101,7 @@ describe("a mistake in a pattern", () => {
       { "GET /{/a}{/b}{/c}{/d}{/e}{/f}{/g}{/h}": [] },
       "route_pattern_invalid GET /{/a}{/b}{/c}{/d}{/e}{/f}{/g}{/h}: `/{/a}{/b}{/c}{/d}{/e}{/f}{/g}{/h}` has more than 64 combinations of optional groups. Write it as several routes.",
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -140,7 +140,7 @@ describe("a mistake in a scope", () => {
       { "GET /a": ["a b"] },
       'scope_invalid GET /a 0: "a b" is a scope that no token can be granted. Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.',
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -163,7 +163,7 @@ describe("a mistake in a filtered scope", () => {
       { "MCP tools/call *": { filtered: "a:b" } },
       'requirement_invalid MCP tools/call * filtered: is for lists: a GET or HEAD whose path doesn\'t end with a parameter, or a list or one tool of MCP. Write ["a:<parameter>:b"] for one item, or ["a:b"].',
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -222,7 +222,7 @@ describe("a mistake in the key of an operation", () => {
       { "MCP tools/call  a": [] },
       'route_key_invalid MCP tools/call  a: " a" isn\'t a name. Write the name without spaces around it.',
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -281,7 +281,7 @@ describe("a mistake in the URI of a resource", () => {
       { "MCP resources/read HTTP://A.test/{id}": [] },
       "route_key_invalid MCP resources/read HTTP://A.test/{id}: `HTTP://A.test/{id}` matches no URI, because it isn't spelled as a URL is. Write `http://a.test/{id}`.",
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -300,7 +300,7 @@ describe("a mistake in two rules", () => {
       { "GET /a/:x": ["a:b"], "GET /:y/b": ["c:d"] },
       "rules_cross GET /:y/b: also matches `GET /a/b`. `GET /a/:x` (a:b) would decide, although neither path contains the other, and a caller that it allows may not satisfy this rule. Add `GET /a/b` with what these requests require.",
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -327,7 +327,7 @@ describe("a custom rule that does not replace what its author may think", () => 
       { "GET /x": { anyOf: ["a:b", "c:d"] } },
       "override_weaker GET /x: requires less than the base table's rule that it replaces, `GET /x` (one of a:b c:d). If that's intended, write { override: \"public\" }.",
     ],
-  ])("is reported with its place and its fix: %j beside %j", (scopeMappings, defaultScopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j next to %j", (scopeMappings, defaultScopeMappings, issue) => {
     expect(issuesIn({ scopeMappings, defaultScopeMappings })).toEqual([issue]);
   });
 });
@@ -347,7 +347,7 @@ describe("a mistake in the hierarchy of scopes", () => {
       { "a:*:b": ["a:*:c"] },
       'scope_invalid a:*:b: "a:*:b" is a hierarchy for ids. Write `a:b`: a hierarchy for a resource also applies to each of its ids.',
     ],
-  ])("is reported with its place and its fix: %j", (impliedScopes, issue) => {
+  ])("reports it with its place and its fix: %j", (impliedScopes, issue) => {
     expect(issuesIn({ scopeMappings: {}, impliedScopes })).toEqual([issue]);
   });
 });

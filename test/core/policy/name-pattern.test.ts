@@ -123,7 +123,7 @@ describe("a URI template", () => {
     ["d://x/../{a}", "Write `d://x/{a}`."],
     ["{+uri}", "Write a scheme"],
     ["docs/{id}", "Write a scheme"],
-  ])("is refused where servers would match something else or nothing: %s", (source, hint) => {
+  ])("refuses it where servers would match something else or nothing: %s", (source, hint) => {
     expect(parseTemplate(source)).toMatchObject({ hint: expect.stringContaining(hint) as string });
   });
 });

@@ -100,7 +100,7 @@ describe("the key of an operation", () => {
     ["completion/complete greet", "`prompts/get` or `resources/read`"],
     ["resources/subscribe docs://a", "`resources/read`"],
     ["resources/unsubscribe *", "`resources/read`"],
-  ])("rejects %s, which the rule of something else decides", (text, governing) => {
+  ])("rejects %s, which the rule for something else decides", (text, governing) => {
     expect(tableIssues({ [`MCP ${text}`]: [] })).toMatchObject([
       {
         message: `\`${text.split(" ", 1)[0]}\` has no rule of its own.`,
@@ -170,7 +170,7 @@ describe("the key of an operation", () => {
   });
 });
 
-describe("the rule of an operation", () => {
+describe("the rule for an operation", () => {
   it.each([
     ["tools/list", "MCP tools/list"],
     ["tools/call search", "MCP tools/call search"],
@@ -225,7 +225,7 @@ describe("the rule of an operation", () => {
     "file:////etc/passwd",
     "file:///etc%2Fpasswd",
     "file:///x/..%5cetc%5cpasswd",
-  ])("requires the rule of a file that a handler may open for %s", (uri) => {
+  ])("requires the rule for a file that a handler may open for %s", (uri) => {
     const table = tableOf({
       "MCP resources/read file:///{+path}": ["files:read"],
       "MCP resources/read file:///etc/passwd": ["root:read"],
@@ -247,7 +247,7 @@ describe("the rule of an operation", () => {
     expect(keysIn(names, "resources/read docs://h/%41%2fb")).toEqual(names.map((name) => `MCP ${name}`));
   });
 
-  it("also requires the rule of a URI as it was sent, unless that is the rule of every resource", () => {
+  it("also requires the rule for a URI as it was sent, unless that is the rule for every resource", () => {
     const names = ["resources/read docs://a/B", "resources/read docs://a/x/{+p}"];
     const uri = "resources/read docs://a/x/../B";
     expect(keysIn(names, uri)).toEqual(names.map((name) => `MCP ${name}`));
@@ -296,17 +296,17 @@ describe("the rule of an operation", () => {
     expect(call(text)).toMatchObject({ kind: "ambiguous", matches: [], cause });
   });
 
-  it("ignores the rules of paths, whatever method a client calls", () => {
+  it("ignores the rules for paths, whatever method a client calls", () => {
     const path = TABLE.forTarget("POST", "/mcp", true);
     expect(TABLE.forCalls(path, [operation("/mcp")]).kind).toBe("unmapped");
   });
 
-  it("does not map a request that the rule of its path refuses", () => {
+  it("does not map a request that the rule for its path refuses", () => {
     const refused = TABLE.forTarget("POST", "//mcp", true);
     expect(TABLE.forCalls(refused, [operation("tools/list")])).toBe(refused);
   });
 
-  it("leaves an operation unmapped, although the rule of its route is added", () => {
+  it("leaves an operation unmapped, although the rule for its route is added", () => {
     const table = tableOf({ "* /mcp": [], "* /:any": ["any:use"] });
     const unmapped = table.forCalls(table.forTarget("POST", "/mcp", true), [operation("tools/call x")]);
     const found = table.forRoute(unmapped, "POST", ["/:any"]);

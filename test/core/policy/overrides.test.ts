@@ -115,7 +115,7 @@ describe("a custom rule for every method", () => {
     );
   });
 
-  it("starts beside custom rules of these methods, and at another path", () => {
+  it("starts next to custom rules of these methods, and at another path", () => {
     const exact: ScopeMappings = { "GET /teams/:id": ["teams:<id>:read"], "* /teams/:id": ["ops:use"] };
     expect(start(exact, agentScopeMappings)).not.toThrow();
     expect(start({ "* /teams/:id/members": ["ops:use"] }, agentScopeMappings)).not.toThrow();

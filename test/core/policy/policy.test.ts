@@ -51,7 +51,7 @@ describe("a pattern that the caller passes as the matched route", () => {
 });
 
 describe("a request without a rule", () => {
-  it("is refused, and a refused operation is reported as one", () => {
+  it("refuses it, and a refused operation is reported as one", () => {
     const policy = policyOf({ "GET /a": [] });
     const path = policy.refuseByTable(policy.find({ method: "GET", target: "/b" }, true));
     expect(path).toMatchObject({ reason: "route_unmapped" });

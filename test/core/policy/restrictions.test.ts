@@ -50,7 +50,7 @@ describe("the conditions of a rule", () => {
     expect(resultAt("POST /orgs/acme/users", ACME)).toBe("allowed");
   });
 
-  it("are checked after the scopes of all rules", () => {
+  it("checks them after the scopes of all rules", () => {
     expect(resultOf(decide(table, "GET /orgs/globex", ACME, []))).toBe("scope_insufficient");
   });
 
@@ -158,7 +158,7 @@ describe("the conditions of a rule", () => {
     ).toMatchObject([{ 0: "override_weaker" }]);
   });
 
-  it("are checked for a token that is remembered, by the clock of each request", async () => {
+  it("checks them for a token that is remembered, by the clock of each request", async () => {
     let now = NOW;
     const server = createServer({
       now: () => now * 1000,
@@ -252,7 +252,7 @@ describe("a batch of tRPC", () => {
 });
 
 describe("a request without a token", () => {
-  it("is refused if conditions hold for it, even if each rule is public", () => {
+  it("refuses it if conditions hold for it, even if each rule is public", () => {
     const server = createServer({ scopeMappings: { "GET /a": "public", "GET /b": TENANT_OF_NOBODY } });
     const { table } = pipelineOf(server);
     const restrictions = table.forTarget("GET", "/b", false).restrictions;
@@ -497,7 +497,7 @@ describe("conditions that are only reported", () => {
     expect(resultOf(decide(table, "GET /orgs/acme", ACME))).toBe("allowed");
   });
 
-  it("leave what is written beside `report` enforced", () => {
+  it("leave what is written next to `report` enforced", () => {
     const table: ScopeMappings = {
       "GET /orgs/:org": { ...TENANT, report: { scopes: ["orgs:read"], actors: "none" } },
     };
@@ -529,7 +529,7 @@ describe("conditions that are only reported", () => {
     expect(new Set(allowed.rules.map(({ key }) => key)).size).toBe(allowed.rules.length);
   });
 
-  it("may name another `acr` than what is written beside `report`, and count with its parameters", () => {
+  it("may name another `acr` than what is written next to `report`, and count with its parameters", () => {
     const acr = (value: string) => ({ scopes: [], acr: { anyOf: [value] } });
     const scopeMappings: ScopeMappings = { "GET /a": { ...acr("low"), report: acr("high") } };
     expect(() => createServer({ scopeMappings })).not.toThrow();

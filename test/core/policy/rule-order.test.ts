@@ -121,7 +121,7 @@ describe("a table whose order of rules is not total", () => {
     expect(issue?.hint).toBe("Change one of the two paths, or let both rules require the same.");
   });
 
-  it("names the option of a rule of the base table", () => {
+  it("names the option of a base table's rule", () => {
     const defaultScopeMappings: ScopeMappings = { "DELETE /{*path}": ["a:b"] };
     expect(codesOf({ "* /x": [] }, { defaultScopeMappings })).toEqual([
       "rule_outranked defaultScopeMappings.DELETE /{*path}",

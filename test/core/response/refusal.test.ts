@@ -32,7 +32,7 @@ const table: readonly Row[] = [
 
 describe("createRefusal", () => {
   it.each(table)(
-    "answers $refused.reason with status $status and error $error",
+    "responds to $refused.reason with status $status and error $error",
     ({ refused, status, error, scope }) => {
       const { headers, body, problem, ...refusal } = createRefusal(refused, SILENT);
       expect(refusal).toEqual({ status });

@@ -20,7 +20,7 @@ function run(command: string): string {
   return stdout.trim();
 }
 
-it("installs, starts and answers as README.md shows, for a reader who copies it", async () => {
+it("installs, starts and responds as README.md shows, for a reader who copies it", async () => {
   const { blocks } = pageOf("README.md");
   const [install, start, ...others] = blocks.filter(({ language }) => language === "sh");
   const [server] = blocks.filter(({ language }) => language === "js");

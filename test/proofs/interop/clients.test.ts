@@ -284,7 +284,7 @@ describe("a client whose clock is ahead", () => {
   it.each([
     { nonce: true, statuses: [401, 200] },
     { nonce: false, statuses: [401] },
-  ])("is accepted only with nonces: $nonce", async ({ nonce, statuses: expected }) => {
+  ])("accepts it only with nonces: $nonce", async ({ nonce, statuses: expected }) => {
     const { origin } = await start(application, { nonce });
     const { send, statuses } = await createOauthClient(1_000);
     await send("GET", `${origin}/account`).catch((error: unknown) => {

@@ -12,7 +12,7 @@ const causeOf = async (asking: Awaited<ReturnType<typeof startAsking>>) => {
   return cause as Error;
 };
 
-describe("introspection, without a usable answer", () => {
+describe("introspection, without a usable response", () => {
   it.each<readonly [string, behave.Behaviour, string]>([
     ["status 500", behave.json(active(), { status: 500 }), "returned status 500."],
     ["status 201", behave.json(active(), { status: 201 }), "returned status 201."],
@@ -48,7 +48,7 @@ describe("introspection, without a usable answer", () => {
     await expect(asking.server.authenticate(TOKEN)).rejects.toBeInstanceOf(KeysUnavailableError);
   });
 
-  it("shows in `health` that the endpoint does not answer, until it does again", async () => {
+  it("shows in `health` that the endpoint does not respond, until it does again", async () => {
     const asking = await startAsking({}, { behaviour: behave.status(401) });
     const { message } = await causeOf(asking);
     expect(asking.server.health()).toMatchObject({
@@ -61,7 +61,7 @@ describe("introspection, without a usable answer", () => {
     expect(asking.server.health()).toMatchObject({ status: "ok", opaqueTokens: [{ state: "ok" }] });
   });
 
-  it("accepts an answer of 64 KiB", async () => {
+  it("accepts a response of 64 KiB", async () => {
     const { verdict } = await startAsking({}, { behaviour: behave.enormous(64 * ONE_KIB, active()) });
     expect(await verdict()).toBe("200");
   });

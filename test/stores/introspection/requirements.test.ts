@@ -54,7 +54,7 @@ describe("an introspected token", () => {
     expect((await server.authenticate(TOKEN)).userId).toBe("7");
   });
 
-  it("becomes too old while its answer is remembered, as revalidate reports", async () => {
+  it("becomes too old while its response is remembered, as revalidate reports", async () => {
     const { server, verdict, pass, endpoint } = await startAsking(
       { cache: { maxAgeSeconds: 3600 } },
       { behaviour: json(active({ exp: NOW + 3600 })), server: { maxTokenAgeSeconds: 60 } },
@@ -125,7 +125,7 @@ describe("an API key", () => {
   const store = apiKeyStore(memoryStore());
   const opaqueTokens = [apiKeys({ prefix: "acme_pat_", find: store.find })];
 
-  it("is rejected without a required claim that it could have", async () => {
+  it("rejects it without a required claim that it could have", async () => {
     const make = { prefix: "acme_pat_", name: "ci", scopes: ["agents:read"], ownerId: "u1" };
     const [endless, ending] = [
       createApiKey(make),
@@ -141,7 +141,7 @@ describe("an API key", () => {
     [{ requiredClaims: ["exp", "tenant"] }, "requiredClaims", "contains `tenant`, which API keys never have"],
     [{ requiredClaims: { type: "access" } }, "requiredClaims", "contains `type`, which API keys never have"],
     [{ maxTokenAgeSeconds: 3600 }, "maxTokenAgeSeconds", "can't be combined with API keys"],
-  ])("cannot be combined with %j", (options, name, message) => {
+  ])("rejects a combination with %j", (options, name, message) => {
     const [issue, ...others] = issuesOf({
       serviceId: "agents-prod",
       verificationKeys: [issuer.publicPem],
@@ -154,7 +154,7 @@ describe("an API key", () => {
     expect(issue?.hint).toContain("entries of `issuers`");
   });
 
-  it("can be combined with requirements of an issuer", () => {
+  it("allows a combination with requirements of an issuer", () => {
     const issuers = [entry(A, { requiredClaims: ["tenant"], maxTokenAgeSeconds: 60 })];
     expect(() => createServer({ opaqueTokens, issuers })).not.toThrow();
   });

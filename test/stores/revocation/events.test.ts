@@ -27,7 +27,7 @@ describe("createReport", () => {
     expect(warnings.mock.calls).toEqual([[message, "ScopegateWarning"]]);
   });
 
-  it("does not warn when the store answers again", () => {
+  it("does not warn when the store responds again", () => {
     createReport(undefined)({ type: "recovered" });
     expect(warnings).not.toHaveBeenCalled();
   });

@@ -198,7 +198,7 @@ describe("sharedRevocation", () => {
 
 describe("sharedRevocation, without its store", () => {
   it.each(["down", "hanging"] as const)(
-    "uses what it asked for within `staleSeconds` while the store is %s, then answers 503, and recovers",
+    "uses what it asked for within `staleSeconds` while the store is %s, then returns 503, and recovers",
     async (mode) => {
       const { store, state } = createStore();
       const { server, verdict, types, revocation } = createProcess(store, { staleSeconds: 10 });
@@ -259,7 +259,7 @@ describe("sharedRevocation, without its store", () => {
     expect(await verdict(token)).toBe("revoked");
   });
 
-  it("refuses what it has revoked after the last answer of the store", async () => {
+  it("refuses what it has revoked after the last response of the store", async () => {
     const { store, state } = createStore();
     const { server, verdict } = createProcess(store);
     const token = await newToken();
@@ -340,7 +340,7 @@ describe("sharedRevocation, without its store", () => {
     ["no array", "1"],
     ["too few values", []],
     ["a value that is no string", [1, null, undefined, undefined, undefined]],
-  ])("answers 503 if a store returns %s", async (_, values) => {
+  ])("returns 503 if a store returns %s", async (_, values) => {
     const { store } = createStore();
     const { verdict } = createProcess({ ...store, get: () => Promise.resolve(values as never) });
     expect(await verdict(await newToken())).toBe("unavailable");

@@ -175,7 +175,7 @@ describe("a route without a rule", () => {
     expect(found({ "GET /any": [], "* /any": [] }, ["* /any"])).toEqual([]);
   });
 
-  it("suggests one rule instead of several if the rules of its parts would be duplicates of it", () => {
+  it("suggests one rule instead of several if the rules for its parts would be duplicates of it", () => {
     const { hint } = onlyFinding(audit({ "GET /a": [] }, ["GET /a{/:b}"]), "route_partly_mapped");
     expect(hint).toContain('instead of `GET /a`: "GET /a{/:b}"');
     const other = onlyFinding(audit({ "GET /a/b": [] }, ["GET /a/:c"]), "route_partly_mapped");
@@ -203,7 +203,7 @@ describe("a route without a rule", () => {
     );
   });
 
-  it("causes only a note for OPTIONS, which CORS middleware answers, unless any token is enough", () => {
+  it("causes only a note for OPTIONS, which CORS middleware handles, unless any token is enough", () => {
     const keys = ["GET /a", "OPTIONS /*path"];
     const report = audit({ "GET /a": [] }, keys);
     expect(report.findings.map(aboutOf)).toEqual(["note route_unmapped OPTIONS /*path"]);
@@ -393,7 +393,7 @@ warning method_weaker: \`DELETE /a/:id\` itself is decided by \`* /a/*path\`, wh
   });
 });
 
-describe("a route for every method in front of other routes, as NestJS registers middleware", () => {
+describe("a route for every method before other routes, as NestJS registers middleware", () => {
   const table: ScopeMappings = { "GET /api/agents": ["agents:read"] };
 
   it.each([

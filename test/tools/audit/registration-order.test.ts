@@ -97,7 +97,7 @@ describe.each(FRAMEWORKS)("%s", (_, list) => {
     ]);
   });
 
-  it("reports the consequence for requireScopes without protect in front of it", () => {
+  it("reports the consequence for requireScopes without protect before it", () => {
     const [finding] = findingsOf(list({ path: "/agents", scopes: "a:b" }, "protect"));
     expect(finding?.message).toContain("requireScopes finds no caller, and every request gets 500");
   });

@@ -240,7 +240,7 @@ describe("toSecurity", () => {
     expect(checkDocument(second, open).ok).toBe(true);
   });
 
-  it("expands rules for every method, HEAD by the rule of GET, and wildcards to the operations", () => {
+  it("expands rules for every method, HEAD by the rule for GET, and wildcards to the operations", () => {
     const keys = ["GET /a", "HEAD /a", "TRACE /a", "OPTIONS /a", "PATCH /files/{name}/x"];
     const server = serverOf({
       "GET /a": ["a:read"],

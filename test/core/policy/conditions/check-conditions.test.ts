@@ -182,7 +182,7 @@ describe("a rule without a token", () => {
     expectStart({ ...restricted, "GET /health": "public", "MCP tools/list": "public" });
   });
 
-  it("is reported for at most 20 rules", () => {
+  it("reports it for at most 20 rules", () => {
     const rules = Array.from({ length: 30 }, (_, index) => [`GET /orgs/:org/logo${index}`, "public"]);
     expect(issuesIn({ ...restricted, ...(Object.fromEntries(rules) as object) })).toHaveLength(20);
   });
@@ -203,7 +203,7 @@ describe("two rules with an `acr`", () => {
     expectStart({ [wide]: acr("urn:a"), [narrow]: { scopes: [], actors: "none" } });
   });
 
-  it("are reported once, whatever their order in the table is", () => {
+  it("reports them once, whatever their order in the table is", () => {
     const issues = [conflict(wide, narrow, narrow)];
     expect(issuesIn({ [narrow]: acr("urn:c"), [wide]: acr("urn:a") })).toEqual(issues);
   });

@@ -9,7 +9,7 @@ describe("the condition `clients`", () => {
     { azp: "worker" },
     { cid: "console" },
     { client_id: "console", azp: "worker", cid: "console" },
-  ])("is met by %j", (claims) => {
+  ])("accepts %j", (claims) => {
     expect(resultFor(LISTED, claims)).toBe("allowed");
   });
 
@@ -23,7 +23,7 @@ describe("the condition `clients`", () => {
     { client_id: "Console" },
     { clientId: "console" },
     { sub: "console" },
-  ])("is not met by %j", (claims) => {
+  ])("refuses %j", (claims) => {
     expect(resultFor(LISTED, claims)).toBe("caller_not_allowed clients");
   });
 

@@ -55,11 +55,11 @@ describe("a condition with a wrong value", () => {
       "unless",
       "has no effect without a condition. Write one of where, actors, clients, senderConstrained, acr, maxAuthAgeSeconds next to it.",
     ],
-  ])("is rejected with its place, the mistake and the fix: %j", (conditions, place, text) => {
+  ])("rejects it with its place, the mistake and the fix: %j", (conditions, place, text) => {
     expect(conditionIssues(conditions)).toEqual([`condition_invalid ${place}: ${text}`]);
   });
 
-  it("is rejected with the place of each wrong scope of `unless`, and of each wrong key of `except`", () => {
+  it("rejects it with the place of each wrong scope of `unless`, and of each wrong key of `except`", () => {
     const conditions = { actors: "none", unless: ["a:b", "a b"], except: ["GET /a", "/b", "GET /c"] };
     expect(conditionIssues(conditions).map((issue) => issue.split(":", 1)[0])).toEqual([
       "scope_invalid unless.1",

@@ -8,7 +8,7 @@ const STEP_UP = "authentication_insufficient";
 describe("the condition `acr`", () => {
   const acr = { anyOf: ["urn:mfa", "urn:phishing-resistant"] };
 
-  it("is met by one of its values", () => {
+  it("accepts one of its values", () => {
     expect(resultFor({ acr }, { ...USER, acr: "urn:mfa" })).toBe("allowed");
   });
 
@@ -25,7 +25,7 @@ describe("the condition `acr`", () => {
         2,
       ] as readonly unknown[]
     ).map((value): readonly [unknown] => [value]),
-  )("is not met by the acr %j", (value) => {
+  )("refuses the acr %j", (value) => {
     expect(resultFor({ acr }, { ...USER, acr: value })).toBe(`${STEP_UP} acr`);
   });
 
@@ -47,7 +47,7 @@ describe("the condition `acr`", () => {
 describe("the condition `maxAuthAgeSeconds`", () => {
   const conditions = { maxAuthAgeSeconds: 300 };
 
-  it.each([NOW, NOW - 1, NOW - 300])("is met by the auth_time %d", (auth_time) => {
+  it.each([NOW, NOW - 1, NOW - 300])("accepts the auth_time %d", (auth_time) => {
     expect(resultFor(conditions, { ...USER, auth_time })).toBe("allowed");
   });
 
@@ -68,7 +68,7 @@ describe("the condition `maxAuthAgeSeconds`", () => {
         true,
       ] as readonly unknown[]
     ).map((authTime): readonly [unknown] => [authTime]),
-  )("is not met by the auth_time %j", (auth_time) => {
+  )("refuses the auth_time %j", (auth_time) => {
     expect(resultFor(conditions, { ...USER, auth_time })).toBe(`${STEP_UP} maxAuthAgeSeconds`);
   });
 

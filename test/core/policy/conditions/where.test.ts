@@ -11,7 +11,7 @@ describe("the condition `where`", () => {
     ["an equal string", "acme"],
     ["an array that contains it", ["acme"]],
     ["an array of several values", ["globex", "acme"]],
-  ])("is met by %s", (_, org_id) => {
+  ])("accepts %s", (_, org_id) => {
     expect(resultFor(ORG, { org_id })).toBe("allowed");
   });
 
@@ -62,7 +62,7 @@ describe("the condition `where`", () => {
         ["Acme", "acm", "acmee"],
       ] as readonly unknown[]
     ).map((claim): readonly [unknown] => [claim]),
-  )("is not met by the claim %j", (org_id) => {
+  )("refuses the claim %j", (org_id) => {
     expect(resultFor(ORG, { org_id })).toBe(REFUSED);
   });
 

@@ -43,7 +43,7 @@ describe("a token that is bound to a certificate", () => {
     expect(check(BOUND, `Hash=${HASH}`, { isRequired: true })).toEqual(PROVED);
   });
 
-  it("is rejected with another certificate", () => {
+  it("rejects it with another certificate", () => {
     expect(check(BOUND, `Hash=${OTHER_HASH}`)).toEqual(
       rejected("The token is bound to another certificate."),
     );
@@ -57,7 +57,7 @@ describe("a token that is bound to a certificate", () => {
 });
 
 describe("a token that is bound to no certificate", () => {
-  it("is accepted with any certificate, and without one", () => {
+  it("accepts it with any certificate, and without one", () => {
     expect(check(UNBOUND)).toEqual(PROVED);
     expect(check(UNBOUND, `Hash=${HASH}`)).toEqual(PROVED);
     expect(check(UNBOUND, undefined, { mtls: SOCKET })).toEqual(PROVED);
@@ -73,7 +73,7 @@ describe("a token that is bound to no certificate", () => {
 
 describe("a header with a certificate", () => {
   it.each([BOUND, UNBOUND])(
-    "is refused from a peer that is not trusted, whatever the token is",
+    "refuses it from a peer that is not trusted, whatever the token is",
     (principal) => {
       const untrusted = rejected(
         "The header x-forwarded-client-cert comes from a peer that isn't in `trusted`, or `trusted` threw.",
@@ -89,14 +89,14 @@ describe("a header with a certificate", () => {
     },
   );
 
-  it("is refused if it is repeated", () => {
+  it("refuses it if it is repeated", () => {
     expect(check(BOUND, [`Hash=${HASH}`, `Hash=${HASH}`])).toEqual(
       rejected("The request has several x-forwarded-client-cert headers."),
     );
   });
 
   it.each(["Hash=", `Hash=${HASH}0`, "x", `Hash=${HASH},Hash=${HASH}`, `Hash=${HASH};`, "a".repeat(20_000)])(
-    "is refused if it is not one certificate: %s",
+    "refuses it if it is not one certificate: %s",
     (field) => {
       expect(check(BOUND, field)).toEqual(
         rejected("The header x-forwarded-client-cert isn't one certificate (xfcc)."),

@@ -31,7 +31,7 @@ describe("the certificate in a header", () => {
     ["xfcc", `hash=${HEX.toUpperCase()}`],
     ["xfcc", `By=spiffe://a;HASH=${HEX};Subject="CN=a,O=\\"b;c\\""`],
     ["xfcc", `Hash=${HEX};URI=;By="x=y"`],
-  ])("is read as %s: %s", (format, field) => {
+  ])("reads it as %s: %s", (format, field) => {
     expect(thumbprintIn(format, field)).toBe(THUMBPRINT);
   });
 
@@ -61,11 +61,11 @@ describe("the certificate in a header", () => {
     ["xfcc", `By="a"b;Hash=${HEX}`],
     ["xfcc", `By=a b;Hash=${HEX}`],
     ["xfcc", `Hash=${HEX};1=2`],
-  ])("is not read as %s if it may mean something else: %s", (format, field) => {
+  ])("does not read it as %s if it may mean something else: %s", (format, field) => {
     expect(thumbprintIn(format, field)).toBeUndefined();
   });
 
-  it("is not read from more than 16,384 characters", () => {
+  it("does not read it from more than 16,384 characters", () => {
     const fill = (length: number) => `URI=${"a".repeat(length - 10 - HEX.length)};Hash=${HEX}`;
     expect(fill(16_384)).toHaveLength(16_384);
     expect(thumbprintIn("xfcc", fill(16_384))).toBe(THUMBPRINT);

@@ -32,7 +32,7 @@ describe("a nonce", () => {
     ["by a clock that is one slot behind", -1, { isExpiring: false, endSeconds: START + 120 }],
     ["not two slots later", 120, undefined],
     ["not by a clock that is two slots behind", -61, undefined],
-  ])("is accepted %s", (_, seconds, expected) => {
+  ])("accepts it %s", (_, seconds, expected) => {
     expect(noncesAt(seconds).find(noncesAt(0).current())).toEqual(expected);
   });
 
@@ -43,7 +43,7 @@ describe("a nonce", () => {
     expect(noncesAt(0, "first").find(old)).toBeUndefined();
   });
 
-  it.each(["", "x", "a".repeat(43)])("is not accepted if no secret made it: %j", (nonce) => {
+  it.each(["", "x", "a".repeat(43)])("does not accept it if no secret made it: %j", (nonce) => {
     expect(noncesAt(0).find(nonce)).toBeUndefined();
   });
 });

@@ -60,13 +60,13 @@ async function sendProven(
 }
 
 describe("a token that is bound to a key", () => {
-  it("is accepted with a proof of its key, and the decision names the binding", async () => {
+  it("accepts it with a proof of its key, and the decision names the binding", async () => {
     const decision = await sendProven(serverWith());
     expect(outcomeOf(decision)).toBe("allowed");
     expect(decision.principal?.binding).toBe("dpop");
   });
 
-  it("is rejected without the option `senderConstraint`, as before", async () => {
+  it("rejects it without the option `senderConstraint`, as before", async () => {
     const scopeMappings = { "GET /agents/:agent_id": ["agents:<agent_id>:read"] };
     const server = createResourceServer({ ...issuer.resourceServerOptions, scopeMappings });
     const decision = await send(server, { authorization: `Bearer ${await boundToken()}` });
@@ -75,7 +75,7 @@ describe("a token that is bound to a key", () => {
     expect(withScheme).toMatchObject({ reason: "credential_missing" });
   });
 
-  it.each(testProofRejections)("is refused with a proof that has the mistake %s", async (rejectedAs) => {
+  it.each(testProofRejections)("refuses it with a proof that has the mistake %s", async (rejectedAs) => {
     const server = serverWith({
       senderConstraint: { dpop: { origins: [ORIGIN], nonce: rejectedAs === "nonce" } },
     });
@@ -87,7 +87,7 @@ describe("a token that is bound to a key", () => {
     expect(decision.principal?.userId).toBe("user-1");
   });
 
-  it("is refused as Bearer, without a proof, with two proofs, and with one that was used", async () => {
+  it("refuses it as Bearer, without a proof, with two proofs, and with one that was used", async () => {
     const server = serverWith();
     const token = await boundToken();
     const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
@@ -110,12 +110,12 @@ describe("a token that is bound to a key", () => {
     ]);
   });
 
-  it("is refused by authenticate, which receives no proof", async () => {
+  it("rejects it in authenticate, which receives no proof", async () => {
     await expect(serverWith().authenticate(await boundToken())).rejects.toThrow("claims");
     expect((await serverWith().authenticate(await bearerToken())).binding).toBeUndefined();
   });
 
-  it("is refused after its proof if it lacks scopes, under the scheme that was used", async () => {
+  it("refuses it after its proof if it lacks scopes, under the scheme that was used", async () => {
     const server = serverWith();
     const token = await issuer.token({ bound: "dpop", scopes: [] });
     const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
@@ -193,7 +193,7 @@ describe("the cause of a refusal, for logs", () => {
 });
 
 describe("a proof that several guards of one request check", () => {
-  it("is checked again if the token, the method or the target is another one", async () => {
+  it("checks it again if the token, the method or the target is another one", async () => {
     const server = serverWith();
     const [token, other] = [await boundToken(), await issuer.token({ bound: "dpop", scopes: ["x:y"] })];
     const changes: readonly (readonly [Partial<Sent>, string])[] = [
@@ -209,7 +209,7 @@ describe("a proof that several guards of one request check", () => {
     }
   });
 
-  it("is checked again after the store of proofs has failed", async () => {
+  it("checks it again after the store of proofs has failed", async () => {
     const store = memoryStore();
     let isDown = true;
     const set: Store["set"] = (...entry) => {
@@ -243,7 +243,7 @@ describe("a token that is not bound to a key", () => {
     expect(outcomeOf(await sendProven(strict))).toBe("allowed");
   });
 
-  it("is refused with the scheme DPoP, and with a proof beside it", async () => {
+  it("refuses it with the scheme DPoP, and with a proof next to it", async () => {
     const server = serverWith({ tokenSources: [{ header: "authorization" }, { cookie: "access_token" }] });
     const token = await bearerToken();
     const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
@@ -265,7 +265,7 @@ describe("a token that is not bound to a key", () => {
 });
 
 describe("a hypothetical caller", () => {
-  it("is refused without a key where every token needs one, and allowed with `cnf`", () => {
+  it("refuses it without a key where every token needs one, and allows it with `cnf`", () => {
     const strict = serverWith({ senderConstraint: { ...DPOP, required: true } });
     const query = { method: "GET", path: TARGET, scopes: SCOPES };
     expect(outcomeOf(strict.explain(query).decision)).toBe("proof_missing");
@@ -311,7 +311,7 @@ describe("the claim cnf", () => {
     }
   });
 
-  it("may have unknown members beside one that is checked", async () => {
+  it("may have unknown members next to one that is checked", async () => {
     const bound = await boundToken();
     const payload = JSON.parse(Buffer.from(bound.split(".")[1] ?? "", "base64url").toString()) as {
       readonly cnf: object;
@@ -391,7 +391,7 @@ describe("nonces", () => {
     expect(outcomeOf(await sendWith(server, `${nonce} `))).toBe("proof_rejected nonce");
   });
 
-  it("are accepted by processes that replace a secret step by step", async () => {
+  it("accepts them in processes that replace a secret step by step", async () => {
     const other = "another secret that replaces the first one";
     const [before, between, after] = [create([SECRET, other]), create([other, SECRET]), create(other)];
     const [old, next] = [nonceOf(before, await sendWith(before)), nonceOf(after, await sendWith(after))];

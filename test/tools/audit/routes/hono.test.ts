@@ -77,7 +77,7 @@ describe("routesOf for Hono", () => {
 
   const open = async (context: Context, _next: Next) => Promise.resolve(context.text("OPEN"));
 
-  it("marks a handler in front of protect that a later handler of the same path follows", async () => {
+  it("marks a handler before protect that a later handler of the same path follows", async () => {
     const app = new Hono();
     app.get("/report", open);
     app.use(protect(server));

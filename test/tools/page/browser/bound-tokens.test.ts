@@ -166,7 +166,7 @@ describe.skipIf(!hasChromium)("the client of the guide of bound tokens", () => {
     expect(status).toBe(401);
   });
 
-  it("is refused if CORS does not expose the nonce", async () => {
+  it("refuses it if CORS does not expose the nonce", async () => {
     const { origin } = await serveApi();
     const token = await requestToken(origin);
     const other = await serveApi(["WWW-Authenticate"]);
