@@ -226,7 +226,7 @@ const manifest = JSON.parse(readFileSync(join(SRC, "../package.json"), "utf8")) 
 const BUNDLED = ["zod"];
 
 describe("the architecture", () => {
-  it("has four rooms and a front door", () => {
+  it("consists of four rooms and a front door", () => {
     expect(readdirSync(SRC).sort()).toEqual(Object.keys(WALLS).sort());
   });
 

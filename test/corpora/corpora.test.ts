@@ -54,7 +54,7 @@ const named = <Value extends object>(value: Value, names: object): Partial<Value
   Object.fromEntries(Object.entries(value).filter(([name]) => name in names)) as Partial<Value>;
 
 describe.each(Object.keys(FORMATS) as (keyof Corpora)[])("the corpus %s", (name) => {
-  it("has the documented format", () => {
+  it("follows the documented format", () => {
     expect(FORMATS[name].parse(committedCorpus(name))).toEqual(committedCorpus(name));
   });
 
@@ -180,7 +180,7 @@ describe("the corpus of decisions", () => {
     cases.map((row) => [name, `${row.method} ${row.target}`, row.claims, configuration, row] as const),
   );
 
-  it.each(rows)("has the expected decision: %s, %s, %j", async (_name, _request, _claims, configuration, row) => {
+  it.each(rows)("decides as expected: %s, %s, %j", async (_name, _request, _claims, configuration, row) => {
     const server = serverOf(
       configuration,
       accepting(() => row.claims ?? undefined),

@@ -294,7 +294,7 @@ describe("the decision log and metrics", () => {
     ]);
   });
 
-  it("cannot be replayed with a table whose conditions need claims", async () => {
+  it("reports it as undecidable for a table whose conditions need claims", async () => {
     const lines: string[] = [];
     const log = decisionLog((line) => void lines.push(line), { include: ["path"] });
     const open = createServer({ scopeMappings: { "GET /orgs/:org/users": [] }, onDecision: log });

@@ -206,10 +206,13 @@ describe("a response that cannot be edited", () => {
     });
   });
 
-  it.each(["text/event-stream", "application/json"])("is empty, if it is compressed %s", async (type) => {
-    const headers = { "content-type": type, "content-encoding": "gzip" };
-    expect(await respond(headers, Buffer.from([31, 139, 8]))).toMatchObject({ status: 405, text: "" });
-  });
+  it.each(["text/event-stream", "application/json"])(
+    "sends nothing, if it is compressed %s",
+    async (type) => {
+      const headers = { "content-type": type, "content-encoding": "gzip" };
+      expect(await respond(headers, Buffer.from([31, 139, 8]))).toMatchObject({ status: 405, text: "" });
+    },
+  );
 });
 
 describe("listFilter", () => {

@@ -322,7 +322,7 @@ describe("the options object", () => {
       })(),
     ],
   ])(
-    "must be a plain object, because inherited properties would be ignored: %s is rejected",
+    "rejects anything but a plain object, because inherited properties would be ignored: %s",
     (_, options) => {
       const issues = issuesOf(options);
       expect(issues).toMatchObject([{ code: "option_invalid", path: [] }]);
@@ -330,12 +330,12 @@ describe("the options object", () => {
     },
   );
 
-  it("may have no prototype", () => {
+  it("accepts an object without a prototype", () => {
     const options = Object.assign(Object.create(null) as object, REQUIRED);
     expect(() => createServer(options)).not.toThrow();
   });
 
-  it("may have properties that are undefined", () => {
+  it("accepts properties that are undefined", () => {
     const absent = Object.fromEntries(
       OPTION_NAMES.filter((name) => !(name in REQUIRED) && !narrowing.includes(name)).map((name) => [
         name,
@@ -351,7 +351,7 @@ describe("the options object", () => {
     expect(issues[0]?.hint).toContain("omit the option");
   });
 
-  it("may be frozen, and stays unchanged", () => {
+  it("accepts a frozen object, and leaves it unchanged", () => {
     const options = Object.freeze({
       ...REQUIRED,
       verificationKeys: Object.freeze([issuer.publicPem]),

@@ -40,7 +40,7 @@ describe("knownScopes", () => {
 
 describe("a scope that tokens are granted by the options", () => {
   it.each(["agents:*", "*:read", "*:*:*", "agents:*:*", "agents:w*:read"])(
-    "has no wildcard except for the id: %s",
+    "rejects a wildcard except for the id: %s",
     (scope) => {
       const map = { editor: [scope] };
       expect(mistakesOf(start({ scopeSources: [{ claim: "roles", map }] }))).toEqual([
@@ -53,13 +53,13 @@ describe("a scope that tokens are granted by the options", () => {
   );
 
   it.each(["agents:*:write", "agents:<agent_id>:write", "agents:{id}:write"])(
-    "is no hierarchy for ids, which the hierarchy of the resource has anyway: %s",
+    "rejects a hierarchy for ids, which the hierarchy of the resource has anyway: %s",
     (scope) => {
       expect(start({ impliedScopes: { [scope]: ["agents:read"] } })).toThrow("Write `agents:write`");
     },
   );
 
-  it("may be a scope for one id, or for every id in a map", () => {
+  it("accepts a scope for one id, or for every id in a map", () => {
     expect(start({ impliedScopes: { "agents:web:write": ["agents:web:read"] } })).not.toThrow();
     expect(start({ scopeSources: [{ claim: "roles", map: { editor: ["agents:*:read"] } }] })).not.toThrow();
   });

@@ -264,15 +264,18 @@ describe("the rule for an operation", () => {
     ["resources/read docs://a", "MCP resources/read docs://a"],
     ["resources/read docs://{id}", "MCP resources/read docs://{name}"],
     ["tools/call docs_{id}", "MCP tools/call docs_*"],
-  ])("is that of the name for a completion, and that of a template only for a template: %s", (text, key) => {
-    const names = [
-      "resources/read docs://a",
-      "resources/read docs://{name}",
-      "tools/call docs_*",
-      "tools/call *",
-    ];
-    expect(keysIn(names, text, true)).toEqual([key]);
-  });
+  ])(
+    "finds the rule for the name for a completion, and the rule for a template only for a template: %s",
+    (text, key) => {
+      const names = [
+        "resources/read docs://a",
+        "resources/read docs://{name}",
+        "tools/call docs_*",
+        "tools/call *",
+      ];
+      expect(keysIn(names, text, true)).toEqual([key]);
+    },
+  );
 
   it("does not map a URI that only its decoded spelling maps", () => {
     const table = tableOf({ "MCP resources/read docs://a": [] });
@@ -398,7 +401,7 @@ describe("conditions on operations", () => {
     ["resources/read docs://a/public", ["MCP resources/read docs://{team}/{+page}"]],
     ["resources/read docs://{a}/{+b}", ["MCP resources/read docs://{team}/{+page}"]],
     ["prompts/get greet", []],
-  ])("are found for the entry of a list: %s", (text, keys) => {
+  ])("finds them for the entry of a list: %s", (text, keys) => {
     const { operations } = compiledOf({
       "MCP tools/call *": { scopes: [], where },
       "MCP tools/call ping": [],
@@ -504,11 +507,11 @@ describe("the methods of the protocol", () => {
     ["tasks/list", false],
     ["tasks/result", false],
     ["acme/do", false],
-  ])("has %s in the stateless revision of the protocol: %s", (method, isStateless) => {
+  ])("reports whether it has %s in the stateless revision of the protocol: %s", (method, isStateless) => {
     expect(MCP_METHODS.isStateless(method)).toBe(isStateless);
   });
 
-  it.each(["acme/do", "Acme.v1/do-it", "a/b/c", "a/b_c.d"])("can be extended by %s", (method) => {
+  it.each(["acme/do", "Acme.v1/do-it", "a/b/c", "a/b_c.d"])("accepts the extension %s", (method) => {
     expect(isExtensionMethod(method)).toBe(true);
   });
 
@@ -527,7 +530,7 @@ describe("the methods of the protocol", () => {
     " acme/do",
     "acme/do ",
     "acme//do",
-  ])("cannot be extended by %j", (method) => {
+  ])("rejects the extension %j", (method) => {
     expect(isExtensionMethod(method)).toBe(false);
   });
 
@@ -558,14 +561,14 @@ describe("the methods of the protocol", () => {
   });
 
   it.each(["resources/subscribe docs://a", "resource/subscribe docs://a"])(
-    "are suggested only if they have rules: %s",
+    "suggests them only if they have rules: %s",
     (text) => {
       const [method = "", name] = text.split(" ");
       expect(MCP_METHODS.findMistake(method, name)?.hint).not.toContain("resources/subscribe");
     },
   );
 
-  it("are written in keys without `MCP`, with their name if they have one", () => {
+  it("renders them in keys without `MCP`, with their name if they have one", () => {
     expect(renderOperation({ method: "tools/list" })).toBe("tools/list");
     expect(renderOperation({ method: "tools/call", name: "search" })).toBe("tools/call search");
   });

@@ -36,7 +36,7 @@ describe("a custom rule for the route of a default rule", () => {
     expect(start({ "GET /x": custom }, { "GET /x": base })).not.toThrow();
   });
 
-  it("is compared by the places of parameters, not by their names", () => {
+  it("compares the places of parameters, not their names", () => {
     const base: ScopeMappings = { "GET /a/:id": ["a:<id>:read"] };
     expect(start({ "GET /a/:key": ["a:<key>:read"] }, base)).not.toThrow();
     expect(mistakesOf(start({ "GET /a/:key": [] }, base))).toHaveLength(1);
@@ -62,7 +62,7 @@ describe("a custom rule for the route of a default rule", () => {
     );
   });
 
-  it.each(["/a/:N.json", "/a/*N", "/a/:x/:N"])("is compared at any kind of parameter: %s", (path) => {
+  it.each(["/a/:N.json", "/a/*N", "/a/:x/:N"])("compares any kind of parameter: %s", (path) => {
     const tables = [
       { [`GET ${path.replace("N", "custom")}`]: ["a:<custom>:read"] },
       { [`GET ${path.replace("N", "base")}`]: ["a:<base>:read", "audit:read"] },
@@ -81,7 +81,7 @@ describe("a custom rule for the route of a default rule", () => {
     expect(start({ "* /admin": ["admin:own"], "GET /admin": [] }, base)).not.toThrow();
   });
 
-  it("is named with what to write", () => {
+  it("names it with what to write", () => {
     expect(start({ "GET /agents/:id": [] }, agentScopeMappings)).toThrow(
       "requires less than the base table's rule that it replaces, `GET /agents/:agent_id` (agents:<agent_id>:read). If that's intended, write { override: [] }.",
     );
@@ -101,7 +101,7 @@ describe("{ override }", () => {
     ]);
   });
 
-  it("may hold any other value", () => {
+  it("accepts any other value", () => {
     expect(
       start({ "GET /x": { override: { anyOf: ["a:b"], report: ["c:d"] } } }, { "GET /x": [] }),
     ).not.toThrow();

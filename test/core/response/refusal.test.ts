@@ -210,11 +210,11 @@ describe("the challenges of a server that checks DPoP proofs (RFC 9449 section 7
     expect(challengesOf({ ...lacking, ...principalWith({ binding: "mtls" }) })).toBe(`Bearer ${scope}`);
   });
 
-  it("are for Bearer only if the server checks no proofs", () => {
+  it("offers only Bearer if the server checks no proofs", () => {
     expect(challengesOf(refuse("credential_missing"), { dpop: undefined })).toBe("Bearer");
   });
 
-  it("are accompanied by a nonce where the next proof needs one", () => {
+  it("adds a nonce where the next proof needs one", () => {
     const refusal = createRefusal(refuse("credential_missing"), rules);
     const { headers, ...others } = withNonce(refusal, "n1");
     expect(headers).toEqual({ ...refusal.headers, "DPoP-Nonce": "n1" });
@@ -237,7 +237,7 @@ describe("the challenge for a login that is not enough (RFC 9470 section 3)", ()
     );
   });
 
-  it("is created anew for each refusal", () => {
+  it("creates it anew for each refusal", () => {
     const refuser = createRefuser(SILENT);
     const challengeFor = (maxAgeSeconds: number) =>
       refuser(refuse("authentication_insufficient", [], { maxAgeSeconds })).headers["WWW-Authenticate"];
@@ -257,7 +257,7 @@ describe("the scopes of a challenge", () => {
     },
   );
 
-  it("are the first ones of an MCP client in a 401, and with retained ones in a 403", () => {
+  it("names the first scopes of an MCP client in a 401, and adds retained ones in a 403", () => {
     const rules = { ...SILENT, initialScopes: ["a:b", "c:d"] };
     const scopeOf = (refused: Refused) =>
       / scope="([^"]*)"/.exec(createRefusal(refused, rules).headers["WWW-Authenticate"] ?? "")?.[1];

@@ -225,13 +225,13 @@ describe("the admin scope", () => {
     ["root", ["platform:admin", "Root", "root:x", "x:root", "*"]],
     ["ops:root", ["platform:admin", "ops:*:root", "ops:x:root", "ops", "root", "Ops:root"]],
     ["ops:all:root", ["ops:root", "ops:*:root", "ops:ALL:root"]],
-  ])("may be %s, and then no other scope implies every scope", (adminScope, others) => {
+  ])("accepts %s, and then no other scope implies every scope", (adminScope, others) => {
     const rules = scopeRulesOf({}, adminScope);
     expect(byOf([adminScope], "agents:read", rules)).toBe("admin");
     for (const other of others) expect(find([other], "agents:read", rules), other).toBeUndefined();
   });
 
-  it("may be implied by another scope", () => {
+  it("allows another scope to imply it", () => {
     expect(find(["owner"], "agents:read", scopeRulesOf({ owner: ["platform:admin"] }))).toEqual({
       required: "agents:read",
       granted: "owner",

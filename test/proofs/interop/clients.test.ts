@@ -228,14 +228,14 @@ describe("the challenges that oauth4webapi reads", () => {
   });
   const algs = "ES256 EdDSA Ed25519 PS256 RS256";
 
-  it("have only the scheme DPoP for a nonce, because versions up to 3.8.7 repeat a request only then", async () => {
+  it("offers only the scheme DPoP for a nonce, because versions up to 3.8.7 repeat a request only then", async () => {
     const { origin } = await start(application, { nonce: true });
     const challenges = await challengesOf(client.attempt("GET", `${origin}/account`));
     expect(challenges).toMatchObject([{ scheme: "dpop", parameters: { error: "use_dpop_nonce", algs } }]);
     expect(challenges).toHaveLength(1);
   });
 
-  it("have both schemes for a request without a token", async () => {
+  it("offers both schemes for a request without a token", async () => {
     const { origin } = await start(application);
     const options: oauth.ProtectedResourceRequestOptions = {
       ...INSECURE,

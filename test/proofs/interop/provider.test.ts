@@ -159,7 +159,7 @@ describe("a token that is bound to a key", () => {
     expect(await call(url, token, { handle })).toMatchObject({ binding: "dpop", tokenKind: "jwt" });
   });
 
-  it("of a user who signed in is accepted with its proof", async () => {
+  it("accepts the token of a user who signed in, with its proof", async () => {
     const url = await startService();
     const { handle } = await createHandle();
     const { access_token: token } = await fetchTokenOfUser(handle);
@@ -219,7 +219,7 @@ describe("an opaque token, of whose binding the introspection endpoint knows", (
 });
 
 it.each([RESOURCE, OPAQUE_RESOURCE])(
-  "a token for %s that is bound to nothing is a bearer token",
+  "accepts a token for %s that is bound to nothing as a bearer token",
   async (resource) => {
     const url = await startService({ resource });
     const { access_token: token } = await fetchToken({ resource });

@@ -207,7 +207,7 @@ describe("a server whose store fails", () => {
     expect(set).not.toHaveBeenCalled();
   });
 
-  it("has a challenge that doesn't ask for another proof", async () => {
+  it("sends a challenge that doesn't ask for another proof", async () => {
     const set = () => Promise.reject(new Error("down"));
     const { server } = createService({ replay: { ...memoryStore(), set } });
     const { received } = await checkDirectly(server, sentBy());

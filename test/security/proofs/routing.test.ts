@@ -137,7 +137,7 @@ describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
     expect((await sendTo(port, forNew)).status).toBe(401);
   });
 
-  it("is about the method that was sent, whatever middleware makes of it later", async () => {
+  it("compares the method that was sent, whatever middleware makes of it later", async () => {
     const server = serverWith({ "POST /agents/:id": RULE, "DELETE /agents/:id": RULE });
     const app = create().use(forExpress.protect(server));
     app.use((request, __, next) => {
@@ -445,7 +445,7 @@ describe("a proof for server-sent events", () => {
     expect((await sendTo(port, request)).status).toBe(401);
   });
 
-  it("is used up by a request whose client goes away", async () => {
+  it("counts as used after a request whose client goes away", async () => {
     const guard = protectNode(serverWith());
     const port = await serve((request, response) => {
       void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));

@@ -143,7 +143,7 @@ describe("an API key", () => {
     opaqueTokens: [apiKeys({ prefix: "acme_", find })],
   };
 
-  it("is a bearer token, which a proof does not bind", async () => {
+  it("treats it as a bearer token, which a proof does not bind", async () => {
     const service = createService({}, options);
     expect(await outcomeFor(service, bearer(key))).toBe("allowed");
     expect(await outcomeFor(service, sent(key, proofOf({ token: key })))).toBe("binding");
@@ -212,7 +212,7 @@ describe("authenticate", () => {
 });
 
 describe.each(Object.entries(OPENERS))("a nonce of %s", (_, open) => {
-  it("is replaced in an allowed response before it ends, and is in every refusal", async () => {
+  it("replaces it in an allowed response before it ends, and sends it with every refusal", async () => {
     let now = NOW;
     const { server } = createService({ nonce: { secret: NONCE_SECRET } }, { now: () => now * 1_000 });
     const port = await open(server);

@@ -39,7 +39,7 @@ describe("an introspected token", () => {
     [{ issuer: A }, {}, "200"],
     [{ userIdClaim: ["user", "id"] }, { user: { id: 7 } }, "200"],
     [{ userIdClaim: ["user", "id"] }, { user: { id: 7.5 } }, "401 claims"],
-  ])("with %j, returns for %j: %s", async (server, changes, verdict) => {
+  ])("returns, with %j, for %j: %s", async (server, changes, verdict) => {
     const asking = await startAsking({}, { behaviour: json(active(changes)), server });
     expect(await asking.verdict()).toBe(verdict);
   });
@@ -49,7 +49,7 @@ describe("an introspected token", () => {
     expect(await asking.check()).toMatchObject({ rejection: "claims", claim: "tenant" });
   });
 
-  it("has the user id of a number", async () => {
+  it("reads a number as the user id", async () => {
     const { server } = await startAsking({}, { behaviour: json(active({ sub: 7 })) });
     expect((await server.authenticate(TOKEN)).userId).toBe("7");
   });
@@ -111,7 +111,7 @@ describe("an introspected token", () => {
       expect(await (await startAsking({}, { behaviour, server })).verdict()).toBe("401 issuer");
     });
 
-    it("must name its issuer if an issuer has requirements of its own", () => {
+    it("requires its issuer if an issuer has requirements of its own", () => {
       const opaqueTokens = [introspection({ url: "http://localhost/i", client: CLIENT })];
       const options = { serviceId: "agents-prod", issuers, opaqueTokens };
       expect(issuesOf(options)).toMatchObject([

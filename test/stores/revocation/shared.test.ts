@@ -112,7 +112,7 @@ describe("sharedRevocation", () => {
     expect(await verdict(tokens[0] ?? "")).toBe("accepted");
   });
 
-  it("has nothing to load: a process that starts knows every revocation", async () => {
+  it("knows every revocation in a process that starts, without loading any", async () => {
     const { store } = createStore();
     await createProcess(store).server.revoke({ sessionId: "s1" });
     expect(await createProcess(store).verdict(await newToken())).toBe("revoked");

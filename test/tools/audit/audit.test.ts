@@ -437,7 +437,7 @@ describe("a public rule for every path", () => {
   it.each([
     [["api:use"], "`* /api{/*path}` only covers forgotten routes below /api"],
     ["public", 'write in scopeMappings "* /api{/*path}": ["resource:action"]'],
-  ] as const)("has a hint that fits an existing rule for the API that requires %j", (api, hint) => {
+  ] as const)("adapts the hint to an existing rule for the API that requires %j", (api, hint) => {
     const report = audit({ "GET /{*path}": "public", "* /api{/*path}": api }, ["GET /a"]);
     expect(onlyFinding(report, "public_catch_all").hint).toContain(hint);
   });

@@ -100,7 +100,7 @@ describe("the actors of a principal", () => {
     createServer().explain({ method: "GET", path: "/agents", scopes: ["agents:read"], claims }).decision
       .principal;
 
-  it("are a frozen chain, the current actor first", () => {
+  it("returns a frozen chain, the current actor first", () => {
     const act = { sub: "b", iss: "https://a.test", client_id: "c", act: { sub: "a" } };
     const principal = principalOf({ act });
     expect(principal?.actor).toEqual({ sub: "b", issuer: "https://a.test", clientId: "c" });
@@ -109,7 +109,7 @@ describe("the actors of a principal", () => {
     expect(Object.isFrozen(principal?.actor)).toBe(true);
   });
 
-  it.each([{}, { act: null }, { act: { sub: 1 } }])("are absent for %j", (claims) => {
+  it.each([{}, { act: null }, { act: { sub: 1 } }])("omits them for %j", (claims) => {
     expect(principalOf(claims)).not.toHaveProperty("actor");
     expect(principalOf(claims)).not.toHaveProperty("delegation");
   });

@@ -102,7 +102,7 @@ describe("the description of conditions", () => {
     ]);
   });
 
-  it("is empty for a rule without conditions", () => {
+  it("returns nothing for a rule without conditions", () => {
     expect(describeConditions()).toEqual([]);
   });
 });
@@ -116,7 +116,7 @@ describe("the conditions of a running server", () => {
     expect(rule?.conditions).toEqual({ actors: { anyOf: ["agent-1"] } });
   });
 
-  it("are frozen with all that they contain", () => {
+  it("freezes them with all that they contain", () => {
     const where = { org: [{ claim: ["org", "id"], issuer: "https://a.test" }] };
     const { rule } = decide({ "GET /:org": { scopes: [], where } }, "GET /a");
     const conditions = rule?.conditions as { where: typeof where };

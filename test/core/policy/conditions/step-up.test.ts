@@ -72,7 +72,7 @@ describe("the condition `maxAuthAgeSeconds`", () => {
     expect(resultFor(conditions, { ...USER, auth_time })).toBe(`${STEP_UP} maxAuthAgeSeconds`);
   });
 
-  it("may be a single second", () => {
+  it("accepts a single second", () => {
     expect(resultFor({ maxAuthAgeSeconds: 1 }, { ...USER, auth_time: NOW - 1 })).toBe("allowed");
     expect(resultFor({ maxAuthAgeSeconds: 1 }, { ...USER, auth_time: NOW - 2 })).toBe(
       `${STEP_UP} maxAuthAgeSeconds`,
@@ -105,7 +105,7 @@ describe("the condition `maxAuthAgeSeconds`", () => {
 
 describe("a refused login", () => {
   it.each([{}, { sub: "worker", client_id: "worker" }, { sub: "a", client_id: "b", azp: "a" }, { sub: "" }])(
-    "is final for %j: nobody can log in again",
+    "refuses finally for %j: nobody can log in again",
     (claims) => {
       expect(resultFor({ maxAuthAgeSeconds: 60 }, claims)).toBe("caller_not_allowed maxAuthAgeSeconds");
       expect(resultFor({ acr: { anyOf: ["urn:mfa"] } }, claims)).toBe("caller_not_allowed acr");
@@ -125,7 +125,7 @@ describe("a refused login", () => {
     });
   });
 
-  it("has a challenge with the values of the user's next login (RFC 9470 section 3)", () => {
+  it("sends a challenge with the values of the user's next login (RFC 9470 section 3)", () => {
     const server = createServer({
       scopeMappings: { "GET /x": { scopes: [], acr: { anyOf: ["urn:a", "urn:b"] }, maxAuthAgeSeconds: 600 } },
     });

@@ -77,7 +77,7 @@ describe("the condition `where`", () => {
     "NaN",
     "true",
     "null",
-  ])("is not met at /orgs/%s by a number or another value that is written so", (org) => {
+  ])("refuses at /orgs/%s a number or another value that is written so", (org) => {
     const table = { "GET /orgs/:org": { scopes: [], ...ORG } };
     for (const org_id of [1000, 16, 2 ** 53, NaN, true, null])
       expect(resultOf(decide(table, `GET /orgs/${org}`, { org_id }))).toBe(REFUSED);

@@ -38,7 +38,7 @@ const PROVED = { kind: "proved" };
 const rejected = (cause: string) => ({ kind: "rejected", proofRejection: "certificate", cause });
 
 describe("a token that is bound to a certificate", () => {
-  it("is proved by a request with this certificate", () => {
+  it("accepts a request with this certificate as proof", () => {
     expect(check(BOUND, `Hash=${HASH}`)).toEqual(PROVED);
     expect(check(BOUND, `Hash=${HASH}`, { isRequired: true })).toEqual(PROVED);
   });

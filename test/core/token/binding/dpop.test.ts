@@ -30,7 +30,7 @@ async function resultOf(token: string, dpop: string, target = "/agents/web"): Pr
 }
 
 describe("the header of a proof", () => {
-  it.each(["dpop+jwt", "DPOP+JWT", "application/dpop+jwt"])("may have the type %s", async (typ) => {
+  it.each(["dpop+jwt", "DPOP+JWT", "application/dpop+jwt"])("accepts the type %s", async (typ) => {
     expect(await resultFor({ header: { typ } })).toBe("allowed");
   });
 
@@ -93,7 +93,7 @@ describe("the claims of a proof", () => {
     expect(await resultFor({ claims: { [name]: value } })).toBe(expected);
   });
 
-  it("are of the path of the request, without its query", async () => {
+  it("compares the path of the request, without its query", async () => {
     expect(await resultFor({}, "/agents/web?a=b")).toBe("allowed");
     expect(await resultFor({}, "/agents/%77eb")).not.toBe("htu");
     expect(await resultFor({}, "/agents/other")).toBe("htu");
@@ -101,7 +101,7 @@ describe("the claims of a proof", () => {
 });
 
 describe("the form of a proof", () => {
-  it("is one JWT of at most 8,192 bytes", async () => {
+  it("accepts only one JWT of at most 8,192 bytes", async () => {
     const token = await issuer.token({ bound: "dpop" });
     const proofWith = (fill: number) =>
       issuer.proofFor({ method: "GET", url: URL_OF_AGENT, token, claims: { fill: "a".repeat(fill) } });

@@ -10,7 +10,7 @@ function noncesAt(seconds: number, ...secrets: readonly string[]): Nonces {
 }
 
 describe("a nonce", () => {
-  it("is the same within one time slot, and another one in the next", () => {
+  it("stays the same within one time slot, and changes in the next", () => {
     const nonces = [0, 59, 60].map((seconds) => noncesAt(seconds).current());
     expect(nonces[0]).toMatch(/^[\w-]{43}$/);
     expect(nonces[1]).toBe(nonces[0]);
@@ -36,7 +36,7 @@ describe("a nonce", () => {
     expect(noncesAt(seconds).find(noncesAt(0).current())).toEqual(expected);
   });
 
-  it("of an older secret is accepted, and replaced", () => {
+  it("accepts a nonce of an older secret, and replaces it", () => {
     const old = noncesAt(0, "second").current();
     expect(noncesAt(0, "first", "second").find(old)).toEqual({ isExpiring: true, endSeconds: START + 120 });
     expect(noncesAt(0, "first", "second").current()).toBe(noncesAt(0, "first").current());

@@ -129,7 +129,7 @@ describe("a token that is bound to a key", () => {
     expect(challengeOf(server, asBearer)).not.toContain("DPoP");
   });
 
-  it("may be checked twice for one request of the platform, and once for two", async () => {
+  it("accepts it twice for one request of the platform, and once for two", async () => {
     const server = serverWith();
     const token = await boundToken();
     const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
@@ -185,7 +185,7 @@ describe("the cause of a refusal, for logs", () => {
     );
   });
 
-  it("is of the binding that is missing", async () => {
+  it("names the binding that is missing", async () => {
     const [bound, server] = [await boundToken(), serverWith()];
     for (const authorization of [`Bearer ${bound}`, `DPoP ${bound}`])
       expect(await send(server, { authorization })).toMatchObject({ binding: "dpop" });
@@ -230,7 +230,7 @@ describe("a proof that several guards of one request check", () => {
 });
 
 describe("a token that is not bound to a key", () => {
-  it("is a bearer token, unless a rule or the server requires a key", async () => {
+  it("accepts it as a bearer token, unless a rule or the server requires a key", async () => {
     const authorization = `Bearer ${await bearerToken()}`;
     const server = serverWith();
     expect(outcomeOf(await send(server, { authorization }))).toBe("allowed");
@@ -311,7 +311,7 @@ describe("the claim cnf", () => {
     }
   });
 
-  it("may have unknown members next to one that is checked", async () => {
+  it("accepts unknown properties next to one that is checked", async () => {
     const bound = await boundToken();
     const payload = JSON.parse(Buffer.from(bound.split(".")[1] ?? "", "base64url").toString()) as {
       readonly cnf: object;
@@ -374,7 +374,7 @@ describe("nonces", () => {
   const nonceOf = (server: ResourceServer, decision: Decision): string =>
     decision.allowed ? "" : (server.refuse(decision).headers["DPoP-Nonce"] ?? "");
 
-  it("are required, handed out with each refusal, and accepted by another process and for two lifetimes", async () => {
+  it("requires them, sends one with each refusal, and accepts them in another process and for two lifetimes", async () => {
     const server = create();
     const first = await sendWith(server);
     expect(outcomeOf(first)).toBe("proof_rejected nonce");
