@@ -131,5 +131,5 @@ function startOfLast(count: number, path: string): number {
 }
 
 const warnOfMount = createWarning(
-  "A route runs below a mount whose pattern isn't known, so a request must satisfy the rule of every pattern that the mount may have. To avoid this, use protect in the outermost application, mount routers at paths without regular expressions and wildcards, and replace Express 5.0 to 5.2 with Express 5.3 or later.",
+  "A route runs below a mount whose pattern isn't known, so a request must satisfy the rule for every pattern that the mount may have. To avoid this, use protect in the outermost application, mount routers at paths without regular expressions and wildcards, and replace Express 5.0 to 5.2 with Express 5.3 or later.",
 );

@@ -3,7 +3,7 @@ import { literalPattern, quoteName, unquote } from "../../core/policy/render-pat
 /**
  * Converts a Fastify route (find-my-way's syntax) to a pattern in path-to-regexp's syntax that matches at
  * least the same paths. Regular expressions are left out, and the last wildcard is named `*`, as in
- * `request.params`. No rule covers a route with a wildcard after text, because no pattern can express it.
+ * `request.params`. No rule covers a wildcard that shares its segment: no pattern can express it.
  */
 export function toPattern(url: string): string {
   if (url === "*") return '/*"*"';

@@ -198,8 +198,8 @@ function readSubscriptions(params: Json): readonly Operation[] | undefined {
 }
 
 /**
- * A completion needs the rule of its prompt or resource template. The argument that is completed has no value
- * yet: a server may offer every value, so a scope with this argument must be granted for all of them.
+ * A completion needs the rule for its prompt or resource template. The argument that is completed has no
+ * value yet: a server may offer every value, so a scope with this argument must be granted for all of them.
  */
 function readCompletion(params: Json): (Operation & { readonly name: string }) | undefined {
   const ref = ownProperty(params, "ref");

@@ -114,7 +114,7 @@ class ResponseEditor implements BodyEditor {
     return andThen(edited, render);
   }
 
-  /** Returns the same text if nothing changes; `undefined` if it isn't JSON. */
+  /** Returns the same string if nothing changes; `undefined` if it isn't JSON. */
   #editJson(text: string): Pending<string> | undefined {
     const value = orUndefined(() => JSON.parse(text) as Json | readonly Json[]);
     if (typeof value !== "object") return undefined;

@@ -51,7 +51,7 @@ type Params = AccessRequest["params"];
  */
 export function protect(server: ResourceServer): NodeGuard {
   assertResourceServer(server);
-  const warnOfEarlyResponse = createWarning(ANSWERED);
+  const warnOfEarlyResponse = createWarning(RESPONSE_SENT);
   return async (...parameters: readonly [...Parameters<NodeGuard>, ...unknown[]]) => {
     const [request, response, third] = parameters;
     if (parameters.length < 2 || typeof response.setHeader !== "function")
@@ -128,5 +128,5 @@ export function principalOf(request: object): Principal | undefined {
   return findPrincipal("node", request, request);
 }
 
-const ANSWERED =
+const RESPONSE_SENT =
   "A response was sent before the check refused the request. Write `if (!(await guard(request, response))) return;`: without await, every request is allowed. Ignore this warning if a timeout sent the response.";

@@ -23,7 +23,7 @@ export interface UpgradingServer extends Pick<EventEmitter, "emit"> {
 
 /**
  * Protects upgrades such as WebSockets, which don't pass through middleware: await the guard in the `upgrade`
- * listener, and use the socket only if it returns `true`. A WebSocket has the rule of `GET`. A refusal is
+ * listener, and use the socket only if it returns `true`. A WebSocket needs the rule for `GET`. A refusal is
  * written to the socket, which is closed when the client has read it or after two seconds. After an error,
  * the guard sends an empty 500 and emits a process warning. If another listener uses the socket before the
  * check is done, the socket is closed and a process warning is emitted. If `@fastify/websocket` passes the

@@ -156,7 +156,7 @@ export class Policy {
   }
 }
 
-/** The resource and the action of a scope, without its id; the whole text of any other scope. */
+/** Returns the resource and the action of a scope, without its id; any other scope as a whole. */
 function kindOf({ text }: { readonly text: string }): string {
   const [resource = "", , action] = splitScope(text);
   return action === undefined ? text : `${resource}:${action}`;

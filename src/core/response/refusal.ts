@@ -17,7 +17,7 @@ export interface Refusal extends HttpResponse {
   readonly status: number;
   /** All headers of the response. Add `WWW-Authenticate` to an existing one; replace the others. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The problem, or the text that `refusalBody` created. Send an object as JSON, and a string as it is. */
+  /** The problem, or the string that `refusalBody` created. Send an object as JSON, and a string as it is. */
   readonly body: Problem | string;
   /** The problem, even with `refusalBody`: for channels without an HTTP response. */
   readonly problem: Problem;

@@ -53,7 +53,13 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
 
   const createLookup = ({ now, audience: ofServer, clockToleranceSeconds }: OpaqueContext): Lookup => {
     const audience = settings.verifyAudience === false ? undefined : (ownAudience ?? ofServer);
-    const signed = { algorithms, issuer, audience: [client.id, ...(audience ?? [])], now, ...SIGNED_ANSWER };
+    const signed = {
+      algorithms,
+      issuer,
+      audience: [client.id, ...(audience ?? [])],
+      now,
+      ...SIGNED_RESPONSE,
+    };
     const verify = keys && createTokenVerifier(signed, keys);
     const rules = { ...settings, audience, clockToleranceSeconds, now, verify };
     return new Lookup({
@@ -91,7 +97,7 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
  * A fresh response that is meant for this server. The tolerance is only for the response's own time, not for
  * the token's.
  */
-const SIGNED_ANSWER = {
+const SIGNED_RESPONSE = {
   tokenTypes: [SIGNED],
   requiredClaims: [],
   clockToleranceSeconds: 60,

@@ -4,7 +4,7 @@ import { withinLimit } from "../../core/runtime/time-limit.ts";
 import type { RevocationEvent } from "./events.ts";
 
 /** How long a response may take, and the time between two attempts to reach a store that fails. */
-const ANSWER_MS = 2_000;
+const RESPONSE_MS = 2_000;
 const RETRY_MS = 250;
 
 /** How many of the keys without a value an attempt asks for. */
@@ -88,7 +88,7 @@ export class Questions {
 
   async #read(keys: readonly string[]): Promise<StoreReply> {
     const askedAt = performance.now();
-    const values = await withinLimit(this.#store.get(keys), "The store of revocations", ANSWER_MS);
+    const values = await withinLimit(this.#store.get(keys), "The store of revocations", RESPONSE_MS);
     if (!Array.isArray(values) || values.length !== keys.length || !values.every(isValue))
       throw new TypeError("`get` of a store must return one string or undefined for each key.");
     this.#reachedAt = Math.max(askedAt, this.#reachedAt ?? 0);

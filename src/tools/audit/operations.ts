@@ -131,7 +131,7 @@ function findShadowed(operations: readonly ListedRoute[]): readonly AuditFinding
         kind: "route_hidden",
         severity: "warning",
         route,
-        message: `\`${renderRoute(wider.route)}\` is registered earlier and serves every URI of \`${renderRoute(route)}\`, which the rule of this template decides.`,
+        message: `\`${renderRoute(wider.route)}\` is registered earlier and serves every URI of \`${renderRoute(route)}\`, which the rule for this template decides.`,
         hint: "Register the narrower template first.",
       },
     ];

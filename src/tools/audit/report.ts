@@ -119,7 +119,7 @@ export interface AuditReport<Finding extends AuditRemark = AuditFinding> {
   readonly orThrow: (options?: { readonly warnings?: boolean }) => AuditReport<Finding>;
 }
 
-/** Thrown by `orThrow` of an audit report with errors or, on request, warnings. The message is its text. */
+/** Thrown by `orThrow` of an audit report with errors or, on request, warnings. The message is its `text`. */
 export class AuditError extends Error {
   static {
     brand(this, "AuditError");

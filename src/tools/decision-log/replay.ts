@@ -14,7 +14,7 @@ export interface ReplayChange {
   readonly before: Result;
   /** The result by the other table. */
   readonly after: Result;
-  /** The key of the rule of the other table; `null` without one. */
+  /** The key of the other table's rule; `null` without one. */
   readonly rule: string | null;
   /** The number of these decisions. */
   readonly count: number;

@@ -25,7 +25,7 @@ const REQUIREMENT = "x-scopegate-requirement";
 const ENFORCEMENT = "x-scopegate-enforcement";
 /** The conditions of an operation's rule, which `security` can't express either. */
 const CONDITIONS = "x-scopegate-conditions";
-/** At the root of a document: rules with conditions that aren't the rule of an operation. */
+/** At the root of a document: rules with conditions that don't belong to an operation. */
 export const RESTRICTIONS = "x-scopegate-restrictions";
 
 export const FORM = `For a public operation, write \`security: []\`. Otherwise list bearer, oauth2 or openIdConnect schemes: all with the same scopes, or each with exactly one scope. They must agree with \`${REQUIREMENT}\`.`;
@@ -74,7 +74,7 @@ export function readRestrictions(document: OpenApiDocument): ScopeMappings | "un
   return findShapeMistakes({ scopeMappings: written }).length > 0 ? "unclear" : (written as ScopeMappings);
 }
 
-/** Returns the rules with conditions that aren't the rule of one of these operations. */
+/** Returns the rules with conditions that don't belong to one of these operations. */
 export function restrictionsBeside({ rules }: Policy, used: ReadonlySet<unknown>): ScopeMappings {
   // The entry of a report-only rule also contains the rule next to it.
   const hiddenRules = rules.hiddenRules.filter(({ rule }) => rule.source === "default");
@@ -165,7 +165,7 @@ export function policyOf(server: unknown): Policy {
 }
 
 /**
- * Finds the rule of an operation, as an audit does, and what it requires in terms of the operation's
+ * Finds the rule for an operation, as an audit does, and what it requires in terms of the operation's
  * parameters.
  */
 export function matchOf({ rules }: Policy, { method, pattern }: Operation) {

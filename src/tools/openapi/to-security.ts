@@ -28,9 +28,9 @@ import {
  * Returns a copy of an OpenAPI document that says what the table of a server requires: `securitySchemes`,
  * `security` of every operation, and its responses 401 and 403, unless the author has written them. What
  * `security` can't express is in `x-scopegate-requirement` and `x-scopegate-conditions` of the operation.
- * Rules with conditions that aren't the rule of an operation are in `x-scopegate-restrictions` of the
- * document. It adds no operations, and doesn't know the scopes of `requireScopes`. With the option
- * `refusalBody`, the responses have no body, because only your function knows it.
+ * Rules with conditions that don't belong to an operation are in `x-scopegate-restrictions` of the document.
+ * It adds no operations, and doesn't know the scopes of `requireScopes`. With the option `refusalBody`, the
+ * responses have no body, because only your function knows it.
  *
  * @param document OpenAPI 3.0 or 3.1; parts without changes are shared with the copy
  * @throws ConfigurationError that lists every operation without a rule, and every path that can't be read.
