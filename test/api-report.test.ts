@@ -6,7 +6,7 @@ const ADVICE = "The public API changed. Run `npm run api:report` and review the 
 const [committed, current] = [committedReport(), await currentReport()];
 
 describe("the API report in config/api-report", () => {
-  it("has a page for each entry of the package", () => {
+  it("contains a page for each entry of the package", () => {
     expect([...current.keys()].sort(), ADVICE).toEqual([...committed.keys()].sort());
   });
 

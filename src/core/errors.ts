@@ -53,7 +53,7 @@ export type ConfigurationIssueCode =
 export interface ConfigurationIssue {
   /** The kind of mistake. Stable. */
   readonly code: ConfigurationIssueCode;
-  /** The location in the options object, as property names and array indexes. */
+  /** The path in the options object: property names and array indexes. */
   readonly path: readonly (string | number)[];
   /** What was found. Never contains a secret or a key. */
   readonly message: string;
@@ -136,7 +136,7 @@ export class KeysUnavailableError extends Error {
   }
 }
 
-/** Finds the word that a misspelled one is most similar to. */
+/** Finds the word that is most similar to a misspelled one. */
 export const findSimilar = (word: string, words: readonly string[]): string | undefined =>
   findClosest(word, words, Math.max(2, Math.floor(word.length / 3)));
 

@@ -8,9 +8,9 @@ import type { RevocationStatus } from "./token/revocation.ts";
 export interface Health {
   /**
    * `unavailable`: no key source has usable keys. Every request whose token must be verified gets 503.
-   * `degraded`: a source fails; the last good keys, or the keys of other issuers, are in use. `ok`: no source
-   * fails. Keys that were not loaded yet are `ok`: the first request with a token loads them. The state of
-   * `revocation` counts in the same way.
+   * `degraded`: a source fails, and the last good keys, or the keys of other issuers, are in use. `ok`: no
+   * source fails. Keys that haven't been loaded yet are `ok`: the first request with a token loads them. The
+   * state of `revocation` counts in the same way.
    */
   readonly status: "ok" | "degraded" | "unavailable";
   /** The state of each key source, as `server.keys` lists it. */
@@ -48,7 +48,7 @@ export function healthOf(
 
 function stateOfKeys(keys: readonly KeySourceStatus[]): Health["status"] {
   const isUnavailable = ({ state }: KeySourceStatus) => state === "unavailable";
-  // A server for opaque tokens alone has no keys.
+  // A server that accepts only opaque tokens has no keys.
   if (keys.length > 0 && keys.every(isUnavailable)) return "unavailable";
   const isFailing = keys.some((source) => isUnavailable(source) || source.staleUntil !== undefined);
   return isFailing ? "degraded" : "ok";

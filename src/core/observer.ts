@@ -35,12 +35,12 @@ export class Observer {
     return DECISION_CHANNEL.hasSubscribers || this.#rules.onDecision !== undefined;
   }
 
-  /** Returns whether decisions are reported or refusals are logged. If not, callers skip work for reports. */
+  /** Returns whether decisions are reported or refusals are logged. If not, callers skip this work. */
   get isWatching(): boolean {
     return this.isListening || this.#refusalLog.isEnabled();
   }
 
-  /** Logs a response that is not a decision, such as the response to a body that cannot be read. */
+  /** Logs a response that isn't a decision, such as the response to a body that can't be read. */
   logResponse(description: string, request: AccessRequest | undefined): void {
     if (request) this.#refusalLog.logResponse(description, () => withoutCredentials(request));
   }
@@ -71,14 +71,14 @@ export class Observer {
   #createEvent(request: AccessRequest): DecisionEvent {
     const now = performance.now();
     const event = { at: this.#rules.now(), durationMs: now - (this.#starts.get(request) ?? now) };
-    // Not enumerable: the request of a framework holds the token, and programs log whole objects.
+    // Not enumerable, because the framework's request holds the token, and programs log whole objects.
     return Object.defineProperty(event, "source", { value: request.source });
   }
 }
 
 /**
- * Returns the decision for hooks: the same object, unless a client sent a token where a scope of the table
- * has a parameter, or in the name of an operation that a sentence quotes.
+ * Returns the decision for hooks. It's the same object, unless a client sent a token in the value of a
+ * scope's parameter, or in the name of an operation that an explanation quotes.
  */
 function withoutSentTokens<Made extends Decision>(decision: Made): Made {
   const cause = "cause" in decision && typeof decision.cause === "string" ? decision.cause : "";

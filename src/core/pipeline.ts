@@ -26,12 +26,12 @@ import {
 import type { Identified } from "./token/identification.ts";
 import type { Principal } from "./token/principal.ts";
 
-/** Whether a request is allowed, and the data with which the route that runs can be checked later. */
+/** Whether a request is allowed, and the data to check the matched route later. */
 export interface Verdict {
   readonly isAllowed: boolean;
   readonly principal: Principal | undefined;
   readonly governing: Governing;
-  /** As it was when the guard ran: later code may change the framework's request. */
+  /** The request as it was when the guard ran: later code may change the framework's request. */
   readonly request: AccessRequest;
   /** A nonce for the next proof of the client, which the response should have (RFC 9449 section 8.2). */
   readonly nextNonce?: string;
@@ -39,7 +39,7 @@ export interface Verdict {
   readonly decision: () => Decision;
 }
 
-/** A verdict; a promise of it only if something has to be awaited, such as the verification of a token. */
+/** A verdict, or a promise of it if something must be awaited, such as the verification of a token. */
 export type PendingVerdict = Pending<Verdict>;
 
 export class Pipeline {
@@ -49,11 +49,11 @@ export class Pipeline {
   readonly policy: Policy;
   readonly table: Table;
   readonly observer: Observer;
-  /** Whether `refusalBody` creates the bodies of refusals, so that tools cannot know them. */
+  /** Whether `refusalBody` creates the bodies of refusals. If so, tools can't know them. */
   readonly hasRefusalBody: boolean;
-  /** The header fields, in lower case, with a token, a proof or a certificate, without `authorization`. */
+  /** The header fields with a token, a proof or a certificate, in lower case, except `authorization`. */
   readonly credentialHeaders: readonly string[];
-  /** How proofs of the keys of clients are checked; `undefined` if no token can be bound to a key. */
+  /** How proofs of client keys are checked; `undefined` if no token can be bound to a key. */
   readonly keyProofs: SenderConstraintRules | undefined;
 
   constructor(rules: ResolvedOptions, identify: Identifier, observer: Observer) {
@@ -73,7 +73,7 @@ export class Pipeline {
     ];
   }
 
-  /** What stops when the server is closed, beside its own work. */
+  /** Functions to call when the server is closed. */
   readonly #closers: (() => void)[] = [];
 
   onClose(close: () => void): void {
@@ -85,9 +85,9 @@ export class Pipeline {
   }
 
   /**
-   * Decides a request by the rule of its path, and by the rule of its route where `matchedPattern` names one.
-   * With `isRouteChecked`, the caller must call `decideRoute` for every route that runs. `sent` is the
-   * request that the client has signed, if the rule is that of another path.
+   * Decides a request by the rule for its path, and by the rule for its route if `matchedPattern` names one.
+   * With `isRouteChecked`, the caller must call `decideRoute` for every matched route. `sent` is the request
+   * that the client has signed, if another path's rule decides.
    */
   decide(request: AccessRequest, isRouteChecked: boolean, sent = request): PendingVerdict {
     this.observer.start(request);
@@ -110,7 +110,7 @@ export class Pipeline {
     return this.decideAgain(verdict, this.table.forRoute(ofPath, method, patterns), request);
   }
 
-  /** Decides an allowed request again, if other rules govern it now: all of them must be satisfied. */
+  /** Decides an allowed request again if other rules govern it now: all of them must be satisfied. */
   decideAgain(verdict: Verdict, governing: Governing, request: AccessRequest): PendingVerdict {
     if (governing === verdict.governing) return verdict;
     const { principal } = verdict;
@@ -167,7 +167,7 @@ export class Pipeline {
     return this.#conclude(refuse("token_rejected", rules, allFacts), governing, request);
   }
 
-  /** Decides for the caller of a verified token, if the client has proved that the token is its own. */
+  /** Decides for the caller of a verified token, if the client has proved that it holds the token's key. */
   #decideProven(
     check: ProofCheck,
     principal: Principal,

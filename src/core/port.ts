@@ -1,6 +1,6 @@
 /**
  * How adapters, stores and tools find the pipeline of a resource server. They may come from another copy of
- * the package, and this file imports types only, so that they load none of the core's decisions.
+ * the package. This file only imports types, so that they don't load the code that decides.
  */
 import type { Pipeline } from "./pipeline.ts";
 
@@ -10,7 +10,7 @@ export function attachPipeline(server: object, pipeline: Pipeline): void {
   Object.defineProperty(server, PIPELINE, { value: pipeline });
 }
 
-/** Returns whether `createResourceServer` made the server: a copy of it has no pipeline. */
+/** Returns whether `createResourceServer` created this object. A copy of a server has no pipeline. */
 export const hasPipeline = (server: object): boolean => PIPELINE in server;
 
 /** Returns the pipeline of a server that has one. */

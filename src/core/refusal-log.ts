@@ -19,13 +19,13 @@ type LoggedRequest = Pick<AccessRequest, "method" | "target" | "operations">;
 
 export type RefusalLog = ReturnType<typeof createRefusalLog>;
 
-/** Creates the functions that write lines. They read the request only if they write one. */
+/** Creates the functions that write lines. They read the request only if they write a line. */
 export function createRefusalLog(issuers: Issuers, log: Log = debuglog("scopegate")) {
   // The target and the scopes of a token may contain line breaks and terminal escapes.
   const write = (line: string): void => log("%s", printable(line));
   return {
     isEnabled: () => log.enabled,
-    /** Logs a decision that refuses, or would refuse if it were enforced. */
+    /** Logs a decision that refuses, or that would refuse if it were enforced. */
     logDecision(decision: Decision, request: () => LoggedRequest): void {
       const refused = refusalIn(decision);
       if (!refused || !log.enabled) return;
@@ -62,7 +62,7 @@ function describeRefusal(
   return parts;
 }
 
-/** Returns what was expected of the token, without its values. */
+/** Returns what was expected of the token, without the token's values. */
 export function describeExpected(refused: Refused, issuers: Issuers): readonly string[] {
   const { reason, rejection, required, granted, cause, claimed } = refused;
   const list = (name: string, values: readonly (string | null)[]): readonly string[] => [
@@ -89,7 +89,7 @@ export function describeExpected(refused: Refused, issuers: Issuers): readonly s
   return [`cause: ${JSON.stringify(cause instanceof Error ? cause.message : cause)}`];
 }
 
-/** `false` for an API key, which claims nothing. */
+/** `false` for an API key, which has no claims. */
 const isAboutKey = ({ rejection, claimed }: Refused): boolean =>
   claimed !== undefined && (rejection === "key" || rejection === "signature");
 

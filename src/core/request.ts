@@ -3,7 +3,7 @@ import { orUndefined } from "./errors.ts";
 import { compact } from "./runtime/compact.ts";
 import { printable, withoutTokens } from "./runtime/printable.ts";
 
-/** The method of operations in keys, rules and decisions: `MCP tools/call search`. No HTTP method has it. */
+/** The method of operations in keys, rules and decisions: `MCP tools/call search`. Not an HTTP method. */
 export const OPERATION_METHOD = "MCP";
 
 /** One request as strings, so that the core depends on no framework. */
@@ -23,7 +23,7 @@ export interface AccessRequest {
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
   /**
    * The whole pattern of the route that the framework's router matched, in path-to-regexp's syntax. The rule
-   * of this route must be satisfied too. Without it, a path not spelled as in the table is refused.
+   * for this route must be satisfied too. Without it, a path that isn't spelled as in the table is refused.
    */
   readonly matchedPattern?: string | undefined;
   /** The decoded parameters of the matched route, for scopes that `requireScopes` adds to one route. */
@@ -31,14 +31,14 @@ export interface AccessRequest {
   /** The operations that its body calls, such as `tools/call search`, for `onDecision`; set by adapters. */
   readonly operations?: readonly string[] | undefined;
   /**
-   * Whether the client asks to leave HTTP, as a WebSocket does. A public rule with a wildcard does not allow
+   * Whether the client requests an upgrade, as a WebSocket does. A public rule with a wildcard doesn't allow
    * it: the request then counts as one without a rule.
    */
   readonly upgrade?: boolean | undefined;
   /**
    * The request of the platform: with `senderConstraint.mtls`, the certificate is read from its `socket`. If
-   * the same object is checked again, its DPoP proof counts as the same use, so pass the object of one HTTP
-   * request only.
+   * the same object is checked again, its DPoP proof counts as the same use, so use a separate object for
+   * each HTTP request.
    */
   readonly raw?: object | undefined;
   /** The request of the framework, which `onDecision` receives as `event.source`. Nothing is read from it. */
@@ -47,11 +47,11 @@ export interface AccessRequest {
 
 /** A path that every router divides into the same segments. */
 export interface Path {
-  /** From the first slash on, without the query, still percent-encoded. */
+  /** The path from its first slash, without the query, still percent-encoded. */
   readonly text: string;
   /** Where the last segment ends: the length of `text` without its trailing slash, 0 for `/`. */
   readonly end: number;
-  /** Whether the path has neither upper-case letters nor percent-encoding, and so only one spelling. */
+  /** Whether the path has only one spelling: it has neither upper-case letters nor percent-encoding. */
   readonly isPlain: boolean;
 }
 
@@ -62,28 +62,30 @@ const MAX_PATH_LENGTH = 8_192;
 const PLAIN_PATH = /^\/$|^(?:\/(?!\.\.?(?:\/|$))[a-z\d_\-.~!$&'()*+,=:@"<>[\]^`{|}]+)+\/?$/;
 
 /**
- * The same with upper-case letters and percent-encoding (RFC 3986 section 3.3). Not allowed, because routers
- * disagree about them: `;`, backslashes, raw non-ASCII characters, encoded slashes, backslashes and control
- * characters, and dot segments whose dots are encoded.
+ * The same with upper-case letters and percent-encoding (RFC 3986 section 3.3). Routers disagree about these
+ * characters, so they aren't allowed: `;`, backslashes, raw non-ASCII characters, encoded slashes, encoded
+ * backslashes, encoded control characters, and dot segments with encoded dots.
  */
 const READABLE_PATH =
   /^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))(?:[\w\-.~!$&'()*+,=:@"<>[\]^`{|}]|%(?:2[\da-e]|[346][\da-f]|5[\dabd-f]|7[\da-e]|[89a-f][\da-f]))+)+\/?$/i;
 
 /**
- * RFC 9112 section 3.2.2. Parsers disagree about where the path begins after any other authority, and after
- * one that a query follows: find-my-way before 9.9 reads `http://host?/admin` as `/admin`.
+ * RFC 9112 section 3.2.2. After any other authority, and after an authority with a query, parsers disagree
+ * about where the path begins: find-my-way before 9.9 reads `http://host?/admin` as `/admin`.
  */
 const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=\/|$)/i;
 
-/** RFC 3986 does not allow them. The parser that routers use for the absolute form percent-encodes them. */
+/**
+ * RFC 3986 doesn't allow these characters. The parser that routers use for the absolute form encodes them.
+ */
 const NOT_IN_URIS = /[{}|^`<>"]/;
 
-/** Reads the path of a target; `undefined` for a target that routers would read in different ways. */
+/** Reads the path of a target; `undefined` for a target that routers would read differently. */
 export function readPath(target: string): Path | undefined {
   const origin = originForm(target);
   if (origin === undefined) return undefined;
   const text = pathOf(origin);
-  // A fragment is never sent (RFC 9112 section 3.2); one in the query would be cut off by some parsers.
+  // A client never sends a fragment (RFC 9112 section 3.2), and some parsers would cut off one in the query.
   if (text.length > MAX_PATH_LENGTH || (text !== target && target.includes("#"))) return undefined;
   const end = text.endsWith("/") ? text.length - 1 : text.length;
   if (PLAIN_PATH.test(text)) return { text, end, isPlain: true };
@@ -113,7 +115,7 @@ export function pathOf(target: string): string {
   return query < 0 ? target : target.slice(0, query);
 }
 
-/** Path and query of an origin-form or absolute-form target; `undefined` if routers could disagree. */
+/** Returns path and query of an origin-form or absolute-form target; `undefined` if routers may disagree. */
 export function originForm(target: string): string | undefined {
   if (target.startsWith("/")) return target;
   const authority = ABSOLUTE_FORM.exec(target)?.[0];
@@ -121,11 +123,11 @@ export function originForm(target: string): string | undefined {
   const whole = pathOf(target);
   const path = whole.slice(authority.length);
   if (path.length > MAX_PATH_LENGTH || NOT_IN_URIS.test(path)) return undefined;
-  // The same parser encodes an apostrophe, which URIs may have.
+  // The same parser also encodes apostrophes, which URIs may contain.
   return `${path.startsWith("/") ? "" : "/"}${path.replaceAll("'", "%27")}${target.slice(whole.length)}`;
 }
 
-/** The request a hook receives: without credentials, and without the query, where clients may send tokens. */
+/** The request for hooks: without credentials, and without the query, where clients may send tokens. */
 export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "headers" | "raw" | "source">;
 
 /**
@@ -159,19 +161,19 @@ const withoutTokensInParams = (params: Params): Params =>
     ]),
   );
 
-/** Returns an own property of a request, because a polluted prototype must not add a credential. */
+/** Returns an own property of a request. A polluted prototype must not add a credential. */
 export const ownProperty = <Name extends keyof AccessRequest>(
   request: AccessRequest,
   name: Name,
 ): AccessRequest[Name] | undefined => (Object.hasOwn(request, name) ? request[name] : undefined);
 
-/** Returns the fields of one name; an array for several. Own properties only, as `ownProperty`. */
+/** Returns the fields of one name; an array for several. Own properties only, like `ownProperty`. */
 export function headerOf(request: AccessRequest, name: string): string | readonly string[] | undefined {
   const headers = ownProperty(request, "headers");
   return headers && Object.hasOwn(headers, name) ? headers[name] : undefined;
 }
 
-/** @throws TypeError that names the property, for callers without types */
+/** @throws TypeError that names the property, for untyped code */
 export function requireString(value: unknown, call: string, name: string): asserts value is string {
   if (typeof value === "string") return;
   throw new TypeError(`${call}: \`${name}\` ${value === undefined ? "is missing" : "must be a string"}.`);

@@ -24,37 +24,38 @@ import { revalidate, type Revalidation } from "./token/revalidate.ts";
 import type { RevocationContext, RevocationOptions, RevocationTarget } from "./token/revocation.ts";
 import { TokenCache } from "./token/token-cache.ts";
 
-/** Decides for every request who is calling and whether they are allowed to (RFC 6749 section 1.1). */
+/** Decides for every request who is calling and whether they may call this route (RFC 6749 section 1.1). */
 export interface ResourceServer {
   /**
-   * Decides one request. It never throws because of input from a client: a refusal is a value.
+   * Decides one request. It never throws because of client input: a refusal is a value.
    * @throws TypeError for a request without a target
    */
   check(request: AccessRequest): Promise<Decision>;
-  /** Verifies one token. It does not use the table. @throws TokenRejectedError when the token is not accepted
-   * @throws KeysUnavailableError when the token cannot be checked
+  /**
+   * Verifies one token. It doesn't use the table. @throws TokenRejectedError when the token isn't accepted
+   * @throws KeysUnavailableError when the token can't be checked
    */
   authenticate(token: string): Promise<Principal>;
   /**
-   * Returns whether a principal of this server may stay connected: its token has not expired, by the server's
-   * clock, `clockToleranceSeconds` and `maxTokenAgeSeconds`, and `isRevoked` returns `false`. It checks no
-   * scopes. If `isRevoked` fails, the principal is not valid, and the reason is `unavailable`.
-   * @throws TypeError for a principal of an issuer that this server does not accept
+   * Returns whether a principal of this server may stay connected: its token hasn't expired (by the server's
+   * clock, `clockToleranceSeconds` and `maxTokenAgeSeconds`), and `isRevoked` returns `false`. It checks no
+   * scopes. If `isRevoked` fails, the principal isn't valid, and the reason is `unavailable`.
+   * @throws TypeError for a principal of an issuer that this server doesn't accept
    */
   revalidate(principal: Principal): Promise<Revalidation>;
   /**
-   * Decides by the table alone, for a caller who is already known. A path that is not spelled as in the table
-   * is refused. It verifies no token and calls no hook.
+   * Decides by the table alone, for a known caller. A path that isn't spelled as in the table is refused. It
+   * verifies no token and calls no hook.
    */
   authorize(principal: Principal, method: string, path: string): Decision;
   /**
-   * Shows how a request with these scopes, or without a token, would be decided, and why.
-   * @throws TypeError for a query without `path`, and for scopes that are not an array
+   * Explains how a request with these scopes, or without a token, would be decided.
+   * @throws TypeError for a query without `path`, and for scopes that aren't an array
    */
   explain(query: ExplainQuery): Explanation;
   /**
-   * Returns the response for a refusal: status, headers and the body. It is shared: do not change it.
-   * @throws TypeError for anything else, such as a promise that was not awaited, or a decision that allows
+   * Returns the response for a refusal: status, headers and body. The object is shared, so don't change it.
+   * @throws TypeError for anything else, such as a promise that wasn't awaited, or a decision that allows
    */
   refuse(refused: Refused): Refusal;
   /**
@@ -66,36 +67,36 @@ export interface ResourceServer {
   checkScopes(decision: Decision, scopes: readonly string[], request: AccessRequest): Decision;
   /** The identity of this server for OAuth clients (RFC 9728); `undefined` without the option `resource`. */
   readonly resource: Resource | undefined;
-  /** The effective table: the rules of both options with their sources, and those that stay enforced. */
+  /** The effective table: the rules of both options with their sources, and the rules that stay enforced. */
   readonly routes: readonly Rule[];
   /**
    * Loads and imports all keys now, and waits for the store of `revocation`, so that a service without them
-   * fails at boot. Fresh remote key sets are not fetched again.
+   * fails at startup. Fresh remote key sets aren't fetched again.
    * @throws KeysUnavailableError that lists every failed source and its cause
    */
   ready(): Promise<void>;
   /** The current state of each key source, with its issuer. Times are `Date`s. No source is read. */
   readonly keys: readonly KeySourceStatus[];
   /**
-   * Returns whether this server can decide requests now, for readiness probes. It does not read or fetch
-   * keys. Answer 503 only for `unavailable`: with `degraded`, requests are decided.
+   * Returns whether this server can decide requests now, for readiness probes. It doesn't read or fetch keys.
+   * Respond with 503 only for `unavailable`: with `degraded`, requests are still decided.
    */
   health(): Health;
   /**
    * Revokes a token, or all tokens of a session, a user, a client or an issuer, in every process that shares
-   * the store of the option `revocation`. This process refuses them at once, also those that it remembers.
+   * the store of the option `revocation`. This process refuses them at once, including remembered tokens.
    * @throws TypeError for a target that names nothing or several things, and without the option `revocation`
    * @throws RangeError if the revocation would be forgotten before the tokens expire
-   * @throws TokenRejectedError for a `token` that is not accepted anyway
-   * @throws Error if the store does not confirm it; calling `revoke` again is safe
+   * @throws TokenRejectedError for a `token` that isn't accepted anyway
+   * @throws Error if the store doesn't confirm it; calling `revoke` again is safe
    */
   revoke(target: RevocationTarget, options?: RevocationOptions): Promise<void>;
   /**
-   * Withdraws a revocation, of the same target as `revoke`; without `issuer`, those of every issuer. It does
-   * not withdraw another one that includes the same tokens. Returns whether there was one.
+   * Withdraws the revocation of the same target; without `issuer`, for every issuer. It doesn't withdraw
+   * another revocation that includes the same tokens. Returns whether there was one.
    * @throws TypeError for a target that names nothing or several things, and without the option `revocation`
-   * @throws TokenRejectedError for a `token` that is not accepted anyway
-   * @throws Error if the store does not confirm it
+   * @throws TokenRejectedError for a `token` that isn't accepted anyway
+   * @throws Error if the store doesn't confirm it
    */
   unrevoke(target: RevocationTarget): Promise<boolean>;
   /**
@@ -112,7 +113,7 @@ const NO_REVOCATION =
   "revoke needs the option `revocation`: inMemoryRevocation() or sharedRevocation(store) of scopegate/revocation.";
 
 /**
- * Creates a resource server from its options. The adapters protect an application with it.
+ * Creates a resource server from its options, for the adapters.
  *
  * It issues no tokens. Keys in strings are imported here, HMAC secrets by `ready()` or the first request.
  *
@@ -142,15 +143,15 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const checked = authorization ? scopeRules : null;
   for (const { message, hint } of findReportOnly(resolved)) createWarning(`${message} ${hint}`)();
 
-  // `revoke` must work for a token that is already revoked, and while the revocation check fails.
+  // `revoke` must also work for a revoked token, and while the revocation check fails.
   const unchecked = { revocation: undefined, isRevoked: undefined, grantsFor: undefined };
   const identifyAny = createIdentifier(verifiers, cache, { ...resolved, ...unchecked });
   const authenticate = async (token: string, by = identify): Promise<Principal> => {
     const pending = by(token);
-    // A remembered token needs no promise, and waiting for none takes a turn of the microtask queue.
+    // A remembered token needs no promise, and `await` would take a turn of the microtask queue.
     const identified = isPending(pending) ? await pending : pending;
     if (identified.kind === "identified") {
-      // A token alone does not show that its sender holds the key that it is bound to.
+      // A token alone doesn't prove that its sender holds the key that it's bound to.
       if (by === identify && identified.principal.binding) throw new TokenRejectedError("claims");
       return identified.principal;
     }

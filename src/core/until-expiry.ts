@@ -1,4 +1,4 @@
-/** Ends long-lived connections when their token ends. */
+/** Ends long-lived connections when their token expires or is revoked. */
 import { callback, checkOptions, type OptionChecks, required } from "./options/check-options.ts";
 import type { ResourceServer } from "./server.ts";
 import { notify } from "./runtime/notify.ts";
@@ -9,7 +9,7 @@ import type { Principal } from "./token/principal.ts";
 export interface AccessEnd {
   /** Why the connection must end. */
   readonly reason: EndReason;
-  /** For WebSockets: 4000 plus the status that a request would get, so 4401, or 4503 for `unavailable`. */
+  /** For WebSockets: 4000 plus the status that a request would get: 4401, or 4503 for `unavailable`. */
   readonly closeCode: number;
   /** For server-sent events: the event `access_ended` with the reason, ready to write. */
   readonly event: string;
@@ -43,18 +43,18 @@ const OPTIONS: OptionChecks<UntilExpiryOptions> = {
   },
 };
 
-/** Node.js fires a longer timer at once. */
+/** With a longer time, Node.js fires the timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const STATUS = { expired: 401, revoked: 401, unavailable: 503 } as const;
 
 /**
- * Calls `onEnd` once, when the token of a principal expires, or when the server reports that it is revoked or
- * that this cannot be checked. Use it for WebSockets and server-sent events. It checks with the server at
- * once and then regularly. A token without `exp` ends only by revocation, or by `maxTokenAgeSeconds` of the
- * server. The timer does not keep the process alive.
+ * Calls `onEnd` once, when the token of a principal expires, or when the server reports that it's revoked or
+ * that this can't be checked. Use it for WebSockets and server-sent events. It checks with the server at once
+ * and then regularly. A token without `exp` ends only by revocation, or by `maxTokenAgeSeconds` of the
+ * server. The timer doesn't keep the process alive.
  *
- * It does not close the connection: `onEnd` does. Call the returned function when the connection has closed.
+ * `onEnd` must close the connection. Call the returned function when the connection has closed.
  *
  * @throws TypeError without a principal
  * @throws ConfigurationError without `onEnd`, and for every other mistake in the options
@@ -105,7 +105,7 @@ export function untilExpiry(principal: Principal, options: UntilExpiryOptions): 
   return stop;
 }
 
-/** A check that fails ends the connection: a token that cannot be checked counts as refused. */
+/** A check that fails ends the connection: a token that can't be checked counts as refused. */
 async function check(principal: Principal, server: UntilExpiryOptions["server"]): Promise<Revalidation> {
   try {
     if (server) return await server.revalidate(principal);

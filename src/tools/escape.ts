@@ -1,4 +1,4 @@
-/** DEL, C1 control characters, and characters that change the direction of text. JSON escapes C0 itself. */
+/** DEL, C1 control characters, and characters that change the direction of text. JSON already escapes C0. */
 const HIDDEN = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 export const isHidden = (text: unknown): boolean => typeof text === "string" && text.search(HIDDEN) >= 0;

@@ -33,11 +33,11 @@ const streamed = () => ({
 describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
   const answer: express5.RequestHandler = (_request, response) => void response.end("ran");
 
-  it("warns once about a body parser in front of protect, with the line to move", async () => {
+  it("warns once about a body parser before protect, with the line to move", async () => {
     const app = express().use(express.json(), forExpress.protect(server), answer);
     expect(await warningsOf(app, post, post)).toEqual([
       [
-        "A body parser runs in front of protect: it reads and parses the bodies of requests that are then refused. Move app.use(protect(server)) in front of the parser.",
+        "A body parser runs before protect: it reads and parses the bodies of requests that are then refused. Move app.use(protect(server)) before the parser.",
         "ScopegateWarning",
       ],
     ]);
@@ -65,11 +65,11 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   const answer = (context: { body: unknown }) => {
     context.body = "ran";
   };
-  it("warns once about a body parser in front of protect, with the line to move", async () => {
+  it("warns once about a body parser before protect, with the line to move", async () => {
     const app = new Koa().use(bodyParser()).use(forKoa.protect(server)).use(answer);
     const warnings = await warningsOf(koaListener(app), post, streamed());
     expect(warnings.map(([text, type]) => [type, text])).toEqual([
-      ["ScopegateWarning", expect.stringContaining("Move app.use(protect(server)) in front of the parser.")],
+      ["ScopegateWarning", expect.stringContaining("Move app.use(protect(server)) before the parser.")],
     ]);
   });
 

@@ -49,7 +49,7 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     expect(Object.hasOwn(Object.prototype, "route")).toBe(false);
   });
 
-  it("decides a spread copy of a request, which loses its prototype, by the rule of its path alone", async () => {
+  it("decides a spread copy of a request, which loses its prototype, by the rule for its path alone", async () => {
     const server = serverFor({ "GET /x": ["x:read"], "GET /:page": ["page:read"] });
     const router = express.Router().get("/:page", (_request, response) => void response.end("ran"));
     const app = express().use(protect(server), (request, response, next) => {

@@ -19,7 +19,7 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     expect(await statusOf(app, "/api/", [])).toBe(200);
   });
 
-  it("finds the rule of a mount path in an application with strict routing", async () => {
+  it("finds the rule for a mount path in an application with strict routing", async () => {
     const router = express5.Router({ strict: true });
     router.get("/", (_request, response) => response.json("root"));
     const app = express();
@@ -30,7 +30,7 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     expect(await statusOf(app, "/api", ["other:read"])).toBe(403);
   });
 
-  it("writes nothing and runs no handler when a timeout has already answered the request", async () => {
+  it("writes nothing and runs no handler when a timeout has already sent a response", async () => {
     const app = express();
     let ran = 0;
     let answered: (() => void) | undefined;

@@ -79,7 +79,7 @@ describe("protect for fetch", () => {
 });
 
 describe("withScopes", () => {
-  it("passes the caller, followed by the arguments of the host", async () => {
+  it("passes the caller, followed by the arguments of the framework", async () => {
     const handler = withScopes(
       serverWith(),
       (request: Request, { principal, decision }, env: { readonly region: string }, ctx: object) =>
@@ -102,7 +102,7 @@ describe("withScopes", () => {
     );
   });
 
-  it("throws for a request instead of a server, as from a host that calls withScopes itself", () => {
+  it("throws for a request instead of a server, as from a framework that calls withScopes itself", () => {
     expect(() => withScopes(requestOf("/open") as never, undefined as never)).toThrow(
       "Fetch calls withScopes itself: write withScopes(server, handler), with the parentheses.",
     );

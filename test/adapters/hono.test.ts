@@ -18,7 +18,7 @@ const statusOf = async (app: Application, path: string, scopes?: readonly string
 
 describe("protect in Hono", () => {
   // `test/routing` checks the order of routes, nested and mounted applications. These are other cases.
-  it("requires the rule of app.all in a nested application with an error handler of its own", async () => {
+  it("requires the rule for app.all in a nested application with an error handler of its own", async () => {
     const inner = new Hono().all("/*", (context) => context.text("all"));
     inner.onError((_error, context) => context.text("fault", 500));
     const app = new Hono().use(protect(serverFor({ "* /a/*path": ["a:any"], "GET /a/open": "public" })));
@@ -27,7 +27,7 @@ describe("protect in Hono", () => {
     expect(await statusOf(app, "/a/open", ["a:any"])).toBe(200);
   });
 
-  it("requires the rule of a handler with a rest parameter, which may call next", async () => {
+  it("requires the rule for a handler with a rest parameter, which may call next", async () => {
     const app = new Hono().use(protect(serverFor({ "GET /a/me": "public", "GET /a/:id": ["a:read"] })));
     const pass: MiddlewareHandler = async (...given) => given[1]();
     app.get("/a/me", pass);
@@ -76,7 +76,7 @@ describe("protect in Hono", () => {
     expect(await statusOf(app, "/a?path=/b")).toBe(400);
   });
 
-  it("checks the rule of every name in a batch, also if the application has its own getPath", async () => {
+  it("checks the rule for every name in a batch, also if the application has its own getPath", async () => {
     const app = new Hono({ getPath: ({ url }) => `/red${new URL(url).pathname}` });
     app.use(protect(serverFor({ "GET /red/trpc/:name": [], "GET /red/trpc/remove": ["admin:run"] })));
     app.get("/red/trpc/:names", (context) => context.text("ran"));

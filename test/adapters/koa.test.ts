@@ -48,7 +48,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     },
   );
 
-  it("requires the rule of a method that a middleware has written in lower case", async () => {
+  it("requires the rule for a method that a middleware has written in lower case", async () => {
     const app = new Koa().use(changing((context) => (context.method = context.method.toLowerCase())));
     app.use(protect(serverFor({ "* /x": [], "DELETE /x": ["x:delete"] }))).use(run);
     expect(await statusOf(app, "/x", [], "DELETE")).toBe(403);
@@ -70,7 +70,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);
   });
 
-  it("refuses a URL that was rewritten in front of a mounted application", async () => {
+  it("refuses a URL that was rewritten before a mounted application", async () => {
     const inner = new Koa();
     const policy: ScopeMappings = { "GET /public/*path": "public", "GET /admin/*path": ["admin:all"] };
     inner.use(protect(serverFor(policy))).use(answering("/users").routes());
@@ -103,7 +103,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     expect(await statusOf(new Koa().use(mount("/api", inner)), "/api/open", [])).toBe(400);
   });
 
-  it("refuses a target without a path that was rewritten in front of a mounted application", async () => {
+  it("refuses a target without a path that was rewritten before a mounted application", async () => {
     const inner = guarded({ "GET /api/open": "public" }).use(answering("/open").routes());
     const app = new Koa().use(changing((context) => (context.url = "/api/open"))).use(mount("/api", inner));
     expect(await statusOf(app, "*", [])).toBe(400);
@@ -117,7 +117,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     expect(await statusOf(app, target, [])).toBe(400);
   });
 
-  it("requires the rule of the route when a mount is stricter about letter case than a router", async () => {
+  it("requires the rule for the route when a mount is stricter about letter case than a router", async () => {
     const app = guarded({ "GET /Public/:id": "public", "GET /:area/:id": ["x:admin"] });
     app.use(mount("/Public", answering("/:id").routes()));
     app.use(answering("/:area/:id").routes());
@@ -179,7 +179,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     app.use(build(new Router(), guard).routes());
     expect(await statusOf(app, path, [])).toBe(500);
     expect(faults).toEqual([
-      "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) in front of the router.",
+      "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) before the router.",
     ]);
   });
 
@@ -201,7 +201,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     app.use(asVersion(answering("/open"), (context, layer) => Object.assign(context, { matched: [layer] })));
     expect(await statusOf(app, "/open", [])).toBe(500);
     expect(faults).toEqual([
-      "protect cannot check the routes of this router: install @koa/router, or koa-router 7.2 or later.",
+      "protect can't check the routes of this router: install @koa/router, or koa-router 7.2 or later.",
     ]);
   });
 
@@ -267,7 +267,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     },
   );
 
-  it("requires the rule of a route behind a mount with characters of the pattern syntax", async () => {
+  it("requires the rule for a route behind a mount with characters of the pattern syntax", async () => {
     const app = guarded({ "GET /a\\(b\\)/x": [], "GET /a\\(b\\)/:page": ["page:read"] });
     app.use(mount("/a(b)", answering("/:page").routes()));
     expect(await statusOf(app, "/a(b)/x", [])).toBe(403);

@@ -11,9 +11,9 @@ const { fail } = vi.hoisted(() => ({
     throw new Error("This module cannot be loaded.");
   },
 }));
-vi.mock("../../src/adapters/mcp/hosts/express.ts", fail);
-vi.mock("../../src/adapters/mcp/hosts/koa.ts", fail);
-vi.mock("../../src/adapters/mcp/hosts/fastify.ts", fail);
+vi.mock("../../src/adapters/mcp/frameworks/express.ts", fail);
+vi.mock("../../src/adapters/mcp/frameworks/koa.ts", fail);
+vi.mock("../../src/adapters/mcp/frameworks/fastify.ts", fail);
 vi.mock("../../src/adapters/fastify/middleware.ts", fail);
 
 describe("protectMcp whose adapter cannot be loaded", () => {
@@ -53,7 +53,7 @@ describe("protect in Fastify whose guard of middleware cannot be loaded", () => 
     expect(handler).not.toHaveBeenCalled();
   });
 
-  it("is not loaded for an instance without `use`", async () => {
+  it("does not load it for an instance without `use`", async () => {
     const app = fastify();
     await app.register(protect(createMcpResourceServer()));
     expect(await app.inject({ method: "POST", url: "/mcp" })).toMatchObject({ statusCode: 401 });

@@ -136,7 +136,7 @@ const NESTINGS: Readonly<Record<string, (host: Host, guard: RequestHandler) => e
 };
 
 describe.each(EXPRESS_VERSIONS)("%s", (_, host) => {
-  it.each(Object.entries(NESTINGS))("requires the rule of the route behind %s", async (__, nest) => {
+  it.each(Object.entries(NESTINGS))("requires the rule for the route behind %s", async (__, nest) => {
     const get = await start(nest(host, protect(server)));
     // More than once: the first request of a process must not be decided in another way.
     for (let turn = 0; turn < 2; turn += 1) {
@@ -148,7 +148,7 @@ describe.each(EXPRESS_VERSIONS)("%s", (_, host) => {
     }
   });
 
-  it("requires only the rule of its own path behind mounts without parameters", async () => {
+  it("requires only the rule for its own path behind mounts without parameters", async () => {
     const guard = protect(
       serverFor({
         "GET /x/list": ["list:read"],
@@ -179,7 +179,7 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     expect(await get("/api/web/logs", "teams:api:logs")).toBe(403);
   }
 
-  it("requires the rule of the mount as it is written in a router that is mounted after the first request", async () => {
+  it("requires the rule for the mount as it is written in a router that is mounted after the first request", async () => {
     const app = express().use(protect(serverFor(LOGS)));
     const router = logs();
     app.use("/other", router);
@@ -189,7 +189,7 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     await expectWritten(get);
   });
 
-  it("requires the rule of the mount that a request passes, in a router that is mounted again later", async () => {
+  it("requires the rule for the mount that a request passes, in a router that is mounted again later", async () => {
     const router = logs();
     const rules: ScopeMappings = {
       "GET /api/:team/logs": ["teams:read"],
@@ -215,7 +215,7 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     expect(await get([["via", "outer"]], "web:read", "area:logs")).toBe(200);
   });
 
-  it("requires the rule of the mount as it is written in a router that is called by hand", async () => {
+  it("requires the rule for the mount as it is written in a router that is called by hand", async () => {
     const router = express.Router().get("/:page", run);
     const rules: ScopeMappings = { "GET /b/:team/x": [], "GET /b/:team/:page": ["page:read"] };
     const app = express().use(protect(serverFor(rules)));
@@ -259,7 +259,7 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     ]);
   });
 
-  it("requires the rules of the paths of a route up to the first one that surely matches", async () => {
+  it("requires the rules for the paths of a route up to the first one that surely matches", async () => {
     const rules: ScopeMappings = {
       "GET /a/1": [],
       "GET /a/:y": ["a:read"],
@@ -294,7 +294,7 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
   });
 });
 
-it("protect requires the rule of each alternative of a mount with an optional group at the root", async () => {
+it("protect requires the rule for each alternative of a mount with an optional group at the root", async () => {
   const get = await start(
     express5()
       .use(protect(serverFor({ "GET /me/reports": [], "GET /:team/reports": ["reports:read"] })))
@@ -304,7 +304,7 @@ it("protect requires the rule of each alternative of a mount with an optional gr
   expect(await get("/me/reports", "reports:read")).toBe(200);
 });
 
-it("protect answers 500 at a route whose handler cannot be replaced, and does not run it", async () => {
+it("protect returns 500 at a route whose handler cannot be replaced, and does not run it", async () => {
   const onFault: ErrorRequestHandler = (_error, _request, response, _next) => void response.status(500).end();
   const app = express5()
     .use(protect(serverFor({ "GET /agents/me": [] })))

@@ -272,7 +272,7 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
     expect((await both.call("/nowhere")).status).toBe(403);
   });
 
-  it("answers a path without a handler with 404, because NestJS runs no guard there", async () => {
+  it("responds to a path without a handler with 404, because NestJS runs no guard there", async () => {
     const { call } = await start(platform);
     expect((await call("/nowhere")).status).toBe(404);
   });
@@ -357,7 +357,7 @@ describe("a handler that no HTTP request reaches", () => {
     );
   });
 
-  it("requires the rule of the path that GraphQL is mounted at, because GraphQL answers every path below it", async () => {
+  it("requires the rule for the path that GraphQL is mounted at, because GraphQL handles every path below it", async () => {
     const server = createServer({
       scopeMappings: { "POST /graphql": ["graph:use"], "POST /*path": [], "POST /graphql/hook": "public" },
     });
@@ -418,7 +418,7 @@ describe.each(PLATFORMS)("@RequireScopes and inheritance on %s", (platform) => {
     expect((await call("/inherited", ["base:read", "mixin:read", "derived:read"])).status).toBe(200);
   });
 
-  it("requires only the rule of an overriding method without the decorator, as documented", async () => {
+  it("requires only the rule for an overriding method without the decorator, as documented", async () => {
     @Controller()
     class Derived extends Base {
       @Get("overridden")

@@ -119,7 +119,7 @@ describe("protectUpgrade", () => {
     [`http://agents.example${EVENTS}`, ["agents:web:read"], "101"],
     [`http://agents.example${EVENTS}`, ["agents:api:read"], "403"],
     ["*", ["platform:admin"], "400"],
-  ])("answers an upgrade of %s with %j by %s", async (target, scopes, status) => {
+  ])("responds to an upgrade of %s with %j by %s", async (target, scopes, status) => {
     const { port, upgraded } = await startUpgrading();
     expect(await lineOf(port, handshake(target, [["Authorization", await bearer(...scopes)]]))).toBe(status);
     expect(upgraded).toEqual(status === "101" ? [target] : []);
@@ -131,7 +131,7 @@ describe("protectUpgrade", () => {
     ["a token in the query", "401", [], `?${COOKIE}`],
     ["a token as subprotocol", "401", [["Sec-WebSocket-Protocol", TOKEN]]],
     ["a token in a cookie that is no source", "401", [["Cookie", COOKIE]]],
-  ])("answers a handshake with %s by %s", async (_, status, fields, query = "") => {
+  ])("responds to a handshake with %s by %s", async (_, status, fields, query = "") => {
     const { port, upgraded } = await startUpgrading();
     expect(await lineOf(port, handshake(EVENTS + query, fields))).toBe(status);
     expect(upgraded).toEqual([]);
@@ -177,7 +177,7 @@ describe("protectUpgrade", () => {
     ["OPTIONS", ["agents:read", "agents:write"], false],
     ["CONNECT", ["platform:admin"], false],
   ])(
-    "checks an upgrade by %s with the scopes %j by the rule of that method: allowed %s",
+    "checks an upgrade by %s with the scopes %j by the rule for that method: allowed %s",
     async (method, scopes, isAllowed) => {
       const http = createServer();
       http.on("connect", (...handed: unknown[]) => http.emit("upgrade", ...handed));
@@ -190,7 +190,7 @@ describe("protectUpgrade", () => {
     },
   );
 
-  it("answers a refusal with a whole response, and without content for HEAD", async () => {
+  it("responds to a refusal with a whole response, and without content for HEAD", async () => {
     const { port } = await startUpgrading();
     const [head = "", content = ""] = (await exchange(port, handshake(EVENTS, OTHER))).split("\r\n\r\n");
     expect(head).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
@@ -203,7 +203,7 @@ describe("protectUpgrade", () => {
     );
   });
 
-  it("answers an error with an empty 500 and a process warning, and does not reject", async () => {
+  it("responds to an error with an empty 500 and a process warning, and does not reject", async () => {
     const { port, upgraded, seen } = await startUpgrading({ now: () => Number.NaN });
     const warned = once(process, "warning");
     expect(await exchange(port, handshake(EVENTS, GOOD))).toMatch(
@@ -390,7 +390,7 @@ describe("the end of a refused connection", () => {
   });
 });
 
-describe("an upgrade in front of a framework", () => {
+describe("an upgrade before a framework", () => {
   it("bypasses protect for every route as soon as there is an upgrade listener", async () => {
     const app = express().use(forExpress.protect(serverWith()));
     const http = createServer(app.get("/agents/:agent_id/events", (_request, response) => response.json("")));
@@ -436,7 +436,7 @@ describe("protect of plain Node", () => {
   };
   const token = (...scopes: string[]) => issuer.token({ scopes });
 
-  it("answers an error with an empty 500, and emits a process warning with its message if it has no stack", async () => {
+  it("responds to an error with an empty 500, and emits a process warning with its message if it has no stack", async () => {
     const fault = Object.assign(new Error("the clock stands still"), { stack: undefined });
     const now = () => {
       throw fault;
@@ -465,7 +465,7 @@ describe("protect of plain Node", () => {
   it.each([
     ["a refusal", { isRevoked: () => true }],
     ["a fault", { now: () => Number.NaN }],
-  ])("sends nothing if other code has already answered, and warns: %s", async (_, options) => {
+  ])("sends nothing if other code has already sent a response, and warns: %s", async (_, options) => {
     const warnings = vi.spyOn(process, "emitWarning").mockReturnValue();
     const guard = protect(serverWith(options));
     const answer = deferred<boolean>();

@@ -119,7 +119,7 @@ describe.each([
     ["POST", "/agents/web?method=delete", [], 403],
     ["POST", "/agents/web?method=delete", ["agents:web:delete"], 200, "DELETE /agents/:id", "user-1"],
   ])(
-    "requires the rule of the route that runs: %s %s with %j answers %i",
+    "requires the rule for the matched route: %s %s with %j returns %i",
     async (method, path, scopes, ...answer) => {
       const ask = await start();
       expect(await ask(method, path, scopes)).toEqual(answer);

@@ -31,7 +31,7 @@ it.each<[string, () => Promise<RequestListener>]>([
   ["Hono", async () => listenerOf(new Hono().use((await import("scopegate/hono")).protect(server)).fetch)],
 ])("warns once of a preflight without a rule in %s", async (_, create) => {
   expect(await warningsOf(await create())).toEqual([
-    [expect.stringContaining("Register CORS middleware in front of protect"), "ScopegateWarning"],
+    [expect.stringContaining("Register CORS middleware before protect"), "ScopegateWarning"],
   ]);
 });
 

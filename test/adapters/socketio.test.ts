@@ -221,7 +221,7 @@ describe("a request of a session", () => {
     expect(await post(port, anonymous, "41", await tokenFor("eve"))).toBe(400);
   });
 
-  it("passes without a check if it is a CORS preflight that the engine answers", async () => {
+  it("passes without a check if it is a CORS preflight that the engine handles", async () => {
     const { port } = await start({}, undefined, { cors: { origin: "https://app.example" } });
     const preflight = await ask(port, { method: "OPTIONS", path: "/socket.io/" });
     expect(preflight.status).toBe(204);
@@ -267,7 +267,7 @@ describe("a namespace", () => {
     expect(callers).toEqual(["ada"]);
   });
 
-  it("uses the rule of its path if its name has a query", async () => {
+  it("uses the rule for its path if its name has a query", async () => {
     const { port } = await start();
     const token = await tokenFor("ada", "chat:read", "rooms:red:read");
     const sid = await openSession(port, token);
@@ -383,7 +383,7 @@ describe("protect of Socket.IO", () => {
     expect(await outcomeOf(open(port, { path: "/chat/live", ...POLLING }))).toBe(401);
   });
 
-  it("answers an error with 500, refuses the socket and reports both", async () => {
+  it("responds to an error with 500, refuses the socket and reports both", async () => {
     const now = vi.fn(() => NOW * 1000);
     const { port } = await start({ now, tokenCache: false });
     const client = open(port, { ...WEBSOCKET, ...headers(TOKEN) });

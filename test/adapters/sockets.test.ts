@@ -96,7 +96,7 @@ describe("a public rule with a wildcard", () => {
     expect(await outcomesWith({ scopeMappings: { "GET /events{/*path}": "public" } })).toEqual([403, 403]);
   });
 
-  it("still opens upgrades if it names the path", async () => {
+  it("opens upgrades if it names the path", async () => {
     expect(await outcomesWith({ scopeMappings: { "GET /events": "public" } })).toEqual([
       "welcome",
       "welcome",

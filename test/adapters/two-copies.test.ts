@@ -67,13 +67,13 @@ const startKoa: Start = (copies) => {
 };
 
 const TWO_COPIES =
-  "Error: Another copy of scopegate guards this request, so this copy does not know its caller. Run `npm ls scopegate`, and install one version for the guard and the handlers.";
+  "Error: Another copy of scopegate guards this request, so this copy doesn't know its caller. Run `npm ls scopegate`, and install one version for the guard and the handlers.";
 
 describe.each<readonly [string, Start]>([
   ...EXPRESS_VERSIONS.map(([name, express]) => [name, startExpress(express)] as [string, Start]),
   ["Koa", startKoa],
 ])("two copies of the package in %s", (_, start) => {
-  it("guard one request, each with the rule of its path and of its route", async () => {
+  it("guard one request, each with the rule for its path and for its route", async () => {
     const port = await start("both");
     for (let round = 0; round < 2; round++) {
       expect(await statusWith(port, "/agents/web")).toBe(401);

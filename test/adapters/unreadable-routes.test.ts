@@ -59,7 +59,7 @@ const starts: readonly (readonly [name: string, start: () => Promise<number>])[]
 
 describe("a route that may match every path", () => {
   it.each(starts)(
-    "requires the rule of all paths, although a public rule is narrower: %s",
+    "requires the rule for all paths, although a public rule is narrower: %s",
     async (_name, start) => {
       const port = await start();
       expect(await statusWith(port, "/health", undefined)).toBe(401);
@@ -73,7 +73,7 @@ describe("an absolute target with a query directly after the host", () => {
   it.each([
     ["Fastify 5", () => fastify(fastify5, "/*")],
     ["Fastify 4", () => fastify(fastify4 as unknown as typeof fastify5, "/*")],
-  ] as const)("is refused, because find-my-way before 9.9 reads another path: %s", async (_name, start) => {
+  ] as const)("refuses it, because find-my-way before 9.9 reads another path: %s", async (_name, start) => {
     const client = new RawClient(await start());
     onTestFinished(() => client.close());
     for (const target of ["http://h?/admin/x.txt", "http://h?a/admin", "http://h?%2fadmin"]) {

@@ -152,7 +152,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
   );
 
   it.each([400, 1_500])(
-    "each answer takes %i ms longer",
+    "each response takes %i ms longer",
     async (ms) => {
       const { proxy, service } = await start();
       proxy.delay(ms);
@@ -192,7 +192,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     60_000,
   );
 
-  it("a process that starts with 1,000,000 revocations answers at once, and knows them", async () => {
+  it("a process that starts with 1,000,000 revocations responds at once, and knows them", async () => {
     const { redis, service } = await start(["--enable-debug-command", "local"]);
     const client = new Redis(redis.port);
     const count = process.env["SCOPEGATE_CLUSTER"] === "full" ? 5_000_000 : 1_000_000;
@@ -245,7 +245,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     expect(service.operator.health().revocation?.warnings).toEqual([expect.stringContaining("appendonly")]);
     const client = new Redis(redis.port);
     await client.config("SET", "maxmemory", "1");
-    await expect(service.operator.revoke({ userId: "any" })).rejects.toThrow("did not confirm");
+    await expect(service.operator.revoke({ userId: "any" })).rejects.toThrow("didn't confirm");
     await service.settle();
     await service.expectAllRevoked(cleanedUp(await startMember(ioredis(redis.port))));
     addRow({
@@ -275,7 +275,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
       await expect.poll(() => direct.info("replication"), { timeout: 20_000 }).toContain("role:master");
     });
     // The new primary has no replica that could confirm.
-    await expect(service.operator.revoke({ userId: "any" })).rejects.toThrow("did not confirm");
+    await expect(service.operator.revoke({ userId: "any" })).rejects.toThrow("didn't confirm");
     await service.settle();
     await service.expectAllRevoked(cleanedUp(await startMember(client)));
     direct.disconnect();
@@ -304,7 +304,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
       .toBe(true);
     await service.revoke(3);
     replica.process().kill("SIGSTOP");
-    await expect(service.operator.revoke({ userId: "any" })).rejects.toThrow("did not confirm");
+    await expect(service.operator.revoke({ userId: "any" })).rejects.toThrow("didn't confirm");
     await service.settle();
     addRow({
       fault: "the primary is cut off from its replica; with `confirm`",

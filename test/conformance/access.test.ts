@@ -30,7 +30,7 @@ describe.each(applications)("$name", (application) => {
     ["/either", ["custom:read"], 200],
     ["/either", ["other:read"], 403],
     ["/teams", ["agents:read"], 403],
-  ])("answers %s with the scopes %j with %i", async (path, scopes, status) => {
+  ])("responds to %s with the scopes %j with %i", async (path, scopes, status) => {
     expect((await call(path, scopes)).status).toBe(status);
   });
 
@@ -46,7 +46,7 @@ describe.each(applications)("$name", (application) => {
     expect((await call("/public/stats", ["agents:read"])).body).toEqual({ anonymous: true });
   });
 
-  it("allows an optional route without a token, and rejects a bad token", async () => {
+  it("allows an optional route without a token, and rejects an invalid token", async () => {
     expect((await call("/optional")).body).toEqual({ user: null });
     expect((await call("/optional", [])).body).toEqual({ user: "user-1" });
     expect((await call("/optional", undefined, { token: "a.b.c" })).status).toBe(401);
@@ -132,7 +132,7 @@ describe.each(behindCors)("$name behind CORS middleware", (application) => {
   afterAll(() => running.close());
   const origin: [string, string] = ["origin", "https://app.example"];
 
-  it("answers a preflight without a token", async () => {
+  it("responds to a preflight without a token", async () => {
     const headers: [string, string][] = [origin, ["access-control-request-method", "GET"]];
     const answer = await ask(running.port, { method: "OPTIONS", path: "/agents", headers });
     expect(answer.status).toBe(204);

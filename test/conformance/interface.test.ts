@@ -72,7 +72,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
       ["an exp in the past", { exp: now - 1 }, 401],
       ["an iat", { iat: 1 }, 200],
       ["an iat that is not a number", { iat: "yesterday" }, 401],
-    ])("answer a token with %s by its status", async (_name, claims, status) => {
+    ])("respond to a token with %s by its status", async (_name, claims, status) => {
       expect((await call("/agents", { scopes: ALL, ...claims })).status).toBe(status);
     });
 
@@ -96,7 +96,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
       ["?db_id=archive", 200, "application/json"],
       ["?db_id=primary", 400, "application/problem+json"],
       ["?db_id=unknown", 404, "application/problem+json"],
-    ])("selects by database and knowledge base: %s answers %i", async (query, status, type) => {
+    ])("selects by database and knowledge base: %s returns %i", async (query, status, type) => {
       const { status: answered, headers } = await call(`/knowledge/config${query}`);
       expect([answered, headers["content-type"]]).toEqual([status, expect.stringContaining(type)]);
     });
@@ -129,7 +129,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
     });
   });
 
-  it("answers a body that is not JSON with 400, behind the guard", async () => {
+  it("responds to a body that is not JSON with 400, behind the guard", async () => {
     const statusWith = async (headers: Readonly<Record<string, string>>) => {
       const headersOfJson = { "content-type": "application/json", ...headers };
       const request = { method: "POST", headers: headersOfJson, body: "{" };

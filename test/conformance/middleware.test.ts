@@ -27,7 +27,7 @@ describe.each(applications.filter(({ hasMiddleware }) => hasMiddleware))(
       ["/agents", ["other:read"], 403, undefined],
       ["/agents", undefined, 401, undefined],
     ])(
-      "returns only the caller that the guard has allowed: %s with %j answers %i for %s",
+      "returns only the caller that the guard has allowed: %s with %j returns %i for %s",
       async (path, scopes, status, userId) => {
         const callers: unknown[] = [];
         let finished: Promise<unknown> | undefined;

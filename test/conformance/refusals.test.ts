@@ -28,7 +28,7 @@ describe.each(applications)("$name", (application) => {
   afterAll(() => running.close());
   const get = (path: string, more: Partial<Asked> = {}) => ask(running.port, { path, ...more });
 
-  it("answers a request without credentials with a bare challenge (RFC 6750 section 3.1)", async () => {
+  it("responds to a request without credentials with a bare challenge (RFC 6750 section 3.1)", async () => {
     const answer = await get("/agents");
     expect(answer.status).toBe(401);
     expect(parseChallenge(answer.headers["www-authenticate"])).toEqual({
@@ -39,7 +39,7 @@ describe.each(applications)("$name", (application) => {
   });
 
   it.each(["Bearer", "Bearer a b", "Bearer\ta.b.c", "bearer a.b.c,d", "eyJhbGciOi.x.y"])(
-    "answers the malformed credential %j with 400 invalid_request",
+    "responds to the malformed credential %j with 400 invalid_request",
     async (value) => {
       const answer = await get("/agents", bearer(value));
       expect(answer.status).toBe(400);
@@ -60,7 +60,7 @@ describe.each(applications)("$name", (application) => {
     expect(answer.body).toMatchObject({ code: "credential_malformed" });
   });
 
-  it("answers a rejected token with 401 invalid_token", async () => {
+  it("responds to a rejected token with 401 invalid_token", async () => {
     const expired = await token({ scopes: ["agents:read"], exp: 1 });
     const good = await token({ scopes: ["agents:read"] });
     const at = good.lastIndexOf(".") + 5;
@@ -73,7 +73,7 @@ describe.each(applications)("$name", (application) => {
     }
   });
 
-  it("answers insufficient scopes with 403 and all scopes that the operation requires", async () => {
+  it("responds to insufficient scopes with 403 and all scopes that the operation requires", async () => {
     const answer = await ask(running.port, {
       method: "POST",
       path: "/agents/web/runs",
@@ -149,7 +149,7 @@ describe.each(applications)("$name", (application) => {
     },
   );
 
-  it("answers with a problem (RFC 9457) without any data of the request", async () => {
+  it("responds with a problem (RFC 9457) without any data of the request", async () => {
     const secret = await token({ scopes: [], leak: "canary-claim" });
     const answer = await get("/agents/canary-id", { token: secret });
     expect(answer.headers["content-type"]).toBe("application/problem+json");
@@ -165,7 +165,7 @@ describe.each(applications)("$name when a check cannot be completed", (applicati
   it.each([
     ["throws", () => Promise.reject(new Error("canary-cause"))],
     ["answers nonsense", () => "no" as unknown as boolean],
-  ])("answers 503 on every route that reads a token when isRevoked %s", async (_, isRevoked) => {
+  ])("returns 503 on every route that reads a token when isRevoked %s", async (_, isRevoked) => {
     const running = await start(application, { isRevoked });
     const admin = await token({ scopes: ["platform:admin"] });
     const routes: Asked[] = [

@@ -127,7 +127,7 @@ describe("scopegate:keys", () => {
 });
 
 describe("a channel", () => {
-  it("changes no answer if publishing throws", async () => {
+  it("changes no response if publishing throws", async () => {
     messagesOf("scopegate:decision");
     messagesOf("scopegate:cache");
     messagesOf("scopegate:keys");
@@ -148,7 +148,7 @@ describe("a channel", () => {
     for (const publish of failing) expect(publish).toHaveBeenCalled();
   });
 
-  it("builds no decision for a remembered token unless someone listens, and answers if a subscriber throws", () => {
+  it("builds no decision for a remembered token unless someone listens, and responds if a subscriber throws", () => {
     const { unheard, heard, statuses, uncaught } = runProgram(`
       import { subscribe, unsubscribe } from "node:diagnostics_channel";
       import { createTestIssuer } from "scopegate/testing";

@@ -117,7 +117,7 @@ describe("decideRoute", () => {
     expect(await pipeline.decideRoute(next, request, PROTECTED)).toMatchObject({ isAllowed: false });
   });
 
-  it("requires the rule of the route of the principal that the guard verified", async () => {
+  it("requires the route's rule of the principal that the guard verified", async () => {
     const pipeline = pipelineFor();
     const allowed = await guarded(pipeline, get("/items/me", await bearer(["me:read", "items:me:read"])));
     expect(await atRoute(pipeline, allowed, "/items/me")).toEqual(["GET /items/me", "GET /items/:id"]);

@@ -125,7 +125,7 @@ describe("a report-only rule", () => {
     expect(resultOf(await decideFor("me:read", "items:read"))).toBe("allowed");
   });
 
-  it("checks the rule again at the route that runs, and refuses if an enforced rule of the route does", async () => {
+  it("checks the rule again at the matched route, and refuses if an enforced rule of the route does", async () => {
     const table: ScopeMappings = { "GET /:page": { report: ["pages:read"] }, "GET /items": ["items:read"] };
     const pipeline = pipelineOf(serverWith({ scopeMappings: table }));
     const request = { method: "GET", target: "/other", authorization: await bearer() };
@@ -161,7 +161,7 @@ describe("a report-only rule", () => {
     expect(await decide("orgs:7:read", "billing:read")).toBe("allowed");
   });
 
-  it("reports only a part, if scopes are written beside it", async () => {
+  it("reports only a part, if scopes are written next to it", async () => {
     for (const [entry, enough] of [
       [{ scopes: ["a:read"], report: ["b:read"] }, ["a:read"]],
       [{ scopes: [], report: { anyOf: ["b:read", "c:read"] } }, []],
@@ -455,7 +455,7 @@ describe("report-only enforcement, for any table, request and token", () => {
     await fc.assert(property, PROPERTY);
   });
 
-  it("refuses a missing or bad token whenever enforcement refuses it", async () => {
+  it("refuses a missing or invalid token whenever enforcement refuses it", async () => {
     const property = fc.asyncProperty(
       tables,
       fc.boolean(),

@@ -206,7 +206,7 @@ describe("check", () => {
       target: "/ITEMS/7",
     });
     expect(await server.check(request)).toMatchObject({
-      cause: "The path is not spelled as the table spells it.",
+      cause: "The path isn't spelled as in the table.",
     });
   });
 
@@ -641,8 +641,8 @@ describe("explain", () => {
   });
 
   it.each([
-    ["/ITEMS/7", undefined, "The path is not spelled as the table spells it."],
-    ["/OPEN", "/open", "The rule needs no token, and the path is not spelled as the table spells it."],
+    ["/ITEMS/7", undefined, "The path isn't spelled as in the table."],
+    ["/OPEN", "/open", "The rule needs no token, and the path isn't spelled as in the table."],
   ])("shows why %s is ambiguous for the route %s: %s", (path, matchedPattern, cause) => {
     const query = compact({ method: "GET", path, matchedPattern });
     const { text, decision } = server.explain(query);

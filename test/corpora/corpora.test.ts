@@ -54,7 +54,7 @@ const named = <Value extends object>(value: Value, names: object): Partial<Value
   Object.fromEntries(Object.entries(value).filter(([name]) => name in names)) as Partial<Value>;
 
 describe.each(Object.keys(FORMATS) as (keyof Corpora)[])("the corpus %s", (name) => {
-  it("has the documented format", () => {
+  it("follows the documented format", () => {
     expect(FORMATS[name].parse(committedCorpus(name))).toEqual(committedCorpus(name));
   });
 
@@ -94,7 +94,7 @@ describe("the corpus of paths", () => {
   const accepted = paths.cases.filter((row) => row.result === "accepted");
   const ambiguous = paths.cases.filter((row) => row.result === "ambiguous");
 
-  it.each(accepted)("is read as these segments: $target", async ({ target, segments }) => {
+  it.each(accepted)("reads it as these segments: $target", async ({ target, segments }) => {
     const decision = await checkSegments(target, segments);
     expect([decision.allowed, (decision as Refused).reason]).toEqual([true, undefined]);
     if (segments.some((segment) => segment !== "")) {
@@ -104,7 +104,7 @@ describe("the corpus of paths", () => {
     }
   });
 
-  it.each(ambiguous)("is refused because of $why: $target", async ({ target }) => {
+  it.each(ambiguous)("refuses it because of $why: $target", async ({ target }) => {
     const server = serverOf({ scope_mappings: { "* /{*path}": "public" } });
     const decision = await server.check({ method: "GET", target });
     expect((decision as Refused).reason).toBe("request_ambiguous");
@@ -141,7 +141,7 @@ describe("the corpus of headers", () => {
   }
 
   it.each(headers.cases.map((row) => [row.result, row.configuration, row.headers, row] as const))(
-    "is read as %s with the configuration %s: %j",
+    "reads it as %s with the configuration %s: %j",
     async (_result, _configuration, _headers, row) => {
       const { configuration: _name, headers: _fields, ...expected } = row;
       expect(await readHeaders(row)).toEqual(expected);
@@ -180,7 +180,7 @@ describe("the corpus of decisions", () => {
     cases.map((row) => [name, `${row.method} ${row.target}`, row.claims, configuration, row] as const),
   );
 
-  it.each(rows)("has the expected decision: %s, %s, %j", async (_name, _request, _claims, configuration, row) => {
+  it.each(rows)("decides as expected: %s, %s, %j", async (_name, _request, _claims, configuration, row) => {
     const server = serverOf(
       configuration,
       accepting(() => row.claims ?? undefined),

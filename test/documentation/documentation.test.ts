@@ -341,7 +341,7 @@ describe("a documented server", () => {
     expect(frameworks).toEqual(["express", "koa", "fastify", "hono", "node", "fetch"]);
   });
 
-  it.each(sections)("answers as the page shows: %s", async (_name, members) => {
+  it.each(sections)("responds as the page shows: %s", async (_name, members) => {
     const [first] = members;
     if (!first) return;
     const served = [];
@@ -363,7 +363,7 @@ describe("a documented server", () => {
 });
 
 describe("a documented handler of the Fetch standard", () => {
-  it.each(withRole("fetch"))("answers as the page shows: $name", async (member) => {
+  it.each(withRole("fetch"))("responds as the page shows: $name", async (member) => {
     const { file, code, block } = member;
     const { port, close } = await serveFetch(pathToFileURL(file).href);
     if (block) await checkAnswers([member], block, [port]);
@@ -371,7 +371,7 @@ describe("a documented handler of the Fetch standard", () => {
     await close();
   });
 
-  it("answers events of API Gateway as the recipe for Lambda says", async () => {
+  it("responds to events of API Gateway as the recipe for Lambda says", async () => {
     const [recipe] = snippets.filter(({ code }) => code.includes("rawQueryString"));
     const { handler } = (await import(pathToFileURL(recipe?.file ?? "").href)) as {
       readonly handler: (event: object) => Promise<Readonly<Record<string, unknown>>>;

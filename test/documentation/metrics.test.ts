@@ -214,7 +214,7 @@ describe("docs/guides/metrics.md", () => {
     }
   });
 
-  it("promises that only the rule of a request is exported", () => {
+  it("promises that only the rule for a request is exported", () => {
     expect(exported).not.toMatch(/canary|user-/);
     expect(exported).toContain('scopegate_rule="GET /agents/:agent_id"');
     expect(exported).not.toContain("description missing");

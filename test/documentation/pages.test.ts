@@ -112,7 +112,7 @@ describe("a page", () => {
     ["whether Jest works", "docs/guides/testing.md", "Jest"],
     ["whether there is an admin scope", "docs/reference/options.md", "`platform:admin`"],
     ["whether tokens without `exp` pass", "docs/reference/options.md", '`requiredClaims: ["exp"]`'],
-  ])("answers, one click from the list of pages, %s", (_question, path, answer) => {
+  ])("explains, one click from the list of pages, %s", (_question, path, answer) => {
     const section = sectionOf(pageOf("docs/README.md"), "Common questions");
     expect(section).toContain(`](${path.slice("docs/".length)}`);
     // In the first screen of the page.

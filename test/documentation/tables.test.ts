@@ -77,7 +77,7 @@ describe("the example tables", () => {
     }
   });
 
-  it.each(tables)("start, and answer as the page shows: $name", async ({ scopeMappings, requests }) => {
+  it.each(tables)("start, and respond as the page shows: $name", async ({ scopeMappings, requests }) => {
     const server = createServer({ scopeMappings });
     const answers = [];
     for (const request of requests) answers.push({ ...request, answer: await answerOf(server, request) });
@@ -86,7 +86,7 @@ describe("the example tables", () => {
 
   it.each(tables)("have no warning except that of a public site: $name", async ({ scopeMappings }) => {
     const expected =
-      "GET /{*path}" in scopeMappings ? "warning `GET /{*path}` is for everybody" : "The config";
+      "GET /{*path}" in scopeMappings ? "warning `GET /{*path}` allows everyone" : "The config";
     const [first = "", ...others] = await lint(scopeMappings);
     expect(first).toContain(expected);
     expect(others).toEqual([]);

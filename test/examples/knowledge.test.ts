@@ -87,7 +87,7 @@ describe("the selection of a knowledge base", () => {
       "db_id=archive&knowledge_id=handbook",
       ["policy", "superseded"],
     ],
-  ])("answers %s", (_, query, filters) => {
+  ])("responds to %s", (_, query, filters) => {
     expect(describeBase(query).filters).toEqual(filters);
   });
 

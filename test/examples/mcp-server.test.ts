@@ -18,7 +18,7 @@ describe.concurrent("npm run demo:mcp", () => {
     },
   );
 
-  it("prints its usage for an unknown host", async () => {
+  it("prints its usage for an unknown framework", async () => {
     expect(await readAll(run("demo", "flask"))).toMatchObject({
       code: 1,
       err: expect.stringContaining("Usage:") as string,

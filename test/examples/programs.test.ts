@@ -108,7 +108,7 @@ describe.concurrent("npm start", () => {
     await provider.close();
     const { code, err, out } = await readAll(run("main", "--issuer", provider.issuer, "--port", "0"));
     expect(err).toContain(`Keys are unavailable. ${provider.issuer}: `);
-    expect(err).toContain("cannot be fetched (ECONNREFUSED).");
+    expect(err).toContain("can't be fetched (ECONNREFUSED).");
     expect(out).not.toContain("listens");
     expect(code).toBe(1);
   });

@@ -142,7 +142,7 @@ function isAllowed(range: string, version: string): boolean {
 }
 
 describe.each(hosts)("the starter for $name", (starter) => {
-  it("answers 200, 401 and 403", async () => {
+  it("returns 200, 401 and 403", async () => {
     const token = await sign({ scopes: ["agents:web:read"] });
     const eternal = await issuer.token({ scopes: ["agents:web:read"] });
     await withStarter(starter, async (port) => {
@@ -162,7 +162,7 @@ describe.each(hosts)("the starter for $name", (starter) => {
 });
 
 describe("the starter for mcp", () => {
-  it("answers calls of its tool with 200, 401 and 403, and lists it", async () => {
+  it("responds to calls of its tool with 200, 401 and 403, and lists it", async () => {
     const [starter] = starters.filter(({ name }) => name === "mcp");
     if (!starter) throw new Error("There is no starter for MCP.");
     const token = await sign({ scopes: ["agents:web:run"], aud: MCP });
@@ -196,7 +196,7 @@ describe("examples/README.md", () => {
   });
 
   it.each(starters.filter(({ name }) => name === "express"))(
-    "shows requests that $name answers as described",
+    "shows requests that $name responds to as described",
     checkDocumented,
   );
 });

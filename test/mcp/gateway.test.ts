@@ -69,7 +69,7 @@ async function untilClosed(port: number): Promise<void> {
   }
 }
 
-describe.skipIf(!HAS_PYTHON)("the gateway in front of an MCP server in Python", () => {
+describe.skipIf(!HAS_PYTHON)("the gateway before an MCP server in Python", () => {
   let python: PythonServer;
   let gateway: Gateway;
   let runner: string;
@@ -365,7 +365,7 @@ describe.skipIf(!HAS_PYTHON)("the gateway in front of an MCP server in Python", 
     expect((await askMcp(gateway.port, "tools/list", {}, runner)).status).toBe(200);
   });
 
-  it("answers 502 without internals while the MCP server is down", async () => {
+  it("returns 502 without internals while the MCP server is down", async () => {
     const server = await startPythonServer();
     const front = await start({ UPSTREAM: server.url });
     try {

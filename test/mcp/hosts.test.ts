@@ -151,7 +151,7 @@ for (const { name, needs, load } of HOSTS)
 describe.each([
   { answers: "JSON", isJson: true },
   { answers: "events", isJson: false },
-])("a proxy in front of an MCP server that answers with $answers", ({ isJson }) => {
+])("a proxy before an MCP server that answers with $answers", ({ isJson }) => {
   const executions: Execution[] = [];
   let backend: Backend;
   let proxy: OpenHost;

@@ -183,7 +183,7 @@ describe.each(CLIENTS)("the dynamically registered client $name", (client) => {
     expect(errors).toEqual(client === AI_SDK || client === INSPECTOR ? [] : ["invalid_scope"]);
   });
 
-  it("may call everything after one sign-in, if every scope is supported", async () => {
+  it("allows every call after one sign-in, if every scope is supported", async () => {
     const scopesSupported = SUPPORTED["every scope"];
     const { results, authorizations } = await run(client, { calls, isDynamic: true, scopesSupported });
     expect(results).toEqual(["done", "done", "done", "done"]);

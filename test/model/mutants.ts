@@ -179,7 +179,7 @@ export const MUTANTS: readonly Mutant[] = [
       'leaves.get("*") ?? leaves.get(method) ?? (method === "HEAD" ? leaves.get("GET") : undefined);',
   },
   {
-    sentence: "HEAD uses the rule of GET.",
+    sentence: "HEAD uses the rule for GET.",
     file: "policy/rule-tree.ts",
     text: 'leaves.get(method) ?? (method === "HEAD" ? leaves.get("GET") : undefined) ?? leaves.get("*");',
     replacement: 'leaves.get(method) ?? leaves.get("*");',

@@ -182,7 +182,7 @@ describe("the package in plain JavaScript", () => {
     unpack(packed, withoutYaml);
     expect(run(withYaml, "yaml.cjs", code).split("\n")).toEqual(["40", "3.1.0", "{}"]);
     const problem =
-      "document: needs the package `yaml`, which is not installed. Run `npm install yaml` in the project of scopegate, or use JSON in which each key is unique.";
+      "document: needs the package `yaml`, which isn't installed. Run `npm install yaml` in the project of scopegate, or use JSON in which each key is unique.";
     expect(run(withoutYaml, "yaml.cjs", code).split("\n")).toEqual(["40", problem, problem]);
   });
 

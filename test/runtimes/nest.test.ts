@@ -45,7 +45,7 @@ describe.skipIf(!existsSync(join(MODULES, "@nestjs/graphql"))).each(["Express", 
       expect({ status, body }).toEqual({ status: 200, body: { data: { caller: "user-1" } } });
     });
 
-    it("refuses GraphQL requests by the rule of their path, before a resolver runs", async () => {
+    it("refuses GraphQL requests by the rule for their path, before a resolver runs", async () => {
       const running = await start();
       const missing = await query(running, "caller");
       expect(missing).toMatchObject({ status: 401, body: { code: "credential_missing" } });

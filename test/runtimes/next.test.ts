@@ -82,7 +82,7 @@ describe.skipIf(!existsSync(join(MODULES, "next"))).each([
     expect({ status, body }).toEqual({ status: 200, body: { agent: "web", caller: "user-1" } });
   });
 
-  it("answers refusals with their status, headers and body", async () => {
+  it("sends refusals with their status, headers and body", async () => {
     const missing = await get("/api/agents/web");
     expect(missing).toMatchObject({ status: 401, body: { code: "credential_missing" } });
     expect(missing.headers).toMatchObject({

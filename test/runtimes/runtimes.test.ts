@@ -104,7 +104,7 @@ describe.each(runtimes)("$name", ({ name, binary, start }) => {
   }, 60_000);
   afterAll(() => started.stop());
 
-  it.each(cases)("answers as Node.js does: $name", async (one) => {
+  it.each(cases)("responds as Node.js does: $name", async (one) => {
     const { method = "GET", path = "/items/7" } = one;
     const answer = await ask(started.port, { method, path, headers: fieldsOf(one) });
     expect(answer.status).toBe(one.status);

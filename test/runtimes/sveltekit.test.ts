@@ -94,7 +94,7 @@ describe.skipIf(!existsSync(join(MODULES, "@sveltejs/kit")))("SvelteKit", () => 
     expect((await get("/health")).status).toBe(200);
   });
 
-  it("answers refusals with their status, headers and body", async () => {
+  it("sends refusals with their status, headers and body", async () => {
     const missing = await get("/api/agents/web");
     expect(missing).toMatchObject({ status: 401, body: { code: "credential_missing" } });
     expect(missing.headers).toMatchObject({
@@ -108,7 +108,7 @@ describe.skipIf(!existsSync(join(MODULES, "@sveltejs/kit")))("SvelteKit", () => 
     expect((await get("/elsewhere/else")).status).toBe(403);
   });
 
-  it("decides the data of a page by the rule of the page", async () => {
+  it("decides the data of a page by the rule for the page", async () => {
     expect((await get("/agents/__data.json")).status).toBe(401);
     expect((await get("/agents/__data.json", [])).status).toBe(403);
     expect((await get("/agents/__data.json", ["agents:read"])).text).toContain("user-1");

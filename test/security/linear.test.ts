@@ -151,7 +151,7 @@ describe("a table with hundreds of rules that mix text and parameters at one pla
 });
 
 describe("a path with hundreds of readings", () => {
-  it("is refused after nine rules", () => {
+  it("refuses it after nine rules", () => {
     const sources = Array.from({ length: 256 }, (_, index) =>
       Array.from({ length: 8 }, (_bit, bit) => ((index >> bit) & 1 ? `/:p${bit}` : `/s${bit}`)).join(""),
     );

@@ -37,7 +37,7 @@ const linksOf = (items: ReturnType<typeof sidebarOf>): readonly string[] =>
   items.flatMap(({ items }) => items.flatMap((one) => ("link" in one ? [one.link] : linksOf([one]))));
 
 describe("the documentation site", () => {
-  it("has a page or a file, and the heading, for every link inside it", () => {
+  it("contains a page or a file, and the heading, for every link inside it", () => {
     const pages = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((one) =>
       one.endsWith(".html"),
     );
@@ -229,7 +229,7 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
     await tab.close();
   });
 
-  it("has a dark mode, in which the pictures are dark as well", async () => {
+  it("offers a dark mode, in which the pictures are dark as well", async () => {
     const tab = await open(1280);
     await visit(tab, "understand/table");
     /** The mean brightness of the first picture as it is painted, from 0 to 255. */

@@ -82,7 +82,7 @@ describe("the example of a store of your own", () => {
   afterAll(() => database.close());
   describeStore("postgresStore", () => postgresStore(database));
 
-  it("is the one in the guide", () => {
+  it("equals the one in the guide", () => {
     const example = readFileSync("examples/stores/postgres.ts", "utf8");
     expect(readFileSync("docs/guides/revocation.md", "utf8")).toContain(example);
   });

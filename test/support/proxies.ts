@@ -56,7 +56,7 @@ const PROGRAMS: Readonly<Record<ProxyName, Program>> = {
 export const PROXIES = (Object.keys(PROGRAMS) as ProxyName[]).map((name) => {
   const { file, versionArgument } = PROGRAMS[name];
   const isInstalled = spawnSync(file, [versionArgument], LONG_CHILD_LIMIT).status === 0;
-  if (!isInstalled) reportMissing(`the tests with ${name}`, `${file} is not installed`);
+  if (!isInstalled) reportMissing(`the tests with ${name}`, `${file} isn't installed`);
   return { name, isInstalled };
 });
 

@@ -10,7 +10,7 @@ import { reportMissing } from "./missing.ts";
 
 export const HAS_REDIS_SERVER = spawnSync("redis-server", ["--version"], LONG_CHILD_LIMIT).status === 0;
 
-if (!HAS_REDIS_SERVER) reportMissing("the tests that start and end Redis", "redis-server is not installed");
+if (!HAS_REDIS_SERVER) reportMissing("the tests that start and end Redis", "redis-server isn't installed");
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

@@ -204,7 +204,7 @@ describe("rfc9440", () => {
     expect(await send(`${EC_SEQUENCE}\r\nCLIENT-CERT: ${byteSequenceOf(rsa)}`)).toBe(REJECTED);
   });
 
-  it("rejects a field with any mistake beside an unbound token, too", async () => {
+  it("rejects a field with any mistake next to an unbound token, too", async () => {
     expect(await sendUnbound(EC_SEQUENCE)).toBe("200 undefined");
     expect(await sendUnbound(EC_SEQUENCE, EC_SEQUENCE)).toBe(REJECTED);
     expect(await sendUnbound("::")).toBe(REJECTED);
@@ -436,7 +436,7 @@ const ON_PROTOCOLS = TLS_HOSTS.flatMap(({ name, protocols, start }) =>
 );
 
 describe.each(ON_PROTOCOLS)("a field of a trusted proxy in $name with $protocol", ({ protocol, start }) => {
-  it("is one certificate, whatever the certificate of the proxy is", async () => {
+  it("reads one certificate, whatever the certificate of the proxy is", async () => {
     const trusted = ["127.0.0.0/8"];
     const guard = guardFor({ header: "client-cert", format: "rfc9440", trusted });
     const { port } = closing(await start(guard.server, tlsOptionsOf(certificates)));

@@ -45,7 +45,7 @@ describe("a token that is bound to a certificate", () => {
     ["PEM", odd.pem],
     ["DER", odd.der],
     ["DER in an array of bytes", new Uint8Array(odd.der)],
-  ])("is accepted with this certificate, written as %s", async (_name, certificate) => {
+  ])("accepts it with this certificate, written as %s", async (_name, certificate) => {
     const token = await issuer.token({ scopes, bound: { certificate } });
     expect(codeOf(await askTls({ ...client, token }))).toBe("200 mtls");
     expect(codeOf(await askTls({ ...client, certificate: ec, token }))).toBe("401 proof_rejected");

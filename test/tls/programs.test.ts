@@ -28,7 +28,7 @@ const tokenFor = (certificate: TestCertificate): Promise<string> =>
   });
 
 describe("the program for Node.js", () => {
-  it("answers clients with the certificate of their token, and refuses connections without one", async () => {
+  it("responds to clients with the certificate of their token, and refuses connections without one", async () => {
     const { server, authority } = certificates;
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "server.pem"), server.pem);

@@ -204,7 +204,7 @@ describe.each(PROXIES)("$name", ({ name, isInstalled }) => {
     expect(answer?.status).toBe(name === "nginx" ? 400 : undefined);
   });
 
-  it.runIf(isInstalled)("is the only one that the service accepts a certificate from", async () => {
+  it.runIf(isInstalled)("accepts a certificate only from it", async () => {
     const written = format === "rfc9440" ? byteSequenceOf(ec) : escapedPemOf(ec);
     const token = await tokenFor(ec);
     const headers = [["Client-Cert", written]] as const;

@@ -107,7 +107,7 @@ describe.each(ON_PROTOCOLS)("$name with $protocol and required", ({ protocol, st
 describe.each(ON_PROTOCOLS.filter(({ protocol }) => protocol === "h2"))(
   "concurrent requests of one connection in $name",
   ({ start }) => {
-    it("are each checked with their own token", async () => {
+    it("checks each of them with its own token", async () => {
       const { server } = guardFor("socket");
       const { port } = closing(await start(server, tlsOptionsOf(certificates)));
       const connection = await openTls({ port, authority, certificate: ec, protocol: "h2" });

@@ -235,7 +235,7 @@ async function closeHttp(http: ReturnType<typeof createServer>): Promise<void> {
 }
 
 describe("a connection of a trusted proxy that has ended", () => {
-  it("is not trusted: its address is unknown", async () => {
+  it("does not trust it: its address is unknown", async () => {
     const guard = guardOf(["127.0.0.1"]);
     const seen: (string | undefined)[] = [];
     const isAllowed = protect(guard.server);
@@ -286,7 +286,7 @@ describe("the option trusted", () => {
     ["an address with a port", ["127.0.0.1:80"]],
     ["an address with white space", [" 127.0.0.1"]],
     ["a number", [127]],
-  ])("is not %s", (_name, trusted) => {
+  ])("does not read it as %s", (_name, trusted) => {
     expect(issuesFor(trusted).length).toBeGreaterThan(0);
   });
 });

@@ -22,12 +22,12 @@ export type { ExpressMiddleware, ExpressRequest, ExpressResponse } from "./reque
 
 /**
  * Protects everything after it: write `app.use(protect(server))` before the routes, or use it in a mounted
- * router. Rules always contain the whole path. It answers refusals, and passes errors to `next(error)`.
+ * router. Rules always contain the whole path. It sends refusals itself, and passes errors to `next(error)`.
  *
  * Each route after the guard is checked again before it runs, because Express runs the first route that
- * matches, not the route of the narrowest rule. A handler of `app.use(path, handler)` is not a route: only
- * the rule of the path decides. A copy of a request (`{ ...request }`) loses its prototype: routes that no
- * other request has reached are not checked for it.
+ * matches, and a narrower rule may belong to a later one. A handler of `app.use(path, handler)` isn't a
+ * route: only the path's rule decides. A copy of a request (`{ ...request }`) loses its prototype, so routes
+ * that no other request has reached aren't checked for it.
  *
  * @throws TypeError for anything but a resource server
  * @throws ConfigurationError for any option
@@ -49,10 +49,10 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
   const warnOfBody = createBodyWarning();
   let isPlaced = false;
   const protecting: ExpressMiddleware = (request, response, next) => {
-    // Read once, because it takes as long as reading the credential.
+    // Read only once: it takes as long as reading the credential.
     isPlaced ||= typeof next === "function" && typeof response.setHeader === "function";
     if (!isPlaced) throw misplaced("express", request, response, next);
-    // Not behind another guard, which refuses requests before a parser in between reads their bodies.
+    // No warning after another guard: it refuses requests before a parser in between reads their bodies.
     if (readProperty(request, "body") !== undefined && !notesOf(request)) warnOfBody(request);
     watchRoutes(request);
     checkFirst(
@@ -68,15 +68,14 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
 
 /**
  * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: write
- * `app.use(metadata(server))` in front of `protect`. The document is public and has CORS headers for every
- * origin.
+ * `app.use(metadata(server))` before `protect`. The document is public and has CORS headers for every origin.
  * @throws TypeError for a server without the option `resource`
  */
 export function metadata(server: ResourceServer): ExpressMiddleware {
   const find = createMetadata(server);
   return (request, response, next) => {
-    const answer = find(readMethod(request), readTarget(request));
-    if (answer) send(response, answer);
+    const document = find(readMethod(request), readTarget(request));
+    if (document) send(response, document);
     else next();
   };
 }

@@ -14,7 +14,7 @@ import { readProperty } from "../shared/node-request.ts";
 import type { ExpressRequest } from "./request.ts";
 import { type ExpressLayer, mountsOf } from "./router.ts";
 
-/** A layer with a path that a request has reached, and the prefix that was removed when it was called. */
+/** A layer with a path that a request has reached, and the prefix that Express removed for it. */
 interface PassedLayer {
   readonly layer: ExpressLayer;
   readonly baseUrl: string | undefined;
@@ -31,7 +31,7 @@ const CALLS = { handleRequest: 0, handle_request: 0, handleError: 1, handle_erro
 
 const watched = new WeakSet<object>();
 
-/** Records all layers of the same copy of Express from now on. */
+/** From now on, records all layers of the same copy of Express. */
 export function watchLayers(layer: object): void {
   const prototype = Object.getPrototypeOf(layer) as object;
   if (watched.has(prototype)) return;
@@ -39,7 +39,7 @@ export function watchLayers(layer: object): void {
   for (const [name, position] of Object.entries(CALLS)) {
     const call: unknown = Reflect.get(prototype, name);
     if (typeof call !== "function") continue;
-    // Where it cannot be replaced, all mounts stay unknown.
+    // If the method can't be replaced, all mounts stay unknown.
     Reflect.set(prototype, name, function (this: ExpressLayer, ...parameters: readonly unknown[]): unknown {
       recordLayer(this, parameters[position] as ExpressRequest);
       return Reflect.apply(call, this, parameters) as unknown;
@@ -55,9 +55,9 @@ function recordLayer(layer: ExpressLayer, request: ExpressRequest): void {
 }
 
 /**
- * Returns the patterns of a route from the root of the application on. `routePatterns` are those below the
- * mounts that the request has passed. What is above the guard, or has no readable pattern, is left as it was
- * requested.
+ * Returns the patterns of a route, starting at the root of the application. `routePatterns` are those below
+ * the mounts that the request has passed. A mount above the guard, or without a readable pattern, is left as
+ * it was requested.
  */
 export function withMounts(
   request: ExpressRequest,
@@ -67,7 +67,7 @@ export function withMounts(
   let patterns = routePatterns.map((pattern) => (pattern === "/" ? "" : pattern));
   const passed = (notesOf(request) as Notes | undefined)?.[PASSED] ?? [];
   for (const { layer, baseUrl } of passed.toReversed()) {
-    // Skip layers that the request has left. Of those with this prefix, the last one is around the route.
+    // Skip layers that the request has left. If several have this prefix, the last one contains the route.
     if (mount === "" || baseUrl !== mount) continue;
     const read = readMount(layer, mount);
     if (!read) break;
@@ -87,7 +87,7 @@ interface Alternative {
 
 const alternativesOf = new WeakMap<ExpressLayer, readonly Alternative[]>();
 
-/** Returns the alternatives of the path of a layer; none if they cannot be read. */
+/** Returns the alternatives of the path of a layer; none if they can't be read. */
 function readAlternatives(layer: ExpressLayer): readonly Alternative[] {
   const remembered = alternativesOf.get(layer);
   if (remembered) return remembered;
@@ -103,8 +103,8 @@ function readAlternatives(layer: ExpressLayer): readonly Alternative[] {
 }
 
 /**
- * Returns how the end of a mount is written, and where it starts; `undefined` if that is not certain: it may
- * have matched a regular expression, a wildcard, or alternatives of several lengths.
+ * Returns how the end of a mount is written, and where it starts. Returns `undefined` if that isn't certain,
+ * because a regular expression, a wildcard or alternatives of several lengths may have matched.
  */
 function readMount(
   layer: ExpressLayer,
@@ -123,7 +123,7 @@ function readMount(
   return { start: first.start, sources: matching.map(({ source }) => source) };
 }
 
-/** Returns where the last `count` segments of a path begin; 0 if it does not have more. */
+/** Returns where the last `count` segments of a path begin; 0 if it has no more than these. */
 function startOfLast(count: number, path: string): number {
   let start = path.length;
   for (let left = count; left > 0 && start > 0; left -= 1) start = path.lastIndexOf("/", start - 1);
@@ -131,5 +131,5 @@ function startOfLast(count: number, path: string): number {
 }
 
 const warnOfMount = createWarning(
-  "A route runs below a mount whose pattern is not known, so a request must satisfy the rule of every pattern that the mount may have. To avoid this, use protect in the outermost application, mount routers at paths without regular expressions and wildcards, and replace Express 5.0 to 5.2 with Express 5.3 or later.",
+  "A route runs below a mount whose pattern isn't known, so a request must satisfy the rule for every pattern that the mount may have. To avoid this, use protect in the outermost application, mount routers at paths without regular expressions and wildcards, and replace Express 5.0 to 5.2 with Express 5.3 or later.",
 );

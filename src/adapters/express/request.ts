@@ -39,7 +39,7 @@ export function readTarget(request: ExpressRequest): string {
   const originalUrl = readProperty(request, "originalUrl") as string | undefined;
   const target = joinTarget(readProperty(request, "baseUrl"), url, originalUrl);
   if (target === originalUrl || originalUrl === undefined || readProperty(request, "app")) return target;
-  // Other frameworks remove the path of a mount and do not store it: the rules of another path would apply.
+  // Other frameworks remove the path of a mount and don't store it, so the rules of another path would apply.
   const [path, original] = [pathOf(target), pathOf(originalUrl)];
   if (path === original || !(path === "/" || original.endsWith(path))) return target;
   throw new TypeError(

@@ -1,6 +1,6 @@
 /**
- * The check at the route that runs. Express assigns `request.route` before the handlers of a route run. An
- * accessor on the prototype of all requests notices this and puts the check in front of each handler, once.
+ * The check at each matched route. Express assigns `request.route` before the handlers of a route run. An
+ * accessor on the prototype of all requests notices this, and puts the check before each handler, once.
  */
 import { watchProperty } from "../../core/runtime/watch-property.ts";
 import { checkFirst } from "../shared/check-first.ts";
@@ -17,12 +17,12 @@ const watched = new WeakSet<object>();
 export function watchRoutes(request: object & { readonly app?: object }): void {
   const prototype = Object.getPrototypeOf(request) as object;
   if (watched.has(prototype) && !Object.hasOwn(request, "route")) return;
-  // The guard may be a handler of a route, which Express assigned before the property was watched.
+  // The guard may itself be a handler of a route, which Express assigned before the property was watched.
   const assigned: unknown = Reflect.get(request, "route");
   const holder = findHolder(request);
   if (!watched.has(holder)) watch(holder);
   watchApplications(request);
-  // Requests of a plain Node server do not have their own prototype: each of them gets the accessor.
+  // Requests of a plain Node server have no prototype of their own, so each of them gets the accessor.
   if (holder !== request) {
     watched.add(prototype);
     Reflect.deleteProperty(request, "route");
@@ -30,7 +30,7 @@ export function watchRoutes(request: object & { readonly app?: object }): void {
   if (assigned !== undefined) Reflect.set(request, "route", assigned);
 }
 
-/** An application of another copy of Express has other layers, and gives a request another prototype. */
+/** Another copy of Express has other layers, and gives a request another prototype. */
 function watchApplications({ app }: { readonly app?: object }): void {
   for (const { layer, handle } of app ? visit(app) : []) {
     watchLayers(layer);
@@ -75,7 +75,7 @@ function putCheck(layer: ExpressHandler, route: ExpressRoute): void {
   if (checkedLayers.has(layer) || typeof handle !== "function" || handle.length > 3) return;
   layer.handle = behindCheck(handle as Handler, route);
   if (layer.handle === handle)
-    throw new TypeError("protect cannot check a route: its handler cannot be replaced.");
+    throw new TypeError("protect can't check a route: its handler can't be replaced.");
   checkedLayers.add(layer);
 }
 

@@ -77,7 +77,7 @@ function readMounts(app: ExpressApplication): readonly string[] | undefined {
 /** Visits everything in an application, and in the routers and applications that its routers show. */
 export const visit = (app: ExpressApplication): Iterable<Visited> => visitAt(app, readMounts(app));
 
-/** As `visit`, for an application that may be mounted at several places. */
+/** Like `visit`, for an application that may be mounted in several places. */
 export const visitAt = (app: ExpressApplication, mounts: readonly string[] | undefined): Iterable<Visited> =>
   visitRouter(app, app, mounts, []);
 
@@ -99,7 +99,7 @@ function* visitRouter(
   }
 }
 
-/** Adds middleware to an application, in front of everything that was added before. */
+/** Adds middleware to an application, as the first one. */
 export function putInFront(
   app: ExpressApplication & { use(middleware: unknown): unknown },
   middleware: unknown,
@@ -125,7 +125,7 @@ export function toPatterns(path: unknown): readonly string[] | undefined {
   return each.every((patterns) => patterns !== undefined) ? each.flat() : undefined;
 }
 
-/** Returns the patterns of a mount; `undefined` if the router does not store them, as Express 5.0 to 5.2. */
+/** Returns the patterns of a mount; `undefined` if Express doesn't store them (5.0 to 5.2). */
 export function mountsOf({ rawPath, slash, regexp, keys = [] }: ExpressLayer): readonly string[] | undefined {
   if (rawPath !== undefined) return toPatterns(rawPath);
   if (slash ?? regexp?.fast_slash) return [""];
@@ -139,7 +139,7 @@ export function mountsOf({ rawPath, slash, regexp, keys = [] }: ExpressLayer): r
   return mounts.every((mount) => mount !== undefined) ? mounts : undefined;
 }
 
-/** What Express 4 compiles a parameter of a whole segment to; until 4.19 with a slash in front. */
+/** What Express 4 compiles a parameter of a whole segment to; until 4.19 with a slash before it. */
 const PARAMETER = /(?:\\\/\(\?:|\(\?:\\\/)\(\[\^\\?\/\]\+\?\)\)/g;
 
 /** A regular expression that Express 4 compiled from static text and parameters; `:` is a parameter. */

@@ -25,7 +25,7 @@ export const holdsGuard = (app: object): boolean => has(holdingInstances, app);
 /** Returns whether `protect` runs for the routes of an instance. */
 export const isGuardedInstance = (instance: object): boolean => has(guardedInstances, instance);
 
-/** Returns an instance and those around it. */
+/** Returns an instance and the instances around it. */
 function lineOf(instance: object): readonly object[] {
   const outer = Object.getPrototypeOf(instance) as object | null;
   return outer === null || outer === Object.prototype ? [instance] : [instance, ...lineOf(outer)];

@@ -35,9 +35,9 @@ const hasMiddleware = (instance: object): instance is WithMiddleware => "use" in
 export type FastifyPlugin = (instance: FastifyInstance, options: object, done: Done) => void;
 
 /**
- * Protects every route of the instance that it is registered on, and of the plugins inside it, whether they
+ * Protects every route of the instance that it's registered on, and of the plugins inside it, whether they
  * were registered before or after: `app.register(protect(server))`. It runs in `onRequest`, before the body
- * is read. The rule of the path and the rule of the matched route are checked together.
+ * is read. The rules for the path and for the matched route are checked together.
  *
  * @throws TypeError for anything but a resource server
  * @throws ConfigurationError for any option
@@ -66,7 +66,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Fastif
     const { raw, server: instance } = request;
     const usesMiddleware = hasMiddleware(instance);
     if (usesMiddleware) {
-      // The instance may have received `use` after this plugin.
+      // Another plugin may have added `use` to the instance after this one.
       if (!middlewareGuard) return loadMiddlewareGuard().then(() => check(request, setHeader));
       middlewareGuard.watch(raw, instance);
     }
@@ -77,7 +77,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Fastif
     const setHeader = (name: string, value: string) => reply.header(name, value);
     checkFirst(() => check(request, setHeader), {
       refuse: (refusal) => {
-        // If this hook runs before that of @fastify/websocket, nothing else closes the connection.
+        // If this hook runs before the hook of @fastify/websocket, nothing else closes the connection.
         if (isUpgrade) endWith(reply);
         send(reply, refusal);
       },
@@ -107,15 +107,15 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Fastif
 
 /**
  * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: write
- * `app.register(metadata(server))` in front of `protect`. The document is public and has CORS headers for
- * every origin.
+ * `app.register(metadata(server))` before `protect`. The document is public and has CORS headers for every
+ * origin.
  * @throws TypeError for a server without the option `resource`
  */
 export function metadata(server: ResourceServer): FastifyPlugin {
   const find = createMetadata(server);
   const hook: FastifyHook = (request, reply, done) => {
-    const answer = find(request.method, request.url);
-    if (answer) send(reply, answer);
+    const document = find(request.method, request.url);
+    if (document) send(reply, document);
     else done();
   };
   const plugin: FastifyPlugin = (instance, _, done) => {

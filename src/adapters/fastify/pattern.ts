@@ -3,7 +3,7 @@ import { literalPattern, quoteName, unquote } from "../../core/policy/render-pat
 /**
  * Converts a Fastify route (find-my-way's syntax) to a pattern in path-to-regexp's syntax that matches at
  * least the same paths. Regular expressions are left out, and the last wildcard is named `*`, as in
- * `request.params`. No rule covers a route with a wildcard after text, because no pattern can express it.
+ * `request.params`. No rule covers a wildcard that shares its segment: no pattern can express it.
  */
 export function toPattern(url: string): string {
   if (url === "*") return '/*"*"';
@@ -17,7 +17,7 @@ export function toPattern(url: string): string {
     .join("");
 }
 
-/** In the spelling of the table: a wildcard is named `path`, unless a parameter has this name. */
+/** Converts a Fastify route for the table: its wildcard is named `path`, unless a parameter has this name. */
 export function toWrittenPattern(url: string): string {
   const pattern = toPattern(url);
   return unquote(pattern.includes(':"path"') ? pattern : pattern.replace(/\*"\*"$/, "*path"));
@@ -32,7 +32,7 @@ export function patternOf(url: string): string {
   return pattern;
 }
 
-/** Replaces the regular expression after a parameter by `()`: it may contain slashes and colons. */
+/** Replaces the regular expression after a parameter with `()`, because it may contain slashes and colons. */
 function emptyExpressions(url: string): string {
   let left = "";
   let depth = 0;
@@ -47,7 +47,7 @@ function emptyExpressions(url: string): string {
   return left;
 }
 
-/** A name ends where find-my-way ends it; a doubled colon is a colon in the static text. */
+/** A name ends where find-my-way ends it. A double colon is a colon in the static text. */
 const PARAMETER_AT_END = /(?:^|[^:])(?:::)*:[^:/\-.(]+$/;
 
 const TOKEN = /::|\*|:([^:/\-.(]+)(?:\(\))?|.[^:*]*/gs;

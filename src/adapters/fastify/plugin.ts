@@ -6,7 +6,7 @@ export function describePlugin<Plugin extends object>(plugin: Plugin, name: stri
   return Object.assign(plugin, {
     [Symbol.for("skip-override")]: true,
     [Symbol.for("fastify.display-name")]: name,
-    // Registering fails with an older version of Fastify.
+    // Registration fails with an older version of Fastify.
     [Symbol.for("plugin-meta")]: { name, fastify: ">=4.10" },
   });
 }

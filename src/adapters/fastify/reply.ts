@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
-import type { Answer } from "../../core/response/refusal.ts";
+import type { HttpResponse } from "../../core/response/refusal.ts";
 import { renderBody } from "../../core/response/rendered-body.ts";
 
 /** The part of Fastify's reply that a refusal is written to. */
@@ -27,13 +27,13 @@ export function endWith(reply: FastifyReply): void {
   });
 }
 
-export function send(reply: FastifyReply, { status, headers, body }: Answer): void {
+export function send(reply: FastifyReply, { status, headers, body }: HttpResponse): void {
   reply.code(status);
   const { [CHALLENGE_FIELD]: challenge, ...others } = headers;
   reply.headers(others);
   const present = reply.getHeader(CHALLENGE_FIELD);
   if (challenge !== undefined)
     reply.header(CHALLENGE_FIELD, present === undefined ? challenge : [present, challenge].flat());
-  // As bytes: Fastify adds a charset to the type of a string, which JSON does not have (RFC 8259 section 11).
+  // As bytes: for a string, Fastify adds a charset, which JSON doesn't have (RFC 8259 section 11).
   reply.send(Buffer.from(renderBody(body)));
 }

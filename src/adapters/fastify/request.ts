@@ -8,11 +8,11 @@ export interface FastifyRequest {
   readonly raw: NodeRequest & { readonly upgrade?: unknown };
   /** The method as it was sent. */
   readonly method: string;
-  /** The target, rewritten where `rewriteUrl` does that. */
+  /** The target, as `rewriteUrl` may have rewritten it. */
   readonly url: string;
   /** The decoded parameters of the route. */
   readonly params: unknown;
-  /** The route that was matched; without `url`, none was. */
+  /** The matched route; without `url`, no route matched. */
   readonly routeOptions: { readonly url?: string | undefined };
   /** The instance of the route. */
   readonly server: object;

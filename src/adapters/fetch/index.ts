@@ -17,14 +17,14 @@ export { type Access, type WebRequest };
 /** Decides a request. Returns the access, which has a `decision`, or the response to send, which has none. */
 export type FetchGuard = (request: WebRequest) => Promise<Access | Response>;
 
-/** A handler after the guard; `rest` is what its host passes after the request. */
+/** A handler after the guard; `rest` are the arguments that the framework passes after the request. */
 export type GuardedHandler<Requested, Rest extends readonly unknown[]> = (
   request: Requested,
   access: Access,
   ...rest: Rest
 ) => Response | Promise<Response>;
 
-/** A handler as hosts call it. It returns a promise unless the decision needs no waiting. */
+/** A handler as frameworks call it. It returns a promise unless the decision needs no waiting. */
 export type FetchHandler<Requested, Rest extends readonly unknown[]> = (
   request: Requested,
   ...rest: Rest
@@ -36,9 +36,9 @@ export type ScopeGuard = (request: WebRequest, params?: Params) => Response | un
 type Params = AccessRequest["params"];
 
 /**
- * Decides Fetch-standard requests: call the guard before anything else, and return the result if it is a
- * response, which has no `decision`. The guard knows no router, so a path not spelled as in the table is
- * refused. Find the handler by the same `request.url`. An error rejects the promise.
+ * Decides Fetch-standard requests: call the guard before anything else. If the result is a response (it has
+ * no `decision`), return it. The guard has no router, so it refuses a path that isn't spelled as in the
+ * table. Find the handler by the same `request.url`. An error rejects the promise.
  *
  * @throws TypeError for anything but a resource server
  * @throws ConfigurationError for any option
@@ -58,7 +58,7 @@ type Params = AccessRequest["params"];
  */
 export function protect(server: ResourceServer, options: NoOptions = {}): FetchGuard {
   assertResourceServer(server);
-  // Otherwise only the guard would run, and never the handler.
+  // Without this check, only the guard would run, and never the handler.
   if (typeof options === "function")
     throw new TypeError("protect takes no handler: write withScopes(server, handler).");
   assertNoOptions(options);
@@ -66,17 +66,17 @@ export function protect(server: ResourceServer, options: NoOptions = {}): FetchG
   return async (request) => decideAccess(server, request);
 }
 
-/** A certificate could never be found, so that every token that is bound to one would be refused. */
+/** No certificate could ever be found, so every token that is bound to one would be refused. */
 function assertNoSocket(server: ResourceServer, functionName: string): void {
   if (pipelineOf(server).keyProofs?.mtls?.needsSocket)
     throw new TypeError(
-      `${functionName} of scopegate/fetch cannot read the certificate of a client: a request of the Fetch standard has no socket. Write senderConstraint: { mtls: { from: { header, format, trusted: () => true } } } if only a proxy can reach the server, or use scopegate/node.`,
+      `${functionName} of scopegate/fetch can't read the certificate of a client: a request of the Fetch standard has no socket. Write senderConstraint: { mtls: { from: { header, format, trusted: () => true } } } if only a proxy can reach the server, or use scopegate/node.`,
     );
 }
 
-/** The headers of some responses cannot be changed. */
-async function withNextNonce(answer: Response | Promise<Response>, nonce: string): Promise<Response> {
-  const response = await answer;
+/** The headers of some responses can't be changed. */
+async function withNextNonce(pending: Response | Promise<Response>, nonce: string): Promise<Response> {
+  const response = await pending;
   const headers = new Headers(response.headers);
   headers.set(NONCE_FIELD, nonce);
   const { status, statusText } = response;
@@ -99,9 +99,9 @@ function toResult(verdict: Verdict, server: ResourceServer): Access | Response {
 }
 
 /**
- * Puts `protect` in front of a handler. The handler receives the caller as its second argument, in front of
- * the arguments that the host passes after the request, for example `env` and `ctx` of Workers. It runs only
- * for allowed requests. An error is thrown, or rejects the promise.
+ * Runs `protect` before a handler. The handler receives the caller as its second argument, and then the
+ * arguments that the framework or runtime passes after the request, for example `env` and `ctx` of Workers.
+ * It runs only for allowed requests. An error is thrown, or rejects the promise.
  *
  * @throws TypeError for anything but a resource server and a function
  * @example
@@ -123,36 +123,36 @@ export function withScopes<
   if (typeof (handler as unknown) !== "function")
     throw new TypeError("withScopes takes a handler: write withScopes(server, (request) => ...).");
   assertNoSocket(server, "withScopes");
-  // Not an async function: its promise would cost as much as the check of a remembered token.
+  // Not async: a promise costs as much as checking a remembered token.
   return (request, ...rest) => {
-    const answer = (access: Access | Response) => {
+    const respond = (access: Access | Response) => {
       if (!isAccess(access)) return access;
       const response = handler(request, access, ...rest);
       const { nextNonce } = access;
       return nextNonce === undefined ? response : withNextNonce(response, nextNonce);
     };
     const access = decideAccess(server, request);
-    return isPending(access) ? access.then(answer) : answer(access);
+    return isPending(access) ? access.then(respond) : respond(access);
   };
 }
 
 /**
  * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: call the
- * function that it returns in front of the guard. It returns `undefined` for any other request. The document
- * is public and has CORS headers for every origin.
+ * function that it returns before the guard. It returns `undefined` for any other request. The document is
+ * public and has CORS headers for every origin.
  * @throws TypeError for a server without the option `resource`
  */
 export function metadata(server: ResourceServer): (request: WebRequest) => Response | undefined {
   const find = createMetadata(server);
   return ({ method, url }) => {
-    const answer = find(method, targetOf(url));
-    return answer && toResponse(answer);
+    const document = find(method, targetOf(url));
+    return document && toResponse(document);
   };
 }
 
 /**
  * Requires scopes for one route, on top of its rule; `<name>` stands for a property of `params`, which your
- * router found. Needs the guard of `protect` or `withScopes` in front of it, with the same request object.
+ * router found. Call the guard of `protect` or `withScopes` before it, with the same request object.
  *
  * @throws TypeError without a scope
  * @throws ConfigurationError for a scope that no token can be granted

@@ -2,7 +2,7 @@
 import { orUndefined } from "../../core/errors.ts";
 import { pathOf } from "../../core/request.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
-import type { Answer } from "../../core/response/refusal.ts";
+import type { HttpResponse } from "../../core/response/refusal.ts";
 import { renderBody } from "../../core/response/rendered-body.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import { targetOf, type WebRequest } from "../shared/web-request.ts";
@@ -12,7 +12,7 @@ import { encodeText } from "./pattern.ts";
 export interface HonoContext {
   /** The request, which earlier middleware may have replaced, and the path that Hono found routes for. */
   readonly req: { readonly raw: WebRequest; readonly path: string };
-  /** What the host passes on: the adapter for Node.js has Node's request as `incoming`. */
+  /** What the runtime's adapter passes on: the one for Node.js has Node's request as `incoming`. */
   readonly env?: unknown;
   /** Whether the response is set. */
   readonly finalized: boolean;
@@ -33,25 +33,25 @@ export function readTarget({ req: { path, raw } }: HonoContext): string {
   const target = targetOf(raw.url);
   const text = pathOf(target);
   const isPath = (read?: string) => read === path || read === `${path}/`;
-  // The core refuses a target with a fragment, which Hono cuts off.
+  // Hono cuts off a fragment, but the core must refuse a target that has one.
   if (isPath(text) || target.includes("#")) return target;
   if (isPath(orUndefined(() => decodeURI(text.replaceAll("%25", "%2525"))))) return target;
   return encodeText(path).replaceAll("?", "%3F") + target.slice(text.length);
 }
 
-/** Calls `next` for an allowed request, or returns the response of its refusal. */
+/** Calls `next` for an allowed request, or returns the response to a refused one. */
 export function proceed(
   context: HonoContext,
-  refusal: Pending<Answer | undefined>,
+  refusal: Pending<HttpResponse | undefined>,
   next: () => unknown,
 ): unknown {
   if (!refusal) return next();
   if (isPending(refusal)) return refusal.then((awaited) => proceed(context, awaited, next));
-  return sendAnswer(context, refusal);
+  return sendResponse(context, refusal);
 }
 
-/** Returns the response of an answer. */
-export function sendAnswer(context: HonoContext, { status, headers, body }: Answer): unknown {
+/** Converts a response of the core to Hono's. */
+export function sendResponse(context: HonoContext, { status, headers, body }: HttpResponse): unknown {
   for (const [name, value] of Object.entries(headers))
     context.header(name, value, { append: name === CHALLENGE_FIELD });
   const response = context.body(renderBody(body), status);

@@ -14,11 +14,11 @@ import { checkRoutes } from "./route-check.ts";
 export type { HonoContext, HonoMiddleware } from "./context.ts";
 
 /**
- * Protects everything that is registered after it: write `app.use(protect(server))` in front of the routes.
- * It answers refusals, and throws errors to `app.onError`. Each route is checked again before it runs.
+ * Protects everything that is registered after it: write `app.use(protect(server))` before the routes. It
+ * sends refusals itself, and throws errors to `app.onError`. Each route is checked again before it runs.
  *
  * Functions with a `next` that are registered for every method below a path, as by `app.use("/api/*", ...)`,
- * `app.all("/api/*", ...)` and `mount`, are not routes: only the rule of the path decides.
+ * `app.all("/api/*", ...)` and `mount`, aren't routes: only the path's rule decides.
  *
  * @throws TypeError for anything but a resource server
  * @throws ConfigurationError for any option
@@ -45,7 +45,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): HonoMi
     const request = readsCertificates ? withNodeRequest(seen, context) : seen;
     const setHeader = (name: string, value: string) => context.header(name, value);
     const refusal = guardRequest(server, context, request, true, setHeader, context.req.raw);
-    // tRPC passes on the request, and not the context.
+    // tRPC passes on the request, not the context.
     shareVerdicts(context, context.req.raw);
     return proceed(context, refusal, next);
   };
@@ -60,8 +60,7 @@ function withNodeRequest(request: AccessRequest, { env }: HonoContext): AccessRe
 
 /**
  * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: write
- * `app.use(metadata(server))` in front of `protect`. The document is public and has CORS headers for every
- * origin.
+ * `app.use(metadata(server))` before `protect`. The document is public and has CORS headers for every origin.
  * @throws TypeError for a server without the option `resource`
  */
 export function metadata(server: ResourceServer): HonoMiddleware {

@@ -2,7 +2,7 @@ import { EXPRESSION, literalPattern, quoteName } from "../../core/policy/render-
 
 /**
  * Converts the path of a Hono route to a pattern that matches at least the same paths. Where Hono's routers
- * disagree about a path, such as one with text around a parameter, the route may have any path.
+ * disagree about a path, such as one with static characters around a parameter, the route may have any path.
  */
 export function toPattern(path: string): string {
   const segments = path.match(SEGMENTS) ?? [];

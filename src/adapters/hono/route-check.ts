@@ -1,6 +1,7 @@
 /**
- * The check at the route that runs. Hono calls all handlers that its router found, in order of registration.
- * It reads each from an array before it runs. The check is put in front of the handler there, once.
+ * The check at each matched route. Hono calls all handlers that its router found, in the order of
+ * registration, and reads each one from an array before it runs. There, the check is put before the handler,
+ * once.
  */
 import { guardRoute } from "../shared/guard.ts";
 import { type HonoContext, type Next, proceed, readTarget } from "./context.ts";
@@ -34,7 +35,7 @@ export function checkRoutes({ req }: HonoContext): void {
 
 /**
  * Returns whether a handler belongs to a route. `app.use` and `app.mount` register functions with a `next`
- * for every method below a path. They are not treated as routes, because Hono does not report how they were
+ * for every method below a path. They don't count as routes, because Hono doesn't report how they were
  * registered.
  */
 export const isRoute = ({ method, path, handler }: HonoRoute): boolean =>
@@ -50,7 +51,7 @@ function behindCheck(handler: Handler, { method: routeMethod, path }: HonoRoute)
   const written = [toPattern(path)];
   const find = (context: HonoContext) => {
     const { method } = context.req.raw;
-    // If the method has changed since the route was matched, the route does not match the request.
+    // If the method has changed since the route was matched, the route doesn't match the request.
     const patterns = ["ALL", method === "HEAD" ? "GET" : method].includes(routeMethod) ? written : undefined;
     return { method, target: readTarget(context), patterns };
   };
@@ -70,7 +71,7 @@ function matchedOf(req: object): readonly (readonly [Matched, ...unknown[]])[] {
   const read = (key: symbol) => (Reflect.get(req, key) as readonly unknown[] | undefined)?.[0];
   const symbols = Object.getOwnPropertySymbols;
   const key = keys.get(prototype) ?? symbols(prototype).find((symbol) => Array.isArray(read(symbol)));
-  if (!key) throw new TypeError("protect cannot check the routes of this Hono: install Hono 4.8 or later.");
+  if (!key) throw new TypeError("protect can't check the routes of this Hono: install Hono 4.8 or later.");
   keys.set(prototype, key);
   return read(key) as ReturnType<typeof matchedOf>;
 }

@@ -2,7 +2,7 @@
 import { orUndefined } from "../../core/errors.ts";
 import { originForm, pathOf } from "../../core/request.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
-import type { Answer } from "../../core/response/refusal.ts";
+import type { HttpResponse } from "../../core/response/refusal.ts";
 import { renderBody } from "../../core/response/rendered-body.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import type { NodeServerRequest } from "../shared/node-request.ts";
@@ -25,7 +25,7 @@ export interface KoaContext {
   readonly mountPath?: string;
   /** Set by middleware that makes @koa/router use another path. */
   readonly newRouterPath?: string;
-  /** The router of @koa/router that runs. */
+  /** The router of @koa/router that handles the request. */
   readonly router?: unknown;
   /** The routes and middleware that @koa/router found for the path, for all methods. */
   readonly matched?: readonly (KoaLayer | readonly KoaLayer[])[];
@@ -76,7 +76,7 @@ export function readTarget(context: KoaContext): typeof UNREADABLE {
   const { url = "" } = context.req;
   if (mountPath === undefined && newRouterPath === undefined && url.startsWith("/"))
     return { target: url, prefix: "" };
-  // Koa's parser throws for some authorities; its routers would then answer with 500.
+  // Koa's parser throws for some authorities, and its routers would then respond with 500.
   const path = orUndefined(() => context.path);
   if (path === undefined) return UNREADABLE;
   if (newRouterPath !== undefined)
@@ -103,21 +103,21 @@ function prefixOf(whole: string, path: string): string | undefined {
 /** Calls `next` for an allowed request, or writes its refusal. */
 export function proceed(
   context: KoaContext,
-  refusal: Pending<Answer | undefined>,
+  refusal: Pending<HttpResponse | undefined>,
   next: () => unknown,
 ): unknown {
   if (!refusal) return next();
   if (isPending(refusal)) return refusal.then((awaited) => proceed(context, awaited, next));
-  sendAnswer(context, refusal);
+  sendResponse(context, refusal);
   return undefined;
 }
 
-/** Writes an answer to the response. */
-export function sendAnswer(context: KoaContext, answer: Answer): void {
-  context.status = answer.status;
-  const { [CHALLENGE_FIELD]: challenge, ...headers } = answer.headers;
+/** Writes a response of the core to Koa's. */
+export function sendResponse(context: KoaContext, response: HttpResponse): void {
+  context.status = response.status;
+  const { [CHALLENGE_FIELD]: challenge, ...headers } = response.headers;
   context.set(headers);
   if (challenge !== undefined) context.append(CHALLENGE_FIELD, challenge);
-  // As a string: for an object, Koa would set the type application/json.
-  context.body = renderBody(answer.body);
+  // As a string, because Koa would set the type application/json for an object.
+  context.body = renderBody(response.body);
 }

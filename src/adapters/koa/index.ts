@@ -18,12 +18,11 @@ import { watchRouters } from "./route-check.ts";
 export type { KoaContext, KoaLayer, KoaMiddleware, KoaRouter } from "./context.ts";
 
 /**
- * Protects everything after it: write `app.use(protect(server))` in front of body parsers and routers. It
- * answers refusals, and throws errors to Koa.
+ * Protects everything after it: write `app.use(protect(server))` before body parsers and routers. It sends
+ * refusals itself, and throws errors to Koa.
  *
  * Each route of @koa/router after the guard is checked again before it runs. For other handlers, only the
- * rule of the path decides. Inside a @koa/router the guard throws, because the router may skip it for a
- * route.
+ * path's rule decides. Inside a @koa/router the guard throws, because the router may skip it for a route.
  *
  * @throws TypeError for anything but a resource server
  * @throws ConfigurationError for any option
@@ -47,12 +46,12 @@ export function protect(server: ResourceServer, options: NoOptions = {}): KoaMid
   assertResourceServer(server);
   assertNoOptions(options);
   const warnOfBody = createBodyWarning();
-  // Not an async function: its promise would cost as much as the check of a remembered token.
+  // Not async: a promise costs as much as checking a remembered token.
   const protecting = (context: KoaContext, next: () => Promise<unknown>): unknown => {
     if (typeof next !== "function" || !("req" in context) || !("originalUrl" in context))
       throw misplaced("koa", context, next);
     if (isInsideRouter(context)) throw new TypeError(INSIDE_ROUTER);
-    // Not behind another guard, which refuses requests before a parser in between reads their bodies.
+    // No warning after another guard: it refuses requests before a parser in between reads their bodies.
     const { body } = Object(context.request) as { readonly body?: unknown };
     if (body !== undefined && !notesOf(context.req)) warnOfBody(context.req);
     watchRouters(context);
@@ -72,12 +71,11 @@ const isInsideRouter = ({ matched }: KoaContext): boolean =>
   matched?.flat().some(({ stack }) => stack.some(isGuard)) ?? false;
 
 const INSIDE_ROUTER =
-  "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) in front of the router.";
+  "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) before the router.";
 
 /**
  * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: write
- * `app.use(metadata(server))` in front of `protect`. The document is public and has CORS headers for every
- * origin.
+ * `app.use(metadata(server))` before `protect`. The document is public and has CORS headers for every origin.
  * @throws TypeError for a server without the option `resource`
  */
 export function metadata(server: ResourceServer): KoaMiddleware {

@@ -1,6 +1,6 @@
 /**
- * The check at the route that runs. @koa/router assigns `context.router` before it collects the handlers of
- * all matching routes. An accessor on the contexts' prototype notices this and puts a check before them.
+ * The check at each matched route. @koa/router assigns `context.router` before it collects the handlers of
+ * all matching routes. An accessor on the contexts' prototype notices this, and puts a check before them.
  */
 import { watchProperty } from "../../core/runtime/watch-property.ts";
 import { guardRoute, type RunningRoute } from "../shared/guard.ts";
@@ -49,7 +49,7 @@ function putCheck(layer: KoaLayer): void {
     );
   checks.add(check);
   const handlers = layer.stack.filter((handle) => !checks.has(handle as object));
-  // A new array: the routes of an array of paths share one.
+  // A new array, because the routes of one array of paths share theirs.
   layer.stack = [check, ...handlers];
 }
 
@@ -58,20 +58,20 @@ function runningRoute(context: KoaContext, layer: KoaLayer): RunningRoute {
   const router = context.router as KoaRouter | undefined;
   if (!router)
     throw new TypeError(
-      "protect cannot check the routes of this router: install @koa/router, or koa-router 7.2 or later.",
+      "protect can't check the routes of this router: install @koa/router, or koa-router 7.2 or later.",
     );
   const { routerPath } = router.opts;
   // The target that the router has found its routes for.
   const { target, prefix } =
     routerPath === undefined ? readTarget(context) : { target: routerPath, prefix: "" };
-  // If the method has changed since the route was matched, the route does not match the request.
+  // If the method has changed since the route was matched, the route doesn't match the request.
   const written = patternOf(layer);
   const pattern = prefix === "" ? written : { mount: prefix, pattern: written, isAsWritten: true };
   const patterns = layer.methods.includes(method) ? [pattern] : undefined;
   return { method, target, patterns };
 }
 
-/** If a route matches more paths than its pattern, no rule can cover it. */
+/** No rule can cover a route that matches more paths than its pattern. */
 function patternOf({ path, opts }: KoaLayer): string {
   const isWritten = typeof path === "string" && opts?.end !== false && opts?.pathAsRegExp !== true;
   return isWritten ? path : EXPRESSION;

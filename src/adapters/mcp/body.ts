@@ -38,7 +38,7 @@ export interface Sink {
   readonly fail: () => void;
 }
 
-/** A body, or why it was not read completely. Closed connections count as too slow: they get no answer. */
+/** A body, or why it wasn't read completely. A closed connection counts as too slow: it gets no response. */
 export type ReadBody = Buffer | "too large" | "too slow";
 
 /** `announced` is the `Content-Length`, or 0. */
@@ -48,7 +48,7 @@ export const readBody = (
   announced: number,
 ): Promise<ReadBody> =>
   new Promise((resolve) => {
-    // One buffer for all chunks: an object for each chunk of one byte would take a hundred times the memory.
+    // One buffer for all chunks: with an object for each, chunks of one byte would take much more memory.
     let body: Buffer = Buffer.alloc(0);
     let bytes = 0;
     let isOver = false;
@@ -70,7 +70,7 @@ export const readBody = (
       if (bytes === 0) body = Buffer.from(chunk.buffer, chunk.byteOffset, needed);
       else {
         if (needed > body.length) {
-          // Memory that is not written does not count, so a client that announces much takes little.
+          // Memory is only used when it's written to, so a client that announces a large body takes little.
           const larger = Buffer.allocUnsafeSlow(
             Math.max(needed, announced > needed ? announced : 2 * needed),
           );
@@ -92,8 +92,8 @@ export function readNodeHeader({ headers }: IncomingMessage, name: string): stri
 }
 
 /**
- * Reads the body of Node's request to its end, also if all of it has arrived: a proxy behind the guard would
- * send a request without its body if the end came later. If it is refused, Node.js closes the connection.
+ * Reads the body of Node's request to its end, even after all of it has arrived: a proxy behind the guard
+ * would otherwise send the request without its body. After a refusal, Node.js closes the connection.
  */
 export function readNodeBody(raw: IncomingMessage, limits: BodyLimits): Promise<ReadBody> {
   const announced = Number(readNodeHeader(raw, "content-length") ?? 0);

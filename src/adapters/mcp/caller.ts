@@ -8,7 +8,7 @@ import type { Principal } from "../../core/token/principal.ts";
 
 /** `AuthInfo` of the official SDK, of both versions. */
 export interface AuthInfo {
-  /** The token of the `Authorization` header, hidden from logs; empty for a cookie. Do not send it on. */
+  /** The token of the `Authorization` header, hidden from logs; empty for a cookie. Don't send it on. */
   readonly token: string;
   /** The claim `client_id`, `azp` or `cid`; empty if the token has none. */
   readonly clientId: string;
@@ -67,7 +67,7 @@ export interface HandlerExtra {
 
 /**
  * Returns the caller of an operation, from its handler's last argument; `undefined` without an `authInfo`.
- * @throws TypeError for anything that `protectMcp` did not pass on
+ * @throws TypeError for anything that `protectMcp` didn't pass on
  */
 export function principalOf(extra: HandlerExtra): Principal | undefined {
   const info = extra.authInfo ?? extra.http?.authInfo;
@@ -75,7 +75,7 @@ export function principalOf(extra: HandlerExtra): Principal | undefined {
   const { principal } = Object((info as Partial<AuthInfo>).extra) as Partial<AuthInfo["extra"]>;
   if (principal && servers.has(principal)) return principal;
   throw new TypeError(
-    'principalOf of "scopegate/mcp" takes the last argument of a handler, whose `authInfo` protectMcp made: pass `req.auth` on to the transport unchanged.',
+    'principalOf of "scopegate/mcp" takes the last argument of a handler, with the `authInfo` of protectMcp: pass `req.auth` on to the transport unchanged.',
   );
 }
 
@@ -87,7 +87,7 @@ export function principalOf(extra: HandlerExtra): Principal | undefined {
  * @param method the JSON-RPC method, such as `tools/call`
  * @param name the tool, prompt or resource; omit it for methods without a name
  * @param args the arguments, which fill the templates of scopes
- * @throws TypeError for a principal that `protectMcp` did not pass on
+ * @throws TypeError for a principal that `protectMcp` didn't pass on
  */
 export function mayCall(
   principal: Principal,
@@ -111,7 +111,7 @@ export function isCallable(
   const isAllowed = (parameters: Readonly<Record<string, unknown>>, isPartial: boolean): boolean =>
     policy.decideOperation(principal, { ...called, parameters, isPartial }).allowed;
   if (args) return isAllowed(args, false);
-  // Only ids that some scope grants can make a difference, and values of claims.
+  // Only the ids in granted scopes and the values of claims can make a difference.
   const parts = new Set(["any", ...grantedIds(server, principal, called)]);
   const claimed = principal ? claimedArguments(server, principal, called) : [{}];
   return [...parts].some((part) =>
@@ -154,7 +154,7 @@ function claimedArguments(
   );
 }
 
-/** Arguments that all have one value, except those that must have another one. */
+/** Returns one value for every argument, except for the arguments that must have another value. */
 function everyArgument(value: string, others: Readonly<Record<string, string>>): ProxyHandler<object> {
   const valueOf = (name: string | symbol): string =>
     typeof name === "string" && Object.hasOwn(others, name) ? (others[name] ?? value) : value;

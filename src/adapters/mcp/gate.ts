@@ -6,7 +6,7 @@ import type { Verdict } from "../../core/pipeline.ts";
 import { type Operation, renderOperation } from "../../core/policy/operation-key.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
-import type { Answer } from "../../core/response/refusal.ts";
+import type { HttpResponse } from "../../core/response/refusal.ts";
 import { andThen, andThenAll } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import type { Store } from "../../core/runtime/store.ts";
@@ -22,28 +22,28 @@ import { readOperation } from "./tasks.ts";
 /** The options of `protectMcp`. */
 export interface McpOptions extends Partial<BodyLimits> {
   /**
-   * Removes what the caller may not call from the lists of tools, prompts and resources. Most servers do not
-   * need this: a client cannot request the scope of a tool that it does not see. Default: `false`.
+   * Removes what the caller may not call from the lists of tools, prompts and resources. Most servers don't
+   * need this: a client can't request the scope of a tool that it doesn't see. Default: `false`.
    */
   readonly listFilter?: boolean;
   /**
-   * Where the owners of sessions and tasks are kept for a week, so that each of several processes knows them:
-   * `redisStore(client)` of `scopegate/store`. Default: this process, which forgets those used least.
+   * Where the owners of sessions and tasks are kept for a week, so that several processes share them:
+   * `redisStore(client)` of `scopegate/store`. Default: this process, which drops the least recently used.
    */
   readonly store?: Store;
   /**
    * How many owners of sessions this process keeps, and how many owners of tasks. One caller can have a tenth
-   * of them. Default: `10_000`.
+   * of each. Default: `10_000`.
    */
   readonly maxSessions?: number;
   /**
    * How often an open stream of events is checked, in seconds: it ends when its token has expired or is
-   * revoked. `false` lets streams go on. Default: `10`.
+   * revoked. `false` never ends a stream. Default: `10`.
    */
   readonly streamCheckSeconds?: number | false;
 }
 
-/** One request, as its host represents it. */
+/** One request, as its framework represents it. */
 export interface Exchange {
   /** The request of the platform, in which the guard keeps its verdict. */
   readonly raw: object;
@@ -53,25 +53,26 @@ export interface Exchange {
   readonly fields: () => Iterable<string>;
   /** The body, or the value that an earlier body parser has stored. */
   readonly body: (limits: BodyLimits) => Pending<ReadBody | { readonly parsed: unknown }>;
-  /** Whether a request whose headers announce no body has none: HTTP/2 needs no header for one. */
+  /** Whether the request has no body even if no header announces one: in HTTP/2, a body needs no header. */
   readonly isEmpty: (limits: BodyLimits) => Pending<boolean>;
   /** Whether the handler may parse the bytes of the body again. */
   readonly isReadAgain: boolean;
 }
 
-/** An allowed request, with what the handlers of the official SDK expect. */
+/** An allowed request, with what handlers of the official SDK expect. */
 export interface Passed extends Pick<Messages, "body" | "bytes"> {
   readonly verdict: Verdict;
   /** `undefined` if no token was read. */
   readonly authInfo: AuthInfo | undefined;
-  /** What must be seen or changed in the response. */
+  /** What to observe or change in the response. */
   readonly watch: ResponseWatch;
 }
 
 /** Only an own property: a polluted prototype must not turn a refusal into an allowed request. */
-export const isPassed = (outcome: Passed | Answer): outcome is Passed => Object.hasOwn(outcome, "verdict");
+export const isPassed = (outcome: Passed | HttpResponse): outcome is Passed =>
+  Object.hasOwn(outcome, "verdict");
 
-export type Gate = (exchange: Exchange) => Pending<Passed | Answer>;
+export type Gate = (exchange: Exchange) => Pending<Passed | HttpResponse>;
 
 /** The header of a session, in requests and responses. */
 export const SESSION_FIELD = "mcp-session-id";
@@ -105,7 +106,7 @@ const OPTIONS: OptionChecks<McpOptions> = {
 };
 const OTHER_OPTIONS = {
   metadata:
-    "Put metadata(server) of your adapter in front of it, and write the option `resource` of createResourceServer.",
+    "Put metadata(server) of your adapter before it, and write the option `resource` of createResourceServer.",
 };
 
 /** @throws ConfigurationError that lists every mistake in the options */
@@ -127,16 +128,16 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
   const { observer, policy } = pipelineOf(server);
   const { methods } = policy.rules.operations;
 
-  const refuse = (invalid: Invalid, { raw }: Exchange): Answer => {
+  const refuse = (invalid: Invalid, { raw }: Exchange): HttpResponse => {
     const logLine = `${invalid.status}: ${invalid.body.error.message}`;
     observer.logResponse(logLine, verdictOf(raw, server)?.request);
     return invalid;
   };
 
-  const checkSession = (exchange: Exchange): Pending<Passed | Answer> => {
+  const checkSession = (exchange: Exchange): Pending<Passed | HttpResponse> => {
     const verdict = requireVerdict(exchange.raw, server);
     const ids = sessionsOf(exchange.header, verdict.request.target);
-    // A server replays the events of a session. Without the header of one, their owner is unknown.
+    // A server replays the events of a session. Without a session header, their owner is unknown.
     const isOwnerUnknown =
       exchange.header("last-event-id") !== undefined && exchange.header(SESSION_FIELD) === undefined;
     if (isOwnerUnknown) return refuse(INVALID.session, exchange);
@@ -150,10 +151,10 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     );
   };
 
-  const readBody = (exchange: Exchange, verdict: Verdict): Pending<Passed | Answer> => {
+  const readBody = (exchange: Exchange, verdict: Verdict): Pending<Passed | HttpResponse> => {
     const { method, header, body, isEmpty } = exchange;
     if (WITHOUT_BODY.has(method)) {
-      // Later code may change the method, and read a body that was not checked.
+      // Later code may change the method, and then read a body that was never checked.
       if (hasBody(header)) return refuse(INVALID.message, exchange);
       return andThen(isEmpty(limits), (empty) =>
         empty ? pass(NO_MESSAGE, exchange) : refuse(INVALID.message, exchange),
@@ -186,12 +187,12 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     return withId(INVALID.header, idOf(messages.body));
   };
 
-  /** A task of another caller is answered like one that does not exist. */
+  /** The task of another caller gets the same response as one that doesn't exist. */
   const checkTasks = (
     messages: Messages,
     exchange: Exchange,
     { principal }: Verdict,
-  ): Pending<Passed | Answer> => {
+  ): Pending<Passed | HttpResponse> => {
     const { calls } = messages;
     if (messages.messages.every(({ taskIds }) => taskIds.length === 0))
       return decideOperations(messages, calls, exchange);
@@ -213,7 +214,7 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     messages: Messages,
     calls: readonly Operation[],
     exchange: Exchange,
-  ): Pending<Passed | Answer> => {
+  ): Pending<Passed | HttpResponse> => {
     const { raw } = exchange;
     const refusal = guardOperations(server, raw, (pipeline, verdict) => {
       const governing = pipeline.table.forCalls(verdict.governing, calls);
@@ -235,7 +236,7 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
   return checkSession;
 }
 
-/** An allowed request. What hosts seldom need is created when they read it. */
+/** An allowed request. What frameworks seldom need is created when they read it. */
 class PassedRequest implements Passed {
   readonly verdict: Verdict;
   readonly body: object | undefined;
@@ -257,14 +258,14 @@ class PassedRequest implements Passed {
   }
 }
 
-/** Each session that a server may find in a request: that of the header, and those of the query. */
+/** Returns each session that a server may find in a request: in the header, and in the query. */
 function sessionsOf(header: ReadHeader, target: string): readonly string[] {
   const inHeader = header(SESSION_FIELD);
   const inQuery = sessionsInQuery(target);
   return inHeader === undefined ? inQuery : [inHeader, ...inQuery];
 }
 
-/** Returns how a request is answered that names an id of another caller. */
+/** Returns the response to a request that names another caller's id; `undefined` if it names none. */
 function invalidOwner(ownerships: readonly Ownership[], ofOther: Invalid): Invalid | undefined {
   if (ownerships.some(({ kind }) => kind === "unknown")) return INVALID.unknownOwner;
   return ownerships.some(({ kind }) => kind === "other") ? ofOther : undefined;
@@ -272,9 +273,9 @@ function invalidOwner(ownerships: readonly Ownership[], ofOther: Invalid): Inval
 
 function requireVerdict(raw: object, server: ResourceServer): Verdict {
   const verdict = verdictOf(raw, server);
-  if (!verdict) throw new Error("The guard did not decide this request.");
+  if (!verdict) throw new Error("The guard didn't decide this request.");
   return verdict;
 }
 
 const BODY_LOST =
-  "The body was read before protectMcp, and was not stored as a JSON value. Put protectMcp in front of the code that reads it.";
+  "The body was read before protectMcp, and wasn't stored as a JSON value. Put protectMcp before the code that reads it.";

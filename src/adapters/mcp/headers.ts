@@ -7,9 +7,9 @@ import type { Message } from "./messages.ts";
 const ARGUMENT_HEADER = "mcp-param-";
 
 /**
- * Returns whether the headers agree with the body: a proxy in front may have used them for its decision.
- * Clients before revision 2026-07-28 do not send them. A batch with these headers is refused. A header of an
- * argument can have a name that only the tool declares, so it is compared if an argument has its name.
+ * Returns whether the headers agree with the body: a proxy may have used the headers for its decision.
+ * Clients before revision 2026-07-28 don't send them. A batch with these headers is refused. The name of an
+ * argument's header is declared by the tool, so a header is only compared if an argument has its name.
  */
 export function agree(
   header: ReadHeader,
@@ -36,7 +36,7 @@ export function agree(
 const ENCODED = /^=\?base64\?([\d+/A-Za-z]*={0,2})\?=$/;
 const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Decodes a name, which clients may send in Base64; `undefined` for Base64 that is not canonical. */
+/** Decodes a name, which clients may send in Base64; `undefined` for Base64 that isn't canonical. */
 function decode(value: string): string | undefined {
   const encoded = ENCODED.exec(value)?.[1];
   if (encoded === undefined) return value;

@@ -4,52 +4,52 @@ import { assertResourceServer, type Framework, recognize } from "../shared/misus
 import { withRole } from "../shared/roles.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { createGate, type Gate, type McpOptions } from "./gate.ts";
-import type { createHostGate as createExpressGate } from "./hosts/express.ts";
-import type { createHostGate as createFastifyGate } from "./hosts/fastify.ts";
-import { createHostGate as createFetchGate, type McpAccess } from "./hosts/fetch.ts";
-import type { createHostGate as createHonoGate } from "./hosts/hono.ts";
-import type { createHostGate as createKoaGate } from "./hosts/koa.ts";
+import type { createFrameworkGate as createExpressGate } from "./frameworks/express.ts";
+import type { createFrameworkGate as createFastifyGate } from "./frameworks/fastify.ts";
+import { createFrameworkGate as createFetchGate, type McpAccess } from "./frameworks/fetch.ts";
+import type { createFrameworkGate as createHonoGate } from "./frameworks/hono.ts";
+import type { createFrameworkGate as createKoaGate } from "./frameworks/koa.ts";
 
 export { type AuthInfo, type HandlerExtra, mayCall, principalOf } from "./caller.ts";
 export type { McpOptions } from "./gate.ts";
-export type { McpAccess } from "./hosts/fetch.ts";
+export type { McpAccess } from "./frameworks/fetch.ts";
 export { type McpServer, operationsOf, scopesOf } from "./operations-of.ts";
 
-/** The guard of an MCP server: middleware, a plugin or a function, depending on the host that calls it. */
+/** The guard of an MCP server: middleware, a plugin or a function, depending on the calling framework. */
 export type McpGate = ReturnType<typeof createExpressGate> &
   ReturnType<typeof createKoaGate> &
   ReturnType<typeof createHonoGate> &
   ReturnType<typeof createFetchGate> &
   ReturnType<typeof createFastifyGate>;
 
-/** A function of the host's own form, such as a middleware. */
-type HostGate = (...parameters: never) => unknown;
+/** A function in the framework's own form, such as a middleware. */
+type FrameworkGate = (...parameters: never) => unknown;
 
-interface HostModule {
-  readonly createHostGate: (server: ResourceServer, gate: Gate) => HostGate;
+interface FrameworkModule {
+  readonly createFrameworkGate: (server: ResourceServer, gate: Gate) => FrameworkGate;
 }
 
-/** Each module loads the adapter of its framework. It is loaded when the framework first calls the guard. */
-const HOSTS: ReadonlyMap<Framework | undefined, () => Promise<HostModule>> = new Map<
+/** Each module loads the adapter of its framework. It's loaded when the framework first calls the guard. */
+const FRAMEWORK_MODULES: ReadonlyMap<Framework | undefined, () => Promise<FrameworkModule>> = new Map<
   Framework,
-  () => Promise<HostModule>
+  () => Promise<FrameworkModule>
 >([
-  ["express", () => import("./hosts/express.ts")],
-  ["koa", () => import("./hosts/koa.ts")],
-  ["fastify", () => import("./hosts/fastify.ts")],
-  ["hono", () => import("./hosts/hono.ts")],
+  ["express", () => import("./frameworks/express.ts")],
+  ["koa", () => import("./frameworks/koa.ts")],
+  ["fastify", () => import("./frameworks/fastify.ts")],
+  ["hono", () => import("./frameworks/hono.ts")],
 ]);
 
 /**
  * Protects an MCP server (Streamable HTTP): `app.use(protectMcp(server))` in Express, Koa and Hono, and
- * `app.register(protectMcp(server))` in Fastify, in front of body parsers. It first decides by the rule of
- * the path, as `protect` does. Then it reads the body, which must be JSON-RPC, and checks the rule of every
- * operation in it, such as `MCP tools/call search`: all of them run, or none. It reads the body of every
- * request but GET, HEAD, DELETE and OPTIONS, so put it in front of MCP endpoints only:
- * `app.use("/mcp", protectMcp(server))`. It passes on what the official SDK expects: the parsed body and
- * `authInfo`. For the Fetch standard, `await protectMcp(server)(request)` returns both, or the response to
- * send; `withMcp` is shorter. A session belongs to the caller that started it, in this process. It does not
- * check the `Origin` header, the schema of arguments, or what a server sends to its client.
+ * `app.register(protectMcp(server))` in Fastify, before body parsers. It first decides by the path's rule, as
+ * `protect` does. Then it reads the body, which must be JSON-RPC, and checks the rule for every operation in
+ * it, such as `MCP tools/call search`: all of them run, or none. It reads the body of every request but GET,
+ * HEAD, DELETE and OPTIONS, so use it for MCP endpoints only: `app.use("/mcp", protectMcp(server))`. It
+ * passes on what the official SDK expects: the parsed body and `authInfo`. For the Fetch standard,
+ * `await protectMcp(server)(request)` returns both, or the response to send; `withMcp` is shorter. A session
+ * belongs to the caller that started it, in this process. It doesn't check the `Origin` header, the schema of
+ * arguments, or what a server sends to its client.
  * @throws TypeError for anything but a resource server
  * @throws ConfigurationError that lists every mistake in the options
  * @example
@@ -66,23 +66,26 @@ const HOSTS: ReadonlyMap<Framework | undefined, () => Promise<HostModule>> = new
 export function protectMcp(server: ResourceServer, options: McpOptions = {}): McpGate {
   assertResourceServer(server, "protectMcp");
   const gate = createGate(server, options);
-  const hostGates = new Map<Framework | undefined, HostGate>([["fetch", createFetchGate(server, gate)]]);
+  const frameworkGates = new Map<Framework | undefined, FrameworkGate>([
+    ["fetch", createFetchGate(server, gate)],
+  ]);
   const enter = (...parameters: readonly unknown[]): unknown => {
     const framework = recognize(parameters);
     const isPlaced =
       framework === "fetch" || parameters.slice(1).some((parameter) => typeof parameter === "function");
     if (!isPlaced) throw new TypeError(MISPLACED);
-    const hostGate = hostGates.get(framework);
-    if (hostGate) return callHost(hostGate, parameters);
-    const load = HOSTS.get(framework);
+    const frameworkGate = frameworkGates.get(framework);
+    if (frameworkGate) return callFramework(frameworkGate, parameters);
+    const load = FRAMEWORK_MODULES.get(framework);
     if (!load) throw new TypeError(MISPLACED);
-    const entered = load().then(({ createHostGate }) => {
-      const loaded = createHostGate(server, gate);
-      hostGates.set(framework, loaded);
-      return callHost(loaded, parameters);
+    const entered = load().then(({ createFrameworkGate }) => {
+      const loaded = createFrameworkGate(server, gate);
+      frameworkGates.set(framework, loaded);
+      return callFramework(loaded, parameters);
     });
     if (framework === "koa" || framework === "hono") return entered;
-    // Express and Fastify do not wait for a promise: without this call, a failure would send no response.
+    // Express and Fastify don't wait for a promise: without this call, a failure would leave the client
+    // without a response.
     const [, , done] = parameters;
     return entered.catch(done as (error: unknown) => unknown);
   };
@@ -91,16 +94,16 @@ export function protectMcp(server: ResourceServer, options: McpOptions = {}): Mc
   return withRole("guard", enter as McpGate, server);
 }
 
-const callHost = (hostGate: HostGate, parameters: readonly unknown[]): unknown =>
-  Reflect.apply(hostGate as (...parameters: readonly unknown[]) => unknown, undefined, parameters);
+const callFramework = (frameworkGate: FrameworkGate, parameters: readonly unknown[]): unknown =>
+  Reflect.apply(frameworkGate as (...parameters: readonly unknown[]) => unknown, undefined, parameters);
 
 const MISPLACED =
   "protectMcp was called in the wrong place: write app.use(protectMcp(server)) in Express, Koa and Hono, app.register(protectMcp(server)) in Fastify, and withMcp(server, handler) for the Fetch standard.";
 
 /**
- * Puts `protectMcp` in front of a handler of the Fetch standard, and remembers who starts a session. The
- * handler gets a request with a readable body and `auth`, and `{ authInfo, parsedBody }` as its second
- * argument, as the official SDK expects it, in front of the arguments that the host passes.
+ * Runs `protectMcp` before a handler of the Fetch standard, and remembers who starts a session. The handler
+ * receives a request with a readable body and `auth`, then `{ authInfo, parsedBody }`, as the official SDK
+ * expects it, and then the arguments that the framework or runtime passes.
  * @throws TypeError for anything but a resource server and a function
  * @throws ConfigurationError that lists every mistake in the options
  * @example

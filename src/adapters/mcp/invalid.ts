@@ -1,13 +1,13 @@
-/** Requests that are not messages of the protocol, and the fixed answer to each. */
-import type { Answer } from "../../core/response/refusal.ts";
+/** Requests that aren't messages of the protocol, and the fixed response to each. */
+import type { HttpResponse } from "../../core/response/refusal.ts";
 import { compact } from "../../core/runtime/compact.ts";
 
-export interface Invalid extends Answer {
+export interface Invalid extends HttpResponse {
   readonly kind: "invalid";
   readonly body: { readonly id: string | number | null; readonly error: { readonly message: string } };
 }
 
-/** `isUnread` closes the connection, because the body was not read to its end. */
+/** `isUnread` closes the connection, because the body wasn't read to its end. */
 const invalid = (status: number, code: number, message: string, isUnread = false): Invalid =>
   Object.freeze({
     kind: "invalid",
@@ -45,6 +45,6 @@ export const INVALID = {
   type: invalid(415, -32600, "The Content-Type must be application/json, without a Content-Encoding.", true),
 } as const;
 
-/** Adds the id of the request that an error answers. */
-export const withId = (answer: Invalid, id: string | number | undefined): Invalid =>
-  id === undefined ? answer : { ...answer, body: { ...answer.body, id } };
+/** Adds the id of the request to an error. */
+export const withId = (invalid: Invalid, id: string | number | undefined): Invalid =>
+  id === undefined ? invalid : { ...invalid, body: { ...invalid.body, id } };

@@ -1,7 +1,7 @@
 /** The lists that an MCP server offers, and the filter that removes what a caller may not call. */
 import type { Operation } from "../../core/policy/operation-key.ts";
 
-/** A list: the property of its result, the operation that its entries stand for, and where their name is. */
+/** A list: the property that holds it, the operation that its entries stand for, and where their name is. */
 export interface List {
   readonly method: string;
   readonly property: string;

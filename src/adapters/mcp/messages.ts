@@ -10,13 +10,16 @@ import type { Json } from "./lists.ts";
 /** One message: a response of the client has no method. */
 export interface Message {
   readonly method?: string;
-  /** What the header `Mcp-Name` must say. */
+  /** The value that the header `Mcp-Name` must have. */
   readonly name?: string;
-  /** The tasks that it is about. */
+  /** The ids of the tasks that the message is about. */
   readonly taskIds: readonly string[];
-  /** Whether it is of revision 2026-07-28 or later: it has no session, and unknown methods are 404. */
+  /**
+   * Whether the message is of revision 2026-07-28 or later, which has no sessions and responds to unknown
+   * methods with 404.
+   */
   readonly isStateless: boolean;
-  /** None for the protocol's housekeeping and for responses. */
+  /** Empty for the protocol's housekeeping and for responses. */
   readonly calls: readonly Operation[];
 }
 
@@ -34,7 +37,7 @@ export interface Messages {
 
 const MAX_BATCH = 100;
 
-/** Each operation is compared with the table: subscriptions in a batch must not multiply. */
+/** Each operation is compared with the table, so a batch must not multiply its subscriptions. */
 const MAX_CALLS = 200;
 const MAX_URI_CHARACTERS = 16_384;
 
@@ -44,7 +47,7 @@ const MAX_URI = 8_192;
 /** A message, its parameters, and each object in these, such as the arguments of a tool. */
 const DECIDING_LEVELS = 3;
 
-/** What else decides how a message is read. */
+/** What else determines how a message is read. */
 export interface ReadContext {
   readonly methods: OperationMethods;
   /** The header `MCP-Protocol-Version`. */
@@ -52,8 +55,8 @@ export interface ReadContext {
 }
 
 /**
- * Parses a body once. Refuses what another parser might read in another way where a decision reads it: a
- * handler gets the value that was checked. `isReadAgain` is for hosts whose handlers parse the bytes again.
+ * Parses a body once; the handler receives the value that was checked. Refuses a body if another parser might
+ * read differently what a decision depends on. `isReadAgain` is for handlers that parse the bytes again.
  */
 export function parseMessages(bytes: Buffer, context: ReadContext, isReadAgain: boolean): Messages | Invalid {
   // Faster than a TextDecoder, which makes strings of two bytes for each character.
@@ -72,7 +75,7 @@ export function readMessages(body: object, context: ReadContext, bytes?: Buffer)
   const messages: Message[] = [];
   for (const entry of entries) {
     const message = readMessage(entry, context);
-    // With several messages, the error refuses all of them, so it has no id.
+    // The error for a batch refuses all of its messages, so it has no id.
     if ("kind" in message) return entries.length === 1 ? withId(message, idOf(entry)) : message;
     messages.push(message);
   }
@@ -117,20 +120,20 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
   if (!isObject(entry) || ownProperty(entry, "jsonrpc") !== "2.0") return INVALID.message;
   if (hasOtherSpelling(entry, MESSAGE_NAMES)) return INVALID.spelling;
   const method = ownProperty(entry, "method");
-  const isAnswer = Object.hasOwn(entry, "result") || Object.hasOwn(entry, "error");
+  const isResponse = Object.hasOwn(entry, "result") || Object.hasOwn(entry, "error");
   if (!Object.hasOwn(entry, "method")) {
     const taskIds = relatedTask(ownProperty(entry, "result"));
-    if (!isAnswer || !taskIds) return INVALID.message;
+    if (!isResponse || !taskIds) return INVALID.message;
     return { isStateless: isStatelessRevision(revision), taskIds, calls: [] };
   }
-  if (isAnswer || typeof method !== "string") return INVALID.message;
+  if (isResponse || typeof method !== "string") return INVALID.message;
   const params = ownProperty(entry, "params") ?? NONE;
   if (!isObject(params)) return INVALID.message;
   if (hasOtherSpelling(params, PARAMETER_NAMES)) return INVALID.spelling;
   const meta = ownProperty(params, "_meta");
   const isStateless =
     isStatelessRevision(revision) || (isObject(meta) && isStatelessRevision(ownProperty(meta, REVISION)));
-  // A removed method has no name that could be read.
+  // The revision has removed this method, so it's not known which parameter is its name.
   if (isStateless && !methods.isStateless(method)) return INVALID.method;
   const taskIds = relatedTask(params);
   if (!taskIds) return INVALID.name;
@@ -165,7 +168,7 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
 /** The property of `_meta` that relates a message to a task: servers deliver it in the stream of the task. */
 const RELATED_TASK = "io.modelcontextprotocol/related-task";
 
-/** Returns the task that a message is related to; `undefined` if it cannot be read. */
+/** Returns the task that a message is related to; `undefined` if it can't be read. */
 function relatedTask(paramsOrResult: unknown): readonly string[] | undefined {
   const meta = isObject(paramsOrResult) ? ownProperty(paramsOrResult, "_meta") : undefined;
   const related = isObject(meta) ? ownProperty(meta, RELATED_TASK) : undefined;
@@ -195,8 +198,8 @@ function readSubscriptions(params: Json): readonly Operation[] | undefined {
 }
 
 /**
- * A completion needs the rule of its prompt or resource template. The argument that is completed has no value
- * yet: a server may offer every value, so a scope with this argument must be granted for all of them.
+ * A completion needs the rule for its prompt or resource template. The argument that is completed has no
+ * value yet: a server may offer every value, so a scope with this argument must be granted for all of them.
  */
 function readCompletion(params: Json): (Operation & { readonly name: string }) | undefined {
   const ref = ownProperty(params, "ref");
@@ -220,7 +223,7 @@ function readCompletion(params: Json): (Operation & { readonly name: string }) |
 
 const isName = (value: unknown): value is string => typeof value === "string" && value !== "";
 
-/** The characters that patterns use as placeholders are in no URI. */
+/** A URI has none of the characters that patterns use as placeholders. */
 const isUri = (value: unknown): value is string =>
   isName(value) && value.length <= MAX_URI && !/[\uE000-\uE002]/.test(value);
 

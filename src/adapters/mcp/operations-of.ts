@@ -21,12 +21,12 @@ const SCOPES = "scopegate/scopes";
 
 /**
  * Lists the operations of an MCP server for `audit`: its tools, prompts, resources and templates, and the
- * methods that clients can call beside them. It sends requests to the server as a client does, so the server
- * must not be connected: pass a new one. Tools and prompts are listed with the names of their arguments, so
- * that the audit finds a scope with the name of another argument. Scopes that the code declares are listed as
+ * other methods that clients can call. It sends requests to the server as a client does, so the server must
+ * not be connected: pass a new one. Tools and prompts are listed with the names of their arguments, so that
+ * the audit finds a scope with the name of another argument. Scopes that the code declares are listed as
  * `scopes`, and the audit compares them with the table: with version 2 of the SDK those of
  * `scopeChallenge: requireScopes(...)`, with both versions those of `_meta: { "scopegate/scopes": [...] }`.
- * @throws Error if the server is connected already, or does not answer
+ * @throws Error if the server is already connected, or doesn't respond
  * @example
  * ```ts
  * import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
@@ -59,9 +59,9 @@ export async function operationsOf(mcpServer: McpServer): Promise<readonly Liste
 
 /**
  * Returns the table that the code of an MCP server declares: the scopes of its tools, prompts, resources and
- * templates, as `operationsOf` lists them, and `[]` for the methods without a name. What declares no scopes
- * is not in the table, so calls of it are refused.
- * @throws Error if the server is connected already, or does not answer
+ * templates, as `operationsOf` lists them, and `[]` for the methods without a name. An operation that
+ * declares no scopes isn't in the table, so calls of it are refused.
+ * @throws Error if the server is already connected, or doesn't respond
  * @example
  * ```ts
  * import { McpServer, requireScopes } from "@modelcontextprotocol/server";
@@ -85,7 +85,7 @@ export async function scopesOf(mcpServer: McpServer): Promise<Readonly<Record<st
   return Object.fromEntries(entries);
 }
 
-/** Returns the methods that clients can call beside what is listed. `isVersion2` is about the SDK. */
+/** Returns the other methods that clients can call. `isVersion2` is about the SDK. */
 function methodsOf({ logging, tasks, extensions, ...lists }: Json, isVersion2: boolean): readonly string[] {
   const { list, cancel } = Object(tasks) as Json;
   const hasTaskExtension = "io.modelcontextprotocol/tasks" in (Object(extensions) as Json);
@@ -149,24 +149,24 @@ async function readList(ask: Ask, list: List, cursor?: unknown): Promise<readonl
 
 /** Sends a request, and returns its result. */
 type Ask = (method: string, params?: object) => Promise<Json>;
-type Answer = Readonly<{ id?: unknown; result?: Json }>;
+type ServerMessage = Readonly<{ id?: unknown; result?: Json }>;
 
 /** Connects to a server, runs `use`, and disconnects, so that the server can be connected again. */
 async function withClient(server: McpServer, use: (ask: Ask, capabilities: Json) => Promise<void>) {
   if (typeof (Object(server) as Partial<McpServer>).connect !== "function")
     throw new TypeError("operationsOf takes an MCP server: write await operationsOf(createMcpServer()).");
-  const waiting: ((answer: Answer) => void)[] = [];
+  const waiting: ((message: ServerMessage) => void)[] = [];
   // What both versions of the SDK accept as a transport; they set its `onmessage` and `onclose`.
   const transport = {
     onmessage: undefined as ((message: object) => void) | undefined,
     onclose: undefined as (() => void) | undefined,
     start: () => Promise.resolve(),
-    send: (message: Answer) => Promise.resolve(waiting[Number(message.id)]?.(message)),
+    send: (message: ServerMessage) => Promise.resolve(waiting[Number(message.id)]?.(message)),
     close: () => Promise.resolve(transport.onclose?.()),
   };
   const deliver = (message: object): void => transport.onmessage?.({ jsonrpc: "2.0", ...message });
   const ask: Ask = async (method, params = {}) => {
-    const { result } = await new Promise<Answer>((resolve) => {
+    const { result } = await new Promise<ServerMessage>((resolve) => {
       deliver({ id: waiting.push(resolve) - 1, method, params });
     });
     if (result) return result;

@@ -1,4 +1,4 @@
-/** Which caller started each session and each task. Only this caller may use it, even if its id leaks. */
+/** Remembers the caller of each session and task. Only this caller may use it, even if its id leaks. */
 import { hash } from "node:crypto";
 import { callerKey } from "../shared/caller-key.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
@@ -14,7 +14,7 @@ export type Ownership =
 
 interface Owned {
   readonly owner: string;
-  /** Who shares a limit with the owner. */
+  /** Equal for owners that share a limit. */
   readonly share: string;
   readonly note: string;
 }
@@ -28,7 +28,9 @@ const KEPT_MS = 7 * 86_400_000;
 export interface OwnersOptions {
   /** With a store, other processes know the owners, too. */
   readonly store?: Store | undefined;
-  /** How many ids this process keeps. One caller can have a tenth, and callers without a token a half. */
+  /**
+   * How many ids this process keeps: at most a tenth for one caller, and half for callers without a token.
+   */
   readonly maxEntries: number;
 }
 
@@ -45,7 +47,7 @@ export class Owners {
     this.#options = options;
   }
 
-  /** Returns whether an id belongs to a caller; `unknown` if the store does not answer. */
+  /** Returns whether an id belongs to a caller; `unknown` if the store doesn't respond. */
   find(id: string, caller: Principal | undefined): Pending<Ownership> {
     const owned = this.#owned.get(id);
     const { store } = this.#options;
@@ -75,7 +77,7 @@ export class Owners {
     this.#remember(id, caller, note);
     const until = new Date(Date.now() + KEPT_MS);
     const value = `${ownerKey(caller)} ${Buffer.from(note).toString("base64url")}`;
-    // The response is not delayed. If this fails, other processes refuse the id, and the client starts again.
+    // The response isn't delayed. If this fails, other processes refuse the id, and the client starts again.
     ignoreRejection(this.#options.store?.set(this.#storeKey(id), value, { until, ifAbsent: true }));
   }
 
@@ -111,13 +113,13 @@ export class Owners {
     if (oldest !== undefined) this.#remove(oldest);
   }
 
-  /** The store does not learn the id, which is a secret. */
+  /** Hashed, because the id is a secret. */
   #storeKey(id: string): string {
     return `mcp-${this.#kind}:${digestOf(id)}`;
   }
 }
 
-/** Returns whether a lookup has an owner who calls; with a store, as a promise. */
+/** Returns whether the caller is the owner; with a store, as a promise. */
 export const isOwn = (ownership: Pending<Ownership>): Pending<boolean> =>
   andThen(ownership, ({ kind }) => kind === "own");
 
@@ -134,7 +136,7 @@ function ownerKey(caller: Principal | undefined): string {
   return key;
 }
 
-/** Each new token without a user is another caller, so all tokens of one client share a limit. */
+/** Without a user, each new token is another caller, so all tokens of one client share a limit. */
 const shareKey = (caller: Principal | undefined): string =>
   caller?.userId === undefined && caller
     ? JSON.stringify([caller.issuer, clientOf(caller)])

@@ -1,6 +1,6 @@
-/** How the refusal of an operation differs from that of a route. */
+/** How the refusal of an operation differs from the refusal of a route. */
 import type { Decision, Refused } from "../../core/policy/decision.ts";
-import type { Answer, Refusal } from "../../core/response/refusal.ts";
+import type { HttpResponse, Refusal } from "../../core/response/refusal.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { idOf, type Messages } from "./messages.ts";
@@ -23,7 +23,7 @@ export function explainRefusal(
   refusal: Refusal,
   decision: Decision,
   { server, messages: { messages, body } }: Context,
-): Answer {
+): HttpResponse {
   if (decision.allowed) return refusal;
   const isStateless = messages.every((message) => message.isStateless);
   const isAboutLogin = decision.reason === "authentication_insufficient";

@@ -4,15 +4,15 @@ import { andThen, andThenAll } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import type { Json } from "./lists.ts";
 
-/** Sees one message of a response. Returns the same object, or what is sent in its place. */
+/** Receives one message of a response. Returns the same object, or the one to send in its place. */
 export type EditMessage = (message: Json) => Pending<Json>;
 
 /** What reads and changes a response. */
 export interface ResponseEdits {
   readonly editMessage: EditMessage;
-  /** Whether nothing may be sent that `editMessage` cannot see. */
+  /** Whether everything that `editMessage` can't read must be withheld. */
   readonly isFilter: boolean;
-  /** Sees the events that have a name of their own, such as `endpoint`. */
+  /** Receives the events that have a name of their own, such as `endpoint`. */
   readonly seeEvent?: (name: string, data: string) => void;
 }
 
@@ -21,7 +21,7 @@ const END_OF_EVENT = /((?:\r\n|\n|\r(?!\n|$)){2})/;
 const MAX_EMPTY_LINE = 4;
 const LINES = /\r\n|\n|\r/;
 
-/** Creates the editor of a body; `undefined` if it is sent as it is. */
+/** Creates the editor of a body; `undefined` if it's sent as it is. */
 export function createEditor(
   edits: ResponseEdits | undefined,
   { type, encoding }: { readonly type: string; readonly encoding: string | undefined },
@@ -40,7 +40,7 @@ export interface BodyEditor {
   readonly end: () => Pending<string>;
 }
 
-/** Sends nothing of a body that cannot be read, such as a compressed one. */
+/** Discards a body that can't be read, such as a compressed one. */
 class DiscardingEditor implements BodyEditor {
   readonly write = (): string => "";
   readonly end = (): string => "";
@@ -48,12 +48,12 @@ class DiscardingEditor implements BodyEditor {
 
 export const isEventStream = (type: string): boolean => /^\s*text\/event-stream\b/i.test(type);
 
-/** Edits a body as it is sent: an event at a time, or a whole JSON document. */
+/** Edits a body while it's sent: one event at a time, or a whole JSON document. */
 class ResponseEditor implements BodyEditor {
   readonly #edits: ResponseEdits;
   readonly #isStream: boolean;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  /** What has arrived and is not sent. It is joined when an event is complete. */
+  /** What has arrived and isn't sent. It's joined when an event is complete. */
   #pieces: string[] = [];
   /** The last characters, in which an empty line can begin. */
   #tail = "";
@@ -87,7 +87,7 @@ class ResponseEditor implements BodyEditor {
   #takeEvents(): Pending<string> {
     const events = this.#pieces.join("").split(END_OF_EVENT);
     const edited: Pending<string>[] = [];
-    // The separators are elements, too.
+    // The separators are array elements, too.
     for (let index = 0; index + 2 < events.length; index += 2)
       edited.push(this.#editEvent(`${events[index] ?? ""}${events[index + 1] ?? ""}`));
     const rest = events.at(-1) ?? "";
@@ -114,7 +114,7 @@ class ResponseEditor implements BodyEditor {
     return andThen(edited, render);
   }
 
-  /** Returns the same text if nothing changes; `undefined` if it is not JSON. */
+  /** Returns the same string if nothing changes; `undefined` if it isn't JSON. */
   #editJson(text: string): Pending<string> | undefined {
     const value = orUndefined(() => JSON.parse(text) as Json | readonly Json[]);
     if (typeof value !== "object") return undefined;

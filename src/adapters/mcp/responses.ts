@@ -1,4 +1,4 @@
-/** What must be seen or changed in the response to an allowed request. */
+/** What to observe or change in the response to an allowed request. */
 import type { Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { compact } from "../../core/runtime/compact.ts";
@@ -42,7 +42,7 @@ export function sessionsInQuery(target: string): readonly string[] {
   return parameters.flatMap(([name, value]) => (SESSION_PARAMETER.test(name) ? [value] : []));
 }
 
-/** What a host does with the response to an allowed request. */
+/** What an adapter does with the response to an allowed request. */
 export class ResponseWatch {
   readonly #settings: WatchSettings;
   readonly #principal: Principal | undefined;
@@ -58,7 +58,7 @@ export class ResponseWatch {
     this.#request = request;
   }
 
-  /** Sees the status and the session of a response. */
+  /** Receives the status and the session of a response. */
   start(status: number, sessionId: string | undefined): void {
     const { sessions } = this.#settings;
     if (sessionId !== undefined && this.#has("initialize")) sessions.start(sessionId, this.#principal);
@@ -79,7 +79,7 @@ export class ResponseWatch {
     };
   }
 
-  /** What is read and changed in the body; `undefined` if it is sent as the handler writes it. */
+  /** What is read and changed in the body; `undefined` if it's sent as the handler writes it. */
   get edits(): ResponseEdits | undefined {
     const { server, sessions, tasks, listFilter } = this.#settings;
     const principal = this.#principal;
@@ -87,7 +87,7 @@ export class ResponseWatch {
     const { policy } = pipelineOf(server);
     const hasTasks = policy.rules.operations.hasTasks || !policy.needsRule;
     const isLegacyStream = isGet && this.#request.header("mcp-session-id") === undefined;
-    // A stream of a session can replay the answers to earlier requests.
+    // The stream of a session can replay the responses to earlier requests.
     const isListFilter = listFilter && (isGet || LISTS.some(({ method }) => this.#has(method)));
     const isTaskFilter = hasTasks && (isGet || this.#has("tasks/list"));
     const canStartTasks = hasTasks && (isGet || this.#messages.calls.length > 0);
@@ -124,9 +124,9 @@ export class ResponseWatch {
       .flatMap((request, index) =>
         idOf(request) === id ? (this.#messages.messages[index]?.calls.slice(0, 1) ?? []) : [],
       );
-    // Of two requests with one id, it is not known which one the response answers.
+    // If two requests have one id, it isn't known which of them the response is for.
     const call = calls.length === 1 ? calls[0] : undefined;
-    // The stream of a session answers earlier requests, whose operations are not known any more.
+    // The stream of a session has the responses to earlier requests, whose operations are no longer known.
     const isOfSession = this.#request.method === "GET";
     if (call || isOfSession)
       this.#settings.tasks.start(taskId, this.#principal, call ? writeOperation(call) : "");

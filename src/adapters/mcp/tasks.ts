@@ -5,7 +5,7 @@ import { andThenAll } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import { type Json, ownObject } from "./lists.ts";
 
-/** Longer arguments are not remembered: a scope with one of them must be granted for all values. */
+/** Longer arguments aren't remembered, so a scope with one of them must be granted for all values. */
 const MAX_ARGUMENT = 200;
 const MAX_ARGUMENTS = 20;
 
@@ -17,7 +17,7 @@ export function writeOperation({ method, name, parameters }: Operation): string 
   return JSON.stringify([method, name, Object.fromEntries(texts.slice(0, MAX_ARGUMENTS))]);
 }
 
-/** Reads it again. Arguments may be missing, which then only a grant for all values satisfies. */
+/** Reads what `writeOperation` wrote. For a missing argument, only a grant for all values is enough. */
 export function readOperation(note: string): Operation | undefined {
   const [method, name, parameters] =
     orUndefined(() => JSON.parse(note) as [string, string | null, Json]) ?? [];

@@ -1,4 +1,4 @@
-/** How the guard of NestJS reads, decides and refuses the call of a handler. */
+/** How the guard of NestJS reads, decides and refuses a call of a handler. */
 import { type ExecutionContext, HttpException } from "@nestjs/common";
 import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
@@ -25,17 +25,17 @@ export interface Call {
   readonly raw: NodeRequest;
   /** Omitted for a GraphQL resolver, which has no route. */
   readonly seen?: AccessRequest;
-  /** The route that runs; omitted if only the guard in front knows the path. */
+  /** The matched route; omitted if only an earlier guard knows the path. */
   readonly running?: RunningRoute | undefined;
-  /** Answers the request; omitted for a GraphQL resolver. */
-  readonly answer?: (refusal: Refusal) => void;
+  /** Sends the response; omitted for a GraphQL resolver. */
+  readonly sendRefusal?: (refusal: Refusal) => void;
   readonly setHeader?: SetHeader;
 }
 
 type Raw = NodeRequest & { readonly raw?: NodeRequest };
 type Routed = ExpressRequest & Pick<AccessRequest, "params"> & { readonly route: ExpressRoute };
 
-/** @throws Error for a handler that no HTTP request reaches: there is no credential to read */
+/** @throws Error for a handler that no HTTP request reaches: there's no credential to read */
 export function readCall(context: ExecutionContext): Call {
   const type = context.getType<string>();
   const [request, response, graph] = context.getArgs<[object, unknown, { readonly req?: Raw } | undefined]>();
@@ -43,41 +43,41 @@ export function readCall(context: ExecutionContext): Call {
     const { raw } = request as FastifyRequest;
     const seen = readRequest(request as FastifyRequest);
     const patterns = seen.matchedPattern === undefined ? undefined : [seen.matchedPattern];
-    const answer = (refusal: Refusal): void => sendReply(response as FastifyReply, refusal);
+    const sendRefusal = (refusal: Refusal): void => sendReply(response as FastifyReply, refusal);
     const setHeader: SetHeader = (name, value) => (response as FastifyReply).header(name, value);
-    return { raw, seen, running: { ...seen, patterns }, answer, setHeader };
+    return { raw, seen, running: { ...seen, patterns }, sendRefusal, setHeader };
   }
   if (type === "http") {
     const raw = request as Routed;
     const seen = toAccessRequest(raw, raw, readMethod(raw), readTarget(raw), undefined, raw.params);
-    const answer = (refusal: Refusal): void => send(response as ExpressResponse, refusal);
+    const sendRefusal = (refusal: Refusal): void => send(response as ExpressResponse, refusal);
     const setHeader: SetHeader = (name, value) => (response as ExpressResponse).setHeader(name, value);
-    return { raw, seen, running: { ...seen, patterns: patternsAt(raw, raw.route) }, answer, setHeader };
+    return { raw, seen, running: { ...seen, patterns: patternsAt(raw, raw.route) }, sendRefusal, setHeader };
   }
   const raw = type === "graphql" ? (graph?.req?.raw ?? graph?.req) : undefined;
   if (raw) return { raw, running: mountOf(raw as ExpressRequest) };
   throw new Error(
-    `scopegate/nest cannot decide who calls a handler of type \`${type}\`: it has no HTTP request. A GraphQL context needs the request as \`req\`. Handlers of other types need their own guard: use protect(server) on the controllers only.`,
+    `scopegate/nest can't decide who calls a handler of type \`${type}\`: it has no HTTP request. A GraphQL context needs the request as \`req\`. Handlers of other types need their own guard: use protect(server) on the controllers only.`,
   );
 }
 
-/** In Express, GraphQL also answers every path below its own, even if that path has another rule. */
+/** In Express, GraphQL also handles every path below its own, even if that path has another rule. */
 function mountOf(request: ExpressRequest): RunningRoute | undefined {
   if (!request.baseUrl) return undefined;
   const patterns = withMounts(request, ["/"]);
   return { method: readMethod(request), target: readTarget(request), patterns };
 }
 
-/** Throws for a resolver. Does not throw for a handler: exception filters would write a second response. */
-export async function refuse({ answer }: Call, refusal: Refusal): Promise<boolean> {
-  // With a message: without one, NestJS would show the name of the exception.
-  if (!answer)
+/** Throws for a resolver, but not for a handler: exception filters would write a second response. */
+export async function refuse({ sendRefusal }: Call, refusal: Refusal): Promise<boolean> {
+  // Without a message, NestJS would show the name of the exception.
+  if (!sendRefusal)
     throw new HttpException({ ...refusal.problem, message: refusal.problem.detail }, refusal.status);
-  answer(refusal);
+  sendRefusal(refusal);
   return new Promise<boolean>(() => undefined);
 }
 
-/** Checks the rule of the path, unless a guard in front of NestJS has, and the rule of the route. */
+/** Checks the rules for the path, unless a guard before NestJS has already done so, and for the route. */
 export function decideCall(server: ResourceServer, { raw, seen, running, setHeader }: Call): PendingRefusal {
   const verdict = verdictOf(raw, server);
   if (!seen && !verdict?.isAllowed) throw new Error(UNDECIDED);

@@ -12,8 +12,8 @@ import { type Adapter, finishRoutes, isPublic, noteRoutes, PUBLIC } from "./rout
 export { RequireScopes as requireScopes };
 
 /**
- * Creates the guard that `ScopegateModule` installs, for `app.useGlobalGuards`. It decides by the rules of
- * the path and of the handler's route, and answers refusals itself: exception filters do not receive them.
+ * Creates the guard that `ScopegateModule` installs, for `app.useGlobalGuards`. It decides by the rules for
+ * the path and for the handler's route. It sends refusals itself: exception filters don't receive them.
  * @throws TypeError for anything but a resource server
  */
 export function protect(server: ResourceServer): nest.CanActivate {
@@ -23,10 +23,10 @@ export function protect(server: ResourceServer): nest.CanActivate {
       const call = readCall(context);
       const conclude = (refusal: Refusal | undefined) => {
         if (refusal) return refuse(call, refusal);
-        // No token is read on a public route, so a known caller shows that the route has another rule.
+        // No token is read on a public route, so a known caller means that the route has another rule.
         if (isPublic(context.getHandler()) && principalOf(call.raw))
           throw new Error(
-            `${context.getHandler().name} has @Public(), but the rule of its route is not "public". Change the rule, or remove @Public().`,
+            `${context.getHandler().name} has @Public(), but the rule for its route isn't "public". Change the rule, or remove @Public().`,
           );
         return true;
       };
@@ -37,8 +37,8 @@ export function protect(server: ResourceServer): nest.CanActivate {
 }
 
 /**
- * Requires scopes for a handler, or each handler of a controller, on top of the rule of its route. The scopes
- * of several decorators are all required. `<name>` is a route parameter. Needs the guard of
+ * Requires scopes for a handler, or for each handler of a controller, on top of the rule for its route. The
+ * scopes of several decorators are all required. `<name>` is a route parameter. Needs the guard of
  * `ScopegateModule`.
  * @throws ConfigurationError for a scope that no token can be granted
  */
@@ -53,7 +53,7 @@ export function RequireScopes(...scopes: readonly string[]): ClassDecorator & Me
   });
 }
 
-/** States at a handler that the rule of its route is `"public"`. It does not make the route public. */
+/** Declares at a handler that its route has the rule `"public"`. It doesn't make the route public. */
 export const Public = (): MethodDecorator => nest.SetMetadata(PUBLIC, true);
 
 /** A parameter of a handler: the principal, as `principalOf` returns it. Throws if no guard ran. */
@@ -61,7 +61,7 @@ export const CurrentPrincipal: () => ParameterDecorator = nest.createParamDecora
   (_: unknown, context: nest.ExecutionContext) => {
     const { raw } = readCall(context);
     if (notesOf(raw)) return principalOf(raw);
-    throw new Error(`@CurrentPrincipal() needs a guard in front of its handler. ${UNGUARDED}`);
+    throw new Error(`@CurrentPrincipal() needs a guard before its handler. ${UNGUARDED}`);
   },
 );
 
@@ -84,7 +84,7 @@ const SERVER = Symbol("ScopegateModule.forRoot(server)");
 
 /**
  * Protects each handler of each controller, on Express and Fastify: it installs `protect(server)` as a global
- * guard. The application does not start if a handler has `@Public()` and the rule of its route is not public.
+ * guard. The application doesn't start if a handler has `@Public()` but its route isn't public in the table.
  * NestJS runs no guard for other paths, static files, middleware, and routes of Express or Fastify itself.
  * @example
  * ```ts

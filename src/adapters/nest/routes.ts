@@ -57,7 +57,7 @@ export function finishRoutes(adapter: Adapter, server: ResourceServer): void {
     const { rule, deciding } = createRouteCoverage(table, route, pattern);
     if (rule && deciding.every(({ requirement }) => requirement.kind === "public")) continue;
     throw new Error(
-      `A handler has @Public(), but its route is not public in the table. Write "${route.method} ${route.pattern}": "public" in scopeMappings, or remove @Public().`,
+      `A handler has @Public(), but its route isn't public in the table. Write "${route.method} ${route.pattern}": "public" in scopeMappings, or remove @Public().`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** Authentication by the first message of a WebSocket, for browsers, which cannot set headers. */
+/** Authentication by the first message of a WebSocket, for browsers, which can't set headers. */
 import { orUndefined } from "../../core/errors.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { authorizationOf } from "../../core/token/credential.ts";
@@ -28,7 +28,7 @@ export interface MessageSocket {
 export interface AuthenticateFirstOptions {
   /** Verifies the token. One of its `tokenSources` must be the `Authorization` header. */
   readonly server: ResourceServer;
-  /** The path whose rule for `GET` must be satisfied: that of the upgrade, or another one of the table. */
+  /** The path whose rule for `GET` must be satisfied: the path of the upgrade, or another path. */
   readonly path: string;
   /** How long a client may take to send its token, in milliseconds. Default: 10,000. */
   readonly timeoutMs?: number | undefined;
@@ -36,13 +36,13 @@ export interface AuthenticateFirstOptions {
   readonly maxMessageLength?: number | undefined;
 }
 
-/** The limit of the messages that wait for the decision: their bytes, and a fixed number for each. */
+/** The limit of the messages that wait for the decision: their bytes, plus a fixed number for each. */
 const MAX_WAITING = 1_000_000;
 const MESSAGE_COST = 100;
 
 /**
  * Waits for the first message of a WebSocket, `{ "type": "authenticate", "token": "..." }`, and resolves with
- * the principal if the rule of the path is satisfied. Otherwise it closes the socket and resolves with
+ * the principal if the path's rule is satisfied. Otherwise it closes the socket and resolves with
  * `undefined`. The close code is 4000 plus the status of the refusal, such as 4401, or 4408 after
  * `timeoutMs`.
  *
@@ -76,7 +76,7 @@ export function authenticateFirst(
 ): Promise<Principal | undefined> {
   const { server, path, timeoutMs = 10_000, maxMessageLength = 20_000 } = Object(options) as typeof options;
   assertResourceServer(server, "authenticateFirst");
-  // A request has listeners too, and a WebSocket of another kind has `close`.
+  // Requests have listeners too, and other WebSockets have `close`: only a socket of `ws` has both.
   const { close, listenerCount } = Object(socket) as Partial<MessageSocket>;
   if (!close || !listenerCount || typeof (path as unknown) !== "string" || !path.startsWith("/"))
     throw new TypeError(USAGE);
@@ -133,13 +133,13 @@ export function authenticateFirst(
       if (event !== "message") return;
       assertNoListener(state === "allowed" ? 0 : 1);
       stop();
-      // The listener is added after this event. No message can come in between.
+      // The listener is added right after this event, and no message can arrive in between.
       process.nextTick(() => {
         for (const values of kept) socket.emit("message", ...values);
       });
     };
     const timer = setTimeout(refuse, timeoutMs, 4408, "timeout");
-    // Never removed: without a listener, one frame that `ws` cannot read would end the process.
+    // Never removed: without a listener, a single frame that `ws` can't read would end the process.
     socket.on("error", () => undefined);
     socket.on("message", receive);
     socket.on("newListener", watch);
@@ -176,5 +176,5 @@ async function decide(server: ResourceServer, target: string, token: string): Pr
   }
 }
 
-/** For a token that `authenticate` does not accept. */
+/** For a token that `authenticate` doesn't accept. */
 const CODES: Readonly<Record<string, number>> = { token_rejected: 4401, keys_unavailable: 4503 };

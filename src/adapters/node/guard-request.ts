@@ -3,7 +3,7 @@ import type { Refusal } from "../../core/response/refusal.ts";
 import { guardRequest, type SetHeader } from "../shared/guard.ts";
 import { type NodeServerRequest, toAccessRequest } from "../shared/node-request.ts";
 
-/** Decides a request of Node.js, without a route of a framework. Errors reject the promise. */
+/** Decides a request of Node.js, which has no route of a framework. Errors reject the promise. */
 export async function guardNodeRequest(
   server: ResourceServer,
   request: NodeServerRequest,

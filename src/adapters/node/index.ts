@@ -21,19 +21,19 @@ export { guardUpgrades, protectUpgrade, type UpgradeGuard, type UpgradingServer 
 export type { UpgradeSocket } from "./upgrade-socket.ts";
 export { type NodeResponse, type NodeServerRequest };
 
-/** Returns whether a request is allowed; if not, it has been answered. */
+/** Returns whether a request is allowed; if not, the response has been sent. */
 export type NodeGuard = (request: NodeServerRequest, response: NodeResponse) => Promise<boolean>;
 
-/** Whether the caller of a guarded request holds the scopes; if not, the request has been answered. */
+/** Returns whether the caller of a guarded request holds the scopes; if not, the response has been sent. */
 export type ScopeGuard = (request: NodeServerRequest, response: NodeResponse, params?: Params) => boolean;
 
 type Params = AccessRequest["params"];
 
 /**
  * Protects a request listener of Node's servers: await the guard, and continue only if it returns `true`. It
- * has no router, so a path not spelled as in the table is refused. An error is answered with an empty 500 and
- * becomes a process warning. If a request was answered before its refusal, for example because the guard was
- * not awaited, one process warning reports this.
+ * has no router, so it refuses a path that isn't spelled as in the table. After an error, it sends an empty
+ * 500 and emits a process warning. If a response was sent before the refusal, for example because the guard
+ * wasn't awaited, one process warning reports this.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -51,7 +51,7 @@ type Params = AccessRequest["params"];
  */
 export function protect(server: ResourceServer): NodeGuard {
   assertResourceServer(server);
-  const warnOfAnswer = createWarning(ANSWERED);
+  const warnOfEarlyResponse = createWarning(RESPONSE_SENT);
   return async (...parameters: readonly [...Parameters<NodeGuard>, ...unknown[]]) => {
     const [request, response, third] = parameters;
     if (parameters.length < 2 || typeof response.setHeader !== "function")
@@ -60,11 +60,11 @@ export function protect(server: ResourceServer): NodeGuard {
       if (typeof third === "function") throw misplaced("node", ...parameters);
       const setHeader = (name: string, value: string) => response.setHeader(name, value);
       const refusal = await guardNodeRequest(server, request, { setHeader });
-      if (refusal && response.headersSent) warnOfAnswer();
+      if (refusal && response.headersSent) warnOfEarlyResponse();
       if (refusal) send(response, refusal);
       return !refusal;
     } catch (fault) {
-      warn("The check of a request failed; it is answered with 500.", fault);
+      warn("The check of a request failed; the response is 500.", fault);
       if (!response.headersSent) {
         response.statusCode = FAULT.status;
         response.end(FAULT.content);
@@ -76,8 +76,8 @@ export function protect(server: ResourceServer): NodeGuard {
 
 /**
  * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: call the
- * function that it returns in front of the guard. It returns whether it has answered the request. The
- * document is public and has CORS headers for every origin.
+ * function that it returns before the guard. It returns whether it has sent the response. The document is
+ * public and has CORS headers for every origin.
  * @throws TypeError for a server without the option `resource`
  */
 export function metadata(
@@ -85,15 +85,15 @@ export function metadata(
 ): (request: NodeServerRequest, response: NodeResponse) => boolean {
   const find = createMetadata(server);
   return ({ method = "", url = "" }, response) => {
-    const answer = find(method, url);
-    if (answer) send(response, answer);
-    return answer !== undefined;
+    const document = find(method, url);
+    if (document) send(response, document);
+    return document !== undefined;
   };
 }
 
 /**
  * Requires scopes for one route, on top of its rule; `<name>` stands for a property of `params`, which your
- * router found. Needs the guard of `protect` in front of it.
+ * router found. Call the guard of `protect` before it.
  *
  * @throws TypeError without a scope
  * @throws ConfigurationError for a scope that no token can be granted
@@ -128,5 +128,5 @@ export function principalOf(request: object): Principal | undefined {
   return findPrincipal("node", request, request);
 }
 
-const ANSWERED =
-  "A request was answered before its check refused it. Write `if (!(await guard(request, response))) return;`: without await, every request is allowed. Ignore this warning if a timeout has answered.";
+const RESPONSE_SENT =
+  "A response was sent before the check refused the request. Write `if (!(await guard(request, response))) return;`: without await, every request is allowed. Ignore this warning if a timeout sent the response.";

@@ -13,9 +13,9 @@ export function close(socket: UpgradeSocket, response: RawResponse | undefined, 
   if (socket.destroyed) return;
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once("close", () => clearTimeout(timer));
-  // Not writable means that it was answered already, for example by a timeout.
+  // A socket that isn't writable already has a response, for example from a timeout.
   if (socket.writable)
     socket.end(response ? renderResponse(response, method, new Date().toUTCString()) : new Uint8Array());
-  // Closing with unread bytes resets the connection, and the response is lost (RFC 9112 section 9.6).
+  // Closing with unread bytes would reset the connection and lose the response (RFC 9112 section 9.6).
   socket.resume();
 }

@@ -8,7 +8,7 @@ import { guardNodeRequest } from "./guard-request.ts";
 import { close, type UpgradeSocket } from "./upgrade-socket.ts";
 import { warn } from "./warn.ts";
 
-/** Whether a connection may be upgraded; if not, it was answered and closed. Takes `upgrade`'s arguments. */
+/** Returns whether a connection may be upgraded; if not, it was closed. Takes the arguments of `upgrade`. */
 export type UpgradeGuard = (
   request: NodeServerRequest,
   socket: UpgradeSocket,
@@ -22,14 +22,14 @@ export interface UpgradingServer extends Pick<EventEmitter, "emit"> {
 }
 
 /**
- * Protects upgrades such as WebSockets, which do not pass through middleware: await the guard in the
- * `upgrade` listener, and use the socket only if it returns `true`. A WebSocket has the rule of `GET`. A
- * refusal is written to the socket, which is closed when the client has read it or after two seconds. An
- * error is answered with an empty 500 and becomes a process warning. If another listener uses the socket
- * before the check is done, the socket is closed and a process warning is emitted. If `@fastify/websocket`
- * passes the upgrade to `protect` of Fastify, this guard returns `false` and does nothing.
+ * Protects upgrades such as WebSockets, which don't pass through middleware: await the guard in the `upgrade`
+ * listener, and use the socket only if it returns `true`. A WebSocket needs the rule for `GET`. A refusal is
+ * written to the socket, which is closed when the client has read it or after two seconds. After an error,
+ * the guard sends an empty 500 and emits a process warning. If another listener uses the socket before the
+ * check is done, the socket is closed and a process warning is emitted. If `@fastify/websocket` passes the
+ * upgrade to `protect` of Fastify, this guard returns `false` and does nothing.
  *
- * It does not check `Origin`, the requested protocol or later messages: a connection outlives its token, and
+ * It doesn't check `Origin`, the requested protocol or later messages: a connection outlives its token, and
  * for h2c only the first request is checked. A public rule is public for upgrades too, unless its path has a
  * wildcard: then the upgrade counts as a request without a rule.
  *
@@ -59,13 +59,13 @@ export function protectUpgrade(server: ResourceServer): UpgradeGuard {
   return async (request, socket) => {
     // Node has removed its own listener: without one, a client that disconnects now would end the process.
     socket.on("error", ignore);
-    // After the other listeners for upgrades: one of them may be a framework whose own guard decides.
+    // Runs after the other listeners for upgrades: one of them may be a framework whose own guard decides.
     await Promise.resolve();
     if (isDecidedByFramework(request, server)) return leave(socket);
     const response = await guardNodeRequest(server, request, { upgrade: true }).then(
       (refusal) => refusal && toRawResponse(refusal),
       (fault: unknown) => {
-        warn("The check of an upgrade failed; it is answered with 500.", fault);
+        warn("The check of an upgrade failed; the response is 500.", fault);
         return FAULT;
       },
     );
@@ -110,7 +110,7 @@ export function protectUpgrade(server: ResourceServer): UpgradeGuard {
 export function guardUpgrades(http: UpgradingServer, server: ResourceServer): void {
   assertResourceServer(server, "guardUpgrades");
   const mayUpgrade = protectUpgrade(server);
-  // An application of Express or Koa emits events too, but never an upgrade, so nothing would be guarded.
+  // Applications of Express and Koa emit events too, but never an upgrade, so nothing would be guarded.
   if (typeof (http as Partial<UpgradingServer> | undefined)?.listening !== "boolean")
     throw new TypeError(
       "guardUpgrades takes a server of node:http or node:https, not an application: write guardUpgrades(http, server), with `http` from createServer or app.listen.",

@@ -8,8 +8,8 @@ interface AfterCheck<Refusal> {
 }
 
 /**
- * Runs a check in front of the handler of a framework with callbacks. Returns what `refuse` or `next`
- * returns; at once, unless the check returns a promise.
+ * Runs a check before the handler of a framework with callbacks. Returns what `refuse` or `next` returns; at
+ * once, unless the check returns a promise.
  */
 export function checkFirst<Refusal extends object>(
   check: () => Pending<Refusal | undefined>,
@@ -24,7 +24,7 @@ export function checkFirst<Refusal extends object>(
   return isPending(refusal) ? continueLater(refusal, after) : continueWith(refusal, after);
 }
 
-/** Express 4 waits for no promise: what its handler throws now must reach `next`, or no response is sent. */
+/** Express 4 doesn't await promises: an error of its handler must reach `next`, or no response is sent. */
 async function continueLater<Refusal extends object>(
   refusal: Promise<Refusal | undefined>,
   after: AfterCheck<Refusal>,
@@ -41,6 +41,6 @@ const continueWith = <Refusal extends object>(
   { refuse, next }: AfterCheck<Refusal>,
 ): unknown => (refusal ? refuse(refusal) : next());
 
-/** Frameworks ignore a thrown value that is not an error, and continue. */
+/** Frameworks ignore a thrown value that isn't an error, and continue with the handler. */
 const toError = (thrown: unknown): Error =>
-  thrown instanceof Error ? thrown : new Error("The request could not be decided.", { cause: thrown });
+  thrown instanceof Error ? thrown : new Error("The request couldn't be decided.", { cause: thrown });

@@ -1,4 +1,4 @@
-/** Reads the header fields that a server needs beside `Authorization` and `Cookie`. */
+/** Reads the header fields that a server needs in addition to `Authorization` and `Cookie`. */
 import { pipelineOf } from "../../core/port.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";

@@ -12,7 +12,7 @@ import type { Principal } from "../../core/token/principal.ts";
 import { assertRequestOf, type Framework, warnOfPreflight } from "./misuse.ts";
 import { withCredentialHeaders } from "./credential-headers.ts";
 
-/** The result of one guard for a request; without a verdict until it is decided. */
+/** The result of one guard for a request; without a verdict until it's decided. */
 export interface Guarded {
   readonly server: ResourceServer;
   /** The credentials that the guard received first: later code may replace them in the request. */
@@ -22,11 +22,11 @@ export interface Guarded {
 
 /**
  * The property of the platform's request (Node.js, or the Fetch standard) that stores the verdicts. A
- * framework's request is not used, because it changes when an application is mounted.
+ * framework's request isn't used, because it changes when an application is mounted.
  */
 const KEPT = Symbol("scopegate");
 
-/** Has only private properties, so that logging a request does not print its caller or credential. */
+/** Has only private properties, so that logging a request doesn't print its caller or credential. */
 class Kept {
   readonly #guarded: Guarded[] = [];
 
@@ -48,7 +48,7 @@ class Kept {
   }
 }
 
-/** The response of a refusal, or `undefined` for an allowed request. A promise only if the verdict is one. */
+/** The response to a refused request; `undefined` for an allowed one. A promise if the verdict is one. */
 export type PendingRefusal = Pending<Refusal | undefined>;
 
 /** Stores a verdict as if a guard had reached it. Only the test kit uses it. */
@@ -69,7 +69,7 @@ export function decideRequest(
   const guards = Kept.of(raw) ?? Kept.add(raw);
   let guarded = guards.find((candidate) => candidate.server === server);
   if (!guarded) guards.push((guarded = { server, credentials: request, verdict: undefined }));
-  // Without a verdict, so that continuing after an error does not bypass the guard.
+  // Cleared first, so that continuing after an error doesn't bypass the guard.
   guarded.verdict = undefined;
   // Later code may have changed the credential since the first guard read it.
   const { authorization, cookie, headers } = guarded.credentials;
@@ -80,7 +80,7 @@ export function decideRequest(
 /** Sets a header field of the response of an allowed request. */
 export type SetHeader = (name: string, value: string) => unknown;
 
-/** Decides a request, stores the verdict in `raw`, and returns the response of a refusal. */
+/** Decides a request, stores the verdict in `raw`, and returns the response if it's refused. */
 export function guardRequest(
   server: ResourceServer,
   raw: object,
@@ -108,7 +108,7 @@ function concludeGuard(
 export const verdictOf = (raw: object, server: ResourceServer): Verdict | undefined =>
   Kept.of(raw)?.find((guarded) => guarded.server === server)?.verdict;
 
-/** Lets another object of the same request show its verdicts, unless it has its own. */
+/** Shares the verdicts of a request with another object of the same request, unless that has its own. */
 export function shareVerdicts(from: object, to: object): void {
   const kept = Kept.find(from);
   if (kept && !Kept.find(to)) (to as { [KEPT]?: Kept })[KEPT] = kept;
@@ -117,15 +117,15 @@ export function shareVerdicts(from: object, to: object): void {
 /** Returns an object for adapters' notes: each new property of Express's request costs V8 a hidden class. */
 export const notesOf = (raw: object): object | undefined => Kept.find(raw);
 
-/** A route that is about to run, and the request as it is now. */
+/** A route that is about to run, and the current state of the request. */
 export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
-  /** How the route is written; `undefined` if it no longer matches the request, which is then refused. */
+  /** How the route is written; `undefined` refuses the request, because the route no longer matches it. */
   readonly patterns: readonly RoutePattern[] | undefined;
 }
 
 /**
- * Decides a request again at a route that is about to run, for each guard that it passed: the route may have
- * another rule than the path, and middleware may have changed the request.
+ * Decides a request again at a route that is about to run, for each guard that it passed: the rule for the
+ * route may not be the rule for the path, and middleware may have changed the request.
  */
 export function guardRoute(raw: object, find: () => RunningRoute): PendingRefusal {
   const guards = Kept.of(raw);
@@ -154,7 +154,7 @@ function decideAtRoute(guarded: Guarded, route: RunningRoute): PendingRefusal {
   const { server, verdict } = guarded;
   if (!verdict)
     throw new Error(
-      "The guard has not decided this request: its check failed or is still running, and other code continued.",
+      "The guard hasn't decided this request: its check failed or is still running, and other code continued.",
     );
   if (!verdict.isAllowed) return refusalOf(verdict, server);
   const decided = pipelineOf(server).decideRoute(verdict, route, route.patterns);
@@ -163,7 +163,7 @@ function decideAtRoute(guarded: Guarded, route: RunningRoute): PendingRefusal {
 
 /**
  * Decides a guarded request again for the operations that it calls, each by its own rule: all may run, or
- * none. Needs the guard of the same server in front of it.
+ * none. The guard of the same server must have run.
  */
 export function guardOperations(
   server: ResourceServer,
@@ -175,7 +175,7 @@ export function guardOperations(
   const guarded = guards?.find((candidate) => candidate.server === server);
   if (!guarded?.verdict)
     throw new Error(
-      "No guard of this resource server has decided the request. Put protect(server) of your HTTP framework in front of it, and pass the same server here.",
+      "No guard of this resource server has decided the request. Put protect(server) of your HTTP framework before it, and pass the same server here.",
     );
   if (!guarded.verdict.isAllowed) return refusalOf(guarded.verdict, server);
   const decided = decide(pipelineOf(server), guarded.verdict);
@@ -191,8 +191,8 @@ function storeVerdict(guarded: Guarded, verdict: PendingVerdict): PendingVerdict
 }
 
 /**
- * Returns the response of a refusal; `undefined` if the request is allowed. `refuse` throws if the decision
- * is not a refusal, so that a mistake here allows no request.
+ * Returns the response to a refused request; `undefined` for an allowed one. `refuse` throws for a decision
+ * that allows, so that a mistake here can't let a request pass.
  */
 export const refusalOf = ({ isAllowed, decision }: Verdict, server: ResourceServer): Refusal | undefined =>
   isAllowed ? undefined : server.refuse(decision() as Refused);
@@ -202,8 +202,8 @@ const toRefusal = (verdict: PendingVerdict, server: ResourceServer): PendingRefu
 
 /**
  * Finds the caller of a guarded request; `undefined` if no guard ran, or if one guard refuses the request or
- * has not decided. `subject` is the object that the application passed to the adapter; `raw` is the request
- * of the platform in it.
+ * hasn't decided. `subject` is the object that the application passed to the adapter; `raw` is the request of
+ * the platform in it.
  * @throws TypeError for an object of another framework
  */
 export function findPrincipal(adapter: Framework, subject: unknown, raw: unknown): Principal | undefined {
@@ -228,6 +228,6 @@ export function lastGuardOf(raw: object): Guarded | undefined {
 function assertNoOtherCopy(raw: object): void {
   if (Object.getOwnPropertySymbols(raw).some(({ description }) => description === KEPT.description))
     throw new Error(
-      "Another copy of scopegate guards this request, so this copy does not know its caller. Run `npm ls scopegate`, and install one version for the guard and the handlers.",
+      "Another copy of scopegate guards this request, so this copy doesn't know its caller. Run `npm ls scopegate`, and install one version for the guard and the handlers.",
     );
 }

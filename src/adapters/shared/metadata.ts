@@ -1,28 +1,28 @@
 /** Recognizes requests for the metadata of a resource server; adapters send the response. */
 import { originForm } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
-import type { Answer } from "../../core/response/refusal.ts";
+import type { HttpResponse } from "../../core/response/refusal.ts";
 import { renderMetadata } from "../../core/response/resource-metadata.ts";
 import { assertResourceServer } from "./misuse.ts";
 
 const METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
- * Answers `GET /.well-known/oauth-protected-resource`, followed by the path of the resource (RFC 9728), and
- * the CORS preflight for it; `undefined` for any other request.
+ * Returns the response to `GET /.well-known/oauth-protected-resource`, followed by the path of the resource
+ * (RFC 9728), and to the CORS preflight for it; `undefined` for any other request.
  * @throws TypeError for a server without the option `resource`
  */
 export function createMetadata(
   server: ResourceServer,
-): (method: string, target: string) => Answer | undefined {
+): (method: string, target: string) => HttpResponse | undefined {
   assertResourceServer(server, "metadata");
   const { resource } = server;
   if (!resource)
     throw new TypeError(
       'metadata needs the option `resource`: createResourceServer({ resource: { id: "https://api.example/mcp" }, ... }).',
     );
-  const answer = renderMetadata(resource);
+  const document = renderMetadata(resource);
   const { pathname, search } = new URL(resource.metadataUrl);
   return (method, target) =>
-    METHODS.has(method) && originForm(target) === pathname + search ? answer : undefined;
+    METHODS.has(method) && originForm(target) === pathname + search ? document : undefined;
 }

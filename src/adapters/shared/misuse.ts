@@ -19,7 +19,7 @@ const FRAMEWORKS = {
 
 export type Framework = keyof typeof FRAMEWORKS;
 
-/** Fails at boot or with the first request: a framework would call `protect` itself, and go on unguarded. */
+/** Fails at startup or with the first request: a framework would call `protect`, and continue unguarded. */
 export function assertResourceServer(server: unknown, caller = "protect"): asserts server is ResourceServer {
   if (typeof server === "object" && server !== null && hasPipeline(server)) return;
   const framework = recognize([server]);
@@ -33,7 +33,7 @@ export function assertResourceServer(server: unknown, caller = "protect"): asser
   );
 }
 
-/** Each route is checked as its router reads it, so no options are needed. */
+/** Adapters need no options, because each route is checked as its router reads it. */
 export type NoOptions = Readonly<Record<string, never>>;
 
 /** @throws ConfigurationError for any option */
@@ -66,7 +66,7 @@ export function assertRequestOf(adapter: Framework, subject: unknown, raw: unkno
     (adapter === "nest" && framework === "fastify");
   if (isOfAdapter && Object(raw) === raw) return;
   const expected = FRAMEWORKS[adapter];
-  // The guard of Hono keeps the caller with the context: "scopegate/fetch" would find none for its request.
+  // Hono's guard stores the caller with the context, so "scopegate/fetch" would find none for the request.
   const isInContext = adapter === "hono" && framework === "fetch";
   let fix = `Write principalOf(${expected.subject}) in a handler.`;
   if (framework && framework !== adapter && framework !== "trpc" && !isInContext) {
@@ -97,15 +97,15 @@ export function recognize([first, , third]: readonly unknown[]): Framework | und
 /** Creates the function that a guard calls for a request whose body is already parsed. It warns once. */
 export function createBodyWarning(): (raw: NodeRequest) => void {
   const warn = createWarning(
-    "A body parser runs in front of protect: it reads and parses the bodies of requests that are then refused. Move app.use(protect(server)) in front of the parser.",
+    "A body parser runs before protect: it reads and parses the bodies of requests that are then refused. Move app.use(protect(server)) before the parser.",
   );
   return ({ headers }) => {
-    // Some parsers set a body on every request, even on one that has none (RFC 9112 section 6).
+    // Some parsers set a body even for a request that has none (RFC 9112 section 6).
     if (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0) warn();
   };
 }
 
-/** Warns once per process of a CORS preflight that has no rule: browsers can then call no route. */
+/** Warns once per process about a CORS preflight without a rule: browsers can then call no route. */
 export function warnOfPreflight({ source }: Pick<AccessRequest, "source">): void {
   if (["origin", "access-control-request-method"].every((name) => hasField(source, name))) warnOfCors();
 }
@@ -118,5 +118,5 @@ function hasField(source: unknown, name: string): boolean {
 }
 
 const warnOfCors = createWarning(
-  "protect refused a CORS preflight, because CORS middleware is missing or runs after it: browsers cannot call the application. Register CORS middleware in front of protect. In NestJS, replace `cors: true` with app.enableCors() in front of app.use(protect(server)).",
+  "protect refused a CORS preflight, because CORS middleware is missing or runs after it: browsers can't call the application. Register CORS middleware before protect. In NestJS, replace `cors: true` with app.enableCors() before app.use(protect(server)).",
 );

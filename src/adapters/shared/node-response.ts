@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
-import type { Answer } from "../../core/response/refusal.ts";
+import type { HttpResponse } from "../../core/response/refusal.ts";
 import { renderBody } from "../../core/response/rendered-body.ts";
 
 /** The part of Node's response that a refusal is written to: what `node:http` and `node:http2` share. */
@@ -13,8 +13,8 @@ export interface NodeResponse extends Pick<ServerResponse, "statusCode" | "heade
   end(body: string): unknown;
 }
 
-/** Does nothing if the request was already answered, for example by a timeout. */
-export function send(response: NodeResponse, { status, headers, body }: Answer): void {
+/** Does nothing if a response was already sent, for example by a timeout. */
+export function send(response: NodeResponse, { status, headers, body }: HttpResponse): void {
   if (response.headersSent) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers))

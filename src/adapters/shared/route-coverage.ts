@@ -12,9 +12,9 @@ type Alternatives = readonly (readonly PatternSegment[])[];
 export interface RouteCoverage {
   readonly route: ListedRoute;
   readonly alternatives: Alternatives;
-  /** The rule of the whole route, or of its first alternative if each has one; else absent. */
+  /** The rule for the whole route, or for its first alternative if each has one; else absent. */
   readonly rule: CompiledRule | undefined;
-  /** Every rule that would apply to some request of the route without the narrower rules. */
+  /** Every rule that matches some request of the route, even if a narrower rule decides it. */
   readonly touching: readonly CompiledRule[];
   /** The rules that decide some request of the route. */
   readonly deciding: readonly CompiledRule[];
@@ -42,7 +42,7 @@ export function createRouteCoverage(
   return { route, alternatives, rule, touching, deciding };
 }
 
-/** OPTIONS reaches every path, whatever its routes' methods: the framework or CORS middleware answers it. */
+/** OPTIONS reaches every path, because the framework or CORS middleware responds to it. */
 export function isReachedBy(compiled: CompiledRule, { alternatives, touching }: RouteCoverage): boolean {
   if (compiled.rule.method !== "OPTIONS") return touching.includes(compiled);
   return commonPaths(alternativesOf(compiled), alternatives).length > 0;
@@ -52,7 +52,7 @@ export function isReachedBy(compiled: CompiledRule, { alternatives, touching }: 
 export const alternativesOf = ({ pattern }: Pick<CompiledRule, "pattern">): Alternatives =>
   pattern.alternatives.map(({ segments }) => segments);
 
-/** Returns whether some alternatives are the same route: as two keys of a table, they would be an error. */
+/** Returns whether some alternatives are the same route. Two keys of a table for them would be an error. */
 export function haveCommonRoute(some: Alternatives, others: Alternatives): boolean {
   const identities = new Set(some.map(identityOf));
   return others.some((alternative) => identities.has(identityOf(alternative)));

@@ -3,7 +3,7 @@ import type { AccessRequest } from "../../core/request.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
 import { lastGuardOf } from "./guard.ts";
 
-/** Creates the check for the scopes that one route adds. `fix` is for an application without the guard. */
+/** Creates the check for the scopes that one route adds. `fix` is shown if the guard is missing. */
 export function createScopeCheck(
   scopes: readonly string[],
   fix = "Register protect(server) before this route.",
@@ -18,7 +18,7 @@ export function createScopeCheck(
     const guarded = lastGuardOf(raw);
     if (!guarded?.verdict)
       throw new Error(
-        `requireScopes needs protect(server) of the same adapter in front of it: the token was not read. ${fix}`,
+        `requireScopes needs protect(server) of the same adapter before it: the token wasn't read. ${fix}`,
       );
     const { server, verdict } = guarded;
     const decision = server.checkScopes(verdict.decision(), ownScopes, { ...verdict.request, params });

@@ -1,6 +1,6 @@
 /** Reads requests of the Fetch standard, and converts refusals to responses. */
 import type { AccessRequest } from "../../core/request.ts";
-import type { Answer } from "../../core/response/refusal.ts";
+import type { HttpResponse } from "../../core/response/refusal.ts";
 import { renderBody } from "../../core/response/rendered-body.ts";
 
 /** The part of a Fetch-standard `Request` that is read. */
@@ -16,7 +16,7 @@ export interface WebRequest {
   };
 }
 
-/** Reads a request as strings. `source` is the object that the host passed to the adapter. */
+/** Reads a request as strings. `source` is the object that the framework passed to the adapter. */
 export function readWebRequest(
   request: WebRequest,
   source: object,
@@ -47,8 +47,8 @@ export const targetOf = (url: string): string => SPLIT_URL.exec(url)?.[1] ?? "";
 const SPLIT_URL = /^https?:\/\/[^\s/?#\\@]+(\/.*)$/is;
 
 /**
- * `Headers` joins several fields with a comma, and hides that there were several: a proxy in front may have
- * checked another one. A comma inside one field is followed by an auth-param, never by a scheme and a space.
+ * `Headers` joins several fields with a comma, and hides that there were several: a proxy may have checked
+ * another one. A comma inside one field is followed by an auth-param, never by a scheme and a space.
  */
 function splitAuthorization(field: string | null): string | readonly string[] | undefined {
   if (field === null) return undefined;
@@ -59,6 +59,6 @@ function splitAuthorization(field: string | null): string | readonly string[] | 
 
 const ANOTHER_FIELD = /,[\t ]*(?=(?:bearer$|[\w!#$%&'*+\-.^`|~]+[\t ]+[^\s=,]))/i;
 
-/** Returns the response of a refusal. It is new for each request, because a host may change its headers. */
-export const toResponse = ({ status, headers, body }: Answer): Response =>
+/** Returns a new response for each request, because a framework may change its headers. */
+export const toResponse = ({ status, headers, body }: HttpResponse): Response =>
   new Response(renderBody(body), { status, headers });

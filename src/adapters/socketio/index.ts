@@ -29,7 +29,7 @@ export { type SocketIoServer, type SocketIoSocket };
 export interface SocketIoOptions {
   /**
    * Whether a WebSocket may be opened without a token, which the client then sends as `auth.token` for each
-   * namespace: browsers cannot set the headers of a WebSocket. Default: `false`, and `auth` is not read.
+   * namespace: browsers can't set the headers of a WebSocket. Default: `false`, and `auth` isn't read.
    */
   readonly tokenInAuth?: boolean | undefined;
 }
@@ -39,7 +39,7 @@ const OPTIONS: OptionChecks<SocketIoOptions> = { tokenInAuth: flag };
 interface Session {
   /** The request that opened the session, copied because later code may change the headers. */
   readonly request: AccessRequest;
-  /** The same as the client sent it: its proof is about this method and this path. */
+  /** The request as the client sent it: its proof is about this method and this path. */
   readonly sent: AccessRequest;
   /** Whether it was opened without a check, because the token is in `auth`. */
   readonly isOpen: boolean;
@@ -49,15 +49,15 @@ interface Session {
 
 /**
  * Protects a Socket.IO server, all namespaces and transports: `protect(server)(io)`, directly after `io` was
- * created for an HTTP server. Every request must satisfy the rule of `GET /socket.io` (the `path` of `io`),
- * all requests of a session must come from one caller, and joining the namespace `/admin` needs the rule of
- * `GET /socket.io/admin`. It does not check messages: use `principalOf(socket)?.has(scope)`.
+ * created for an HTTP server. Every request must satisfy the rule for `GET /socket.io` (the `path` of `io`),
+ * all requests of a session must come from one caller, and joining the namespace `/admin` must satisfy the
+ * rule for `GET /socket.io/admin`. It doesn't check messages: use `principalOf(socket)?.has(scope)`.
  *
- * A refused request is answered with the status of the refusal. A client that may not join a namespace
- * receives `connect_error`, with the body of the refusal as `data`. WebTransport sessions are closed, because
- * their requests cannot be checked.
+ * A refused request gets the status of the refusal. A client that may not join a namespace receives
+ * `connect_error`, with the body of the refusal as `data`. WebTransport sessions are closed, because their
+ * requests can't be checked.
  *
- * @throws ConfigurationError for an unknown option, and for a `tokenInAuth` that is not `true` or `false`
+ * @throws ConfigurationError for an unknown option, and for a `tokenInAuth` that isn't `true` or `false`
  * @throws TypeError for anything but a resource server, for a Socket.IO server without an HTTP server, and
  * for `connectionStateRecovery` without `skipMiddlewares: false`
  * @example
@@ -86,7 +86,7 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
   const decide = async (asked: AccessRequest, sent: AccessRequest): Promise<Decision> =>
     (await pipelineOf(server).decide(asked, false, sent)).decision();
 
-  /** Decides a request by the rule of GET, because the transport chooses the method, not the client. */
+  /** Decides a request by the rule for GET, because the transport chooses the method, not the client. */
   async function checkRequest(request: EngineRequest, path: string, clients: Engine["clients"]) {
     const { sid = "", transport } = request._query ?? {};
     const asked = withCredentialHeaders(server, request, toAccessRequest(request, request, "GET", path));
@@ -101,7 +101,7 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
     }
     const client = Object.hasOwn(clients, sid) ? clients[sid] : undefined;
     const session = client && sessions.get(client.request);
-    // The id of a session is in URLs, and so in logs: it must not be enough without the token of its owner.
+    // The id of a session is in URLs, and so in logs. It must not be enough without its owner's token.
     return session && isSameCaller(session.owner, caller) ? undefined : UNKNOWN_SESSION;
   }
 
@@ -138,14 +138,14 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
       rememberUpgrade(request, server);
       void checkRequest(request, path, engine.clients)
         .catch((fault: unknown) => {
-          warn("The check of a Socket.IO request failed; it is answered with 500.", fault);
+          warn("The check of a Socket.IO request failed; the response is 500.", fault);
           return FAULT;
         })
         .then((refusal) => {
           if (refusal && !response.appendHeader) close(request.socket, refusal, request.method ?? "");
           else request.socket.off("error", ignore);
           if (!refusal) next();
-          else if (response.appendHeader) answer(response, refusal);
+          else if (response.appendHeader) sendRaw(response, refusal);
         });
     });
     guardNamespaces(io, (socket, next) => {
@@ -160,7 +160,7 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
 }
 
 /**
- * Returns the caller of a socket in its namespace; `undefined` if no token was required, and none was sent.
+ * Returns the caller of a socket in its namespace; `undefined` if no token was required and none was sent.
  * @throws TypeError for anything but a socket
  */
 export function principalOf(socket: SocketIoSocket): Principal | undefined {
@@ -171,7 +171,7 @@ export function principalOf(socket: SocketIoSocket): Principal | undefined {
 
 /** If a session has no owner, anyone who knows its id could join a namespace first. */
 const PUBLIC =
-  'The rule of the path of Socket.IO is "public": no token is read when a session opens, so nobody could join a namespace that needs one. Write "optional".';
+  'The path of Socket.IO has the rule "public": no token is read when a session opens, so nobody could join a namespace that needs one. Write "optional".';
 
 const ignore = (): void => undefined;
 /** The response of the engine for an unknown session: clients then open a new one. */
@@ -185,7 +185,7 @@ const UNKNOWN_SESSION: RawResponse = {
 const toError = (data: { readonly status: number; readonly code: string }): Error =>
   Object.assign(new Error(data.code), { data });
 
-function answer(response: EngineResponse, refusal: RawResponse): void {
+function sendRaw(response: EngineResponse, refusal: RawResponse): void {
   response.statusCode = refusal.status;
   for (const [name, value] of Object.entries(refusal.headers)) response.setHeader(name, value);
   response.end(refusal.content);

@@ -51,7 +51,7 @@ interface Namespace {
 /** Runs a check first in every namespace, including those that a client creates by joining them. */
 export function guardNamespaces(io: SocketIoServer, check: SocketCheck): void {
   const add = (namespace: Namespace): void => {
-    // Inserted in front: a namespace created from a pattern begins with the middleware of the pattern.
+    // Inserted first, because a namespace that a pattern created begins with the middleware of the pattern.
     if (Array.isArray(namespace._fns)) namespace._fns.unshift(check);
     else namespace.use(check);
   };
@@ -59,7 +59,7 @@ export function guardNamespaces(io: SocketIoServer, check: SocketCheck): void {
   io.on("new_namespace", add);
 }
 
-/** Returns the engine of a server. Fails for anything that could not be guarded completely. */
+/** Returns the engine of a server. Throws for a server that couldn't be guarded completely. */
 export function engineOf(io: SocketIoServer): Engine {
   const { engine, _nsps, opts } = Object(io) as Partial<Internals>;
   if (typeof engine?.use !== "function" || !(_nsps instanceof Map))

@@ -11,7 +11,7 @@ import { createPathOf, TRPC_OPTIONS, type TrpcOptions } from "./procedure-path.t
 
 export { type TrpcOptions };
 
-/** The part of the options of `createContext` that is read. It is the same in all adapters of tRPC. */
+/** The part of the options of `createContext` that is read. It's the same in all adapters of tRPC. */
 export interface TrpcContextOptions {
   /** The request that the guard has decided: of Node.js, Express, Fastify or the Fetch standard. */
   readonly req: object;
@@ -28,20 +28,20 @@ export interface TrpcContextOptions {
 
 /** The context of a procedure; add your own properties to it. */
 export interface TrpcContext {
-  /** The caller; `undefined` if every procedure of the request is public, or optional without a token. */
+  /** The caller; `undefined` if every procedure is public, or optional and no token was sent. */
   readonly principal: Principal | undefined;
 }
 
 /**
  * Protects the procedures of a tRPC router: pass the function that it returns as `createContext`. Before any
- * procedure runs, the rule of each one is checked, such as `POST /trpc/user.remove`. All of them run, or
+ * procedure runs, the rule for each of them is checked, such as `POST /trpc/user.remove`. All of them run, or
  * none. If you add to the context, `await` the function: `{ ...(await protectedContext(options)), db }`.
  *
- * It needs `protect(server)` of the HTTP framework in front of the router. A batch is then decided by the
- * rules of its procedures, so the table needs no rule for the path of the batch. Refusals of `createContext`
- * are tRPC errors. Refusals of the HTTP guard are problem details.
+ * It needs `protect(server)` of the HTTP framework before the router. A batch is decided by the rules for its
+ * procedures, so the table needs no rule for the path of the batch. Refusals of `createContext` are tRPC
+ * errors. Refusals of the HTTP guard are problem details.
  *
- * It does not protect calls over WebSockets, which are made after `createContext`: it throws there.
+ * It doesn't protect calls over WebSockets, which are made after `createContext`: it throws there.
  *
  * @throws TypeError for anything but a resource server
  * @throws ConfigurationError without `prefix`, and for every other mistake in the options
@@ -90,7 +90,7 @@ export function protect(
       if (challenge !== undefined) addChallenge(call, challenge);
       throw toTrpcError(refusal);
     };
-    // A refusal that needs no promise is thrown at once, also where the caller forgot to await it.
+    // A refusal that needs no promise is thrown at once, even if the caller forgets to await it.
     return isPending(pending) ? pending.then(conclude) : conclude(pending);
   };
 }
@@ -114,9 +114,9 @@ const CODES: Readonly<Record<number, string>> = {
   503: "SERVICE_UNAVAILABLE",
 };
 
-/** tRPC accepts any error with this name as its own, so its class need not be imported. */
+/** tRPC accepts any error with this name as its own, so its class needn't be imported. */
 const toTrpcError = ({ status, problem }: Refusal): Error =>
   Object.assign(new Error(problem.detail), { name: "TRPCError", code: CODES[status] });
 
 const NO_CALLS =
-  'tRPC did not report which procedures it runs, so no rule can be checked. protect of "scopegate/trpc" is for HTTP with @trpc/server 11: it cannot protect calls over WebSockets.';
+  "tRPC didn't report which procedures it runs, so no rule can be checked. protect of \"scopegate/trpc\" is for HTTP with @trpc/server 11: it can't protect calls over WebSockets.";

@@ -5,7 +5,7 @@ import { readPath } from "../../core/request.ts";
 
 /** Where a tRPC router is served. */
 export interface TrpcOptions {
-  /** The whole path in front of the names, mount prefixes included, such as `/trpc`; `/` for none. */
+  /** The whole path before the names, mount prefixes included, such as `/trpc`; `/` for none. */
   readonly prefix: string;
   /** The `pathSeparator` of `initTRPC.create()`. Default: `.` */
   readonly pathSeparator?: "." | "_" | "~" | "-";
@@ -30,7 +30,7 @@ function isPrefix(prefix: unknown): boolean {
 /** Returns the path of a procedure, as clients write it: `/trpc/user.list` for `user.list`. */
 export function createPathOf({ prefix, pathSeparator = "." }: TrpcOptions): (procedure: string) => string {
   const base = prefix === "/" ? "" : prefix;
-  // A raw `?` would cut the name off: the rule of another procedure would decide.
+  // A raw `?` would cut off the name, and the rule for another procedure would decide.
   return (procedure) =>
     `${base}/${encodeURI(procedure.replaceAll(".", pathSeparator)).replaceAll(/[?#/]/g, encodeURIComponent)}`;
 }

@@ -8,7 +8,7 @@ const CURVES: Partial<Record<string, string>> = {
 };
 const KEY_TYPES: Partial<Record<string, string>> = { RS: "rsa", PS: "rsa", ES: "ec", Ed: "ed25519" };
 
-/** The supported signature algorithms (RFC 7518 section 3.1, RFC 8037, RFC 9864). `none` is not supported. */
+/** The supported signature algorithms (RFC 7518 section 3.1, RFC 8037, RFC 9864). `none` isn't supported. */
 export const ALGORITHMS = [
   ...RSA,
   "ES256",

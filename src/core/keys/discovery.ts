@@ -3,7 +3,7 @@ import { isLocalUrl, isLoopbackUrl, isSecureUrl } from "./secure-url.ts";
 
 /**
  * Finds the URL of an issuer's JWK Set in its metadata (OpenID Connect Discovery 1.0, RFC 8414). Rejects
- * metadata that names another issuer, so that no issuer can publish another's keys (RFC 8414 section 3.3).
+ * metadata that names another issuer, so that none can publish keys for another one (RFC 8414 section 3.3).
  *
  * @throws FetchError
  */
@@ -14,7 +14,7 @@ export async function discoverJwksUri(
   signal: AbortSignal,
 ): Promise<string> {
   const { url, metadata } = await fetchMetadata(candidateUrls(metadataUrl), fetch, signal);
-  // Without a prototype, so that a polluted one cannot provide a missing property.
+  // Without a prototype, so that a polluted one can't provide a missing property.
   const properties: Readonly<Record<string, unknown>> = { __proto__: null, ...(metadata as object) };
   const { issuer: publishedIssuer, jwks_uri: jwksUri } = properties;
   if (publishedIssuer !== issuer) {
@@ -35,13 +35,13 @@ export async function discoverJwksUri(
   return jwksUri;
 }
 
-/** Returns the URL to try first: that of OpenID Connect, unless the options have another one. */
+/** Returns the URL to try first: the one of OpenID Connect, unless the options name another. */
 export const metadataUrlOf = (url: string): string => candidateUrls(url)[0] ?? url;
 
 /**
  * Returns the URLs to try: the URL itself if it contains `/.well-known/`. For an issuer, OpenID Connect puts
- * this part behind the path (section 4). RFC 8414 puts it in front of the path (section 3.1), with its own
- * name or with that of OpenID Connect (section 5).
+ * this part after the path (section 4). RFC 8414 puts it before the path (section 3.1), with its own name or
+ * with the one of OpenID Connect (section 5).
  */
 function candidateUrls(metadataUrl: string): readonly string[] {
   const { origin, pathname } = new URL(metadataUrl);

@@ -2,7 +2,7 @@ import { orUndefined } from "../errors.ts";
 import { decodeText, MAX_BYTES } from "./jwks.ts";
 import { displayUrl } from "./secure-url.ts";
 
-/** The part of `fetch` that key sources use. Pass a function of your own, for example, to use a proxy. */
+/** The part of `fetch` that key sources use. Pass your own function, for example, to use a proxy. */
 export type KeyFetch = (
   url: string,
   init: {
@@ -13,10 +13,10 @@ export type KeyFetch = (
   },
 ) => Promise<Response>;
 
-/** Why a document could not be fetched. The message quotes no part of the response: it can be logged. */
+/** Why a document couldn't be fetched. The message quotes no part of the response: it can be logged. */
 export class FetchError extends Error {
   override readonly name = "FetchError";
-  /** The status of the response, if there was one other than 200. */
+  /** The status of the response, if it wasn't 200. */
   readonly status: number | undefined;
 
   constructor(url: string, what: string, status?: number, cause?: unknown) {
@@ -30,7 +30,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Fetches a JSON document of at most 512 KiB. Follows up to three redirects within the origin: another origin
- * was not configured, and could be inside the network. Sends no credentials, and no request after an abort.
+ * wasn't configured, and could be inside the network. Sends no credentials, and no request after an abort.
  *
  * @throws FetchError for every failure, also of a custom `fetch`
  */
@@ -43,12 +43,12 @@ export async function fetchJson(url: string, fetch: KeyFetch, signal: AbortSigna
     }
     const text = await readResponseText(url, response, signal);
     const parsed = orUndefined((): { readonly json: unknown } => ({ json: JSON.parse(text) }));
-    if (!parsed) throw new FetchError(url, "did not return JSON.");
+    if (!parsed) throw new FetchError(url, "didn't return JSON.");
     return parsed.json;
   } catch (cause) {
     if (cause instanceof FetchError) throw cause;
     const code = errorCodeOf(cause);
-    const what = code === undefined ? "cannot be fetched." : `cannot be fetched (${code}).`;
+    const what = code === undefined ? "can't be fetched." : `can't be fetched (${code}).`;
     throw new FetchError(url, what, undefined, cause);
   }
 }
@@ -70,7 +70,7 @@ async function fetchWithinOrigin(url: string, fetch: KeyFetch, signal: AbortSign
     const location = isElsewhere ? response.url : response.headers.get("location");
     const target = location === null ? undefined : orUndefined(() => new URL(location, next));
     if (target?.origin !== origin)
-      throw new FetchError(url, "redirected to another origin, which is not allowed.");
+      throw new FetchError(url, "redirected to another origin, which isn't allowed.");
     next = target.href;
   }
   throw new FetchError(url, `redirected more than ${MAX_REDIRECTS} times.`);
@@ -99,7 +99,7 @@ export async function readResponseText(
       if (size > maxBytes) throw new FetchError(url, `returned more than ${maxBytes} bytes.`);
       chunks.push(part.value);
     }
-    // After an abort the text is incomplete, but it may still parse as JSON.
+    // After an abort the body is incomplete, but it may still parse as JSON.
     signal.throwIfAborted();
     return decodeText(Buffer.concat(chunks));
   } finally {
@@ -108,7 +108,7 @@ export async function readResponseText(
   }
 }
 
-/** Frees the connection of a response that is not read. */
+/** Frees the connection of a response that isn't read. */
 export function discardBody(body: Response["body"]): void {
   orUndefined(() => void body?.cancel().catch(() => undefined));
 }

@@ -41,8 +41,8 @@ function importOnce(key: KeyObject): VerificationKey["material"] {
 
 /**
  * Returns whether the bytes of a secret are an asymmetric key: PEM, DER, JWK or SSH, plain, in base64 or in
- * hexadecimal (`30:82:...`, `0x3082...`). Anyone who knows the public key could sign tokens with such a
- * secret (RFC 8725 section 2.1).
+ * hexadecimal (`30:82:...`, `0x3082...`). With such a secret, anyone who knows the public key could sign
+ * tokens (RFC 8725 section 2.1).
  */
 function isPublicKey(secret: Buffer): boolean {
   const text = secret.toString("latin1");

@@ -20,10 +20,10 @@ export const defaultFetch = (url: string, init: HttpInit): Promise<Response> =>
   globalThis.fetch === platformFetch ? httpRequest(url, init) : globalThis.fetch(url, init);
 
 /**
- * Sends a request with `node:http`. Reads the body of status 200 only, and stops when it is too large.
+ * Sends a request with `node:http`. Reads the body of status 200 only, and stops when it's too large.
  *
- * The global `fetch` of Node.js 20 to 24 is not used: a response with more than five content encodings
- * causes an error that no caller can catch, and ends the process.
+ * The global `fetch` of Node.js 20 to 24 isn't used: a response with more than five content encodings causes
+ * an error that no caller can catch, and ends the process.
  */
 async function httpRequest(url: string, init: HttpInit): Promise<Response> {
   const message = await sendRequest(url, init);
@@ -50,14 +50,14 @@ function sendRequest(url: string, init: HttpInit): Promise<IncomingMessage> {
       if (request.reusedSocket && error.code === "ECONNRESET") resolve(sendRequest(url, init));
       else reject(error);
     });
-    // Node.js does not pass a response with status 101 to `resolve`.
+    // For a response with status 101, Node.js doesn't call `resolve`.
     request.on("close", () => reject(new Error("The connection was closed.")));
     request.end(body);
   });
 }
 
 async function readLimitedBody(message: IncomingMessage): Promise<Buffer> {
-  // Counts the size after decompression, so that a compressed response cannot exhaust memory.
+  // Counts the size after decompression, so that a compressed response can't exhaust memory.
   const isGzip = message.headers["content-encoding"] === "gzip";
   const body = isGzip ? pipeline(message, createGunzip(), () => undefined) : message;
   const chunks: Buffer[] = [];

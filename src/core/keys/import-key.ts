@@ -32,22 +32,22 @@ export function importKey(input: VerificationKeyInput, algorithms: readonly Algo
 /** Imports a JWK for the algorithms its `use`, `key_ops` and `alg` allow (RFC 7517 sections 4.2 to 4.4). */
 export function importJwk(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
   if (typeof (jwk as unknown) !== "object" || (jwk as unknown) === null || typeof jwk.kty !== "string") {
-    return invalidKey("is not a JWK: it has no `kty`.");
+    return invalidKey("isn't a JWK: it has no `kty`.");
   }
   const { kid } = jwk;
-  if (kid !== undefined && typeof kid !== "string") return invalidKey("has a `kid` that is not a string.");
+  if (kid !== undefined && typeof kid !== "string") return invalidKey("has a `kid` that isn't a string.");
   if (PRIVATE_PROPERTIES.some((name) => (jwk as Record<string, unknown>)[name] !== undefined)) return PRIVATE;
   const allowed = algorithms.filter((algorithm) => isAllowedBy(jwk, algorithm));
   if (allowed.length === 0)
     return unusableKey(
-      `is a JWK whose \`alg\`, \`use\` or \`key_ops\` does not allow ${algorithms.join(", ")}`,
+      `is a JWK whose \`alg\`, \`use\` or \`key_ops\` doesn't allow ${algorithms.join(", ")}`,
     );
   const key = orUndefined(() =>
     jwk.kty === "oct"
       ? createSecretKey(Buffer.from(typeof jwk.k === "string" ? jwk.k : "", "base64url"))
       : createPublicKey({ key: { ...jwk } as CryptoJsonWebKey, format: "jwk" }),
   );
-  if (!key) return invalidKey("is not a valid JWK.");
+  if (!key) return invalidKey("isn't a valid JWK.");
   const imported = importKeyObject(key, allowed);
   if (kid === undefined || imported.kind === "mistake") return imported;
   return { kind: "key", key: { ...imported.key, kid } };
@@ -61,7 +61,7 @@ function importString(input: string, algorithms: readonly Algorithm[]): Imported
     .replace(/^(["'])(.*)\1$/s, "$2");
   if (text.startsWith("{")) {
     const jwk = orUndefined(() => JSON.parse(text) as JsonWebKey);
-    if (!jwk) return invalidKey("starts like a JWK but is not valid JSON.");
+    if (!jwk) return invalidKey("starts like a JWK but isn't valid JSON.");
     if ("keys" in jwk)
       return invalidKey("is a JWK Set.", "Pass it as `keys: { jwks }`, or its file as `keys: { jwksFile }`.");
     return importJwk(jwk, algorithms);
@@ -98,7 +98,7 @@ function importKeyObject(key: KeyObject, algorithms: readonly Algorithm[]): Impo
   const isSecret = key.type === "secret";
   const supported = algorithms.filter((name) => (isSecret ? isSymmetric(name) : isKeyFor(key, name)));
   if (supported.length === 0)
-    return unusableKey(`is ${describeKey(key)}, which cannot verify ${algorithms.join(", ")}`);
+    return unusableKey(`is ${describeKey(key)}, which can't verify ${algorithms.join(", ")}`);
   if (isSecret) return importHmacSecret(key, supported);
   return weaknessOf(key) ?? { kind: "key", key: { algorithms: new Set(supported), material: () => key } };
 }
@@ -130,22 +130,22 @@ function isAllowedBy({ alg, use, key_ops: operations }: JsonWebKey, algorithm: A
 }
 
 /**
- * Rejects keys with forgeable signatures: RSA keys with short or ROCA moduli, or with even exponents or those
- * below 3, and Ed25519 keys of low order.
+ * Rejects keys whose signatures can be forged: RSA keys with a short or ROCA modulus, or with an exponent
+ * that is even or below 3, and Ed25519 keys of low order.
  */
 function weaknessOf(key: KeyObject): ImportedKey | undefined {
   if (key.asymmetricKeyType === "ed25519" && hasLowOrder(key))
     return keyMistake(
       "key_weak",
       "is an Ed25519 key of low order.",
-      "Anybody can sign for it: generate a key with other software.",
+      "Anyone can sign for it: generate a key with other software.",
     );
   const { modulusLength = Infinity, publicExponent = 3n } = { ...key.asymmetricKeyDetails };
   if (modulusLength < 2048)
     return weakKey(`of ${modulusLength} bits`, "Use at least 2048 bits (RFC 7518 section 3.3).");
   if (publicExponent < 3n || publicExponent % 2n === 0n)
     return weakKey(
-      "whose public exponent is not an odd number of at least 3",
+      "whose public exponent isn't an odd number of at least 3",
       "Generate a key with the exponent 65537.",
     );
   const n = key.asymmetricKeyType === "rsa" ? modulusOf(key) : undefined;

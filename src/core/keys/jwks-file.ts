@@ -22,18 +22,18 @@ export interface JwksFileSource extends KeyUse {
   /** The path. A relative path starts at the working directory. */
   readonly jwksFile: string;
   /**
-   * How much longer the last good keys are used, in milliseconds, while the file cannot be read or contains
-   * no usable key. Default: `3_600_000`, one hour.
+   * How much longer the last good keys are used, in milliseconds, while the file can't be read or contains no
+   * usable key. Default: `3_600_000`, one hour.
    */
   readonly staleMs?: number;
 }
 
-/** `cooldownMs`: how often a file that cannot be read is tried again. */
+/** `cooldownMs`: how often a file that can't be read is tried again. */
 const TIMING: RemoteTiming = { timeoutMs: 5_000, cooldownMs: 5_000, maxAgeMs: Infinity, staleMs: 3_600_000 };
 
 /**
- * Creates the resolver of a JWK Set in a file. Each look-up checks whether the file has changed, so that a
- * key withdrawn from the file is rejected with the next token.
+ * Creates the resolver of a JWK Set in a file. Each lookup checks whether the file has changed, so that a key
+ * that is removed from the file is rejected with the next token.
  */
 export function createJwksFileResolver(
   { jwksFile: file, use, ...timing }: JwksFileSource,
@@ -66,7 +66,7 @@ export function createJwksFileResolver(
       for (let reads = 0; reads < MAX_READS; reads += 1) {
         const before = statOf(file);
         const bytes = isReadable(before) ? await readFile(file).catch(() => undefined) : undefined;
-        // A key that is withdrawn during the read must not stay in use.
+        // A key that is removed while the file is read must not stay in use.
         if (versionOf(statOf(file)) !== versionOf(before)) continue;
         version = versionOf(before);
         const fileContent = parseFile(file, before, bytes);
@@ -80,13 +80,13 @@ export function createJwksFileResolver(
 
 const MAX_READS = 10;
 
-/** `undefined` for anything but a regular file: reading a pipe would block until someone writes to it. */
+/** Returns `undefined` for anything but a regular file: reading a pipe would block until it's written to. */
 function statOf(file: string): BigIntStats | undefined {
   const stats = orUndefined(() => statSync(file, { bigint: true }));
   return stats?.isFile() ? stats : undefined;
 }
 
-/** Returns a value that changes with every write and replacement of the file, also behind a link. */
+/** Returns a value that changes whenever the file is written or replaced, even behind a link. */
 const versionOf = (stats: BigIntStats | undefined): string | undefined =>
   stats && [stats.mtimeNs, stats.ctimeNs, stats.size, stats.ino].join(" ");
 
@@ -97,7 +97,7 @@ type ParsedFile =
   | { readonly kind: "set"; readonly set: JsonWebKeySet }
   | { readonly kind: "mistake"; readonly mistake: KeyMistake };
 
-/** `bytes` is the content of the file, or `undefined` if it cannot be read. */
+/** `bytes` is the content of the file, or `undefined` if it can't be read. */
 function parseFile(file: string, stats: BigIntStats | undefined, bytes: Buffer | undefined): ParsedFile {
   if (stats && !isReadable(stats)) return { kind: "mistake", mistake: TOO_LARGE };
   if (!bytes) return { kind: "mistake", mistake: unreadable(file) };
@@ -113,15 +113,15 @@ const TOO_LARGE: KeyMistake = {
 
 const NO_JWKS: KeyMistake = {
   code: "key_invalid",
-  message: "The file does not contain a JWK Set.",
+  message: "The file doesn't contain a JWK Set.",
   hint: 'Write { "keys": [...] } as JSON (RFC 7517 section 5).',
 };
 
-/** The option may contain a key by mistake, so it is quoted only if it looks like a file name. */
+/** The option may contain a key by mistake, so it's quoted only if it looks like a file name. */
 const unreadable = (file: string): KeyMistake => ({
   code: "key_file_unreadable",
   message: /^[\w./\\: -]{1,200}\.[a-z]{1,5}$/.test(file)
-    ? `\`${file}\` cannot be read.`
-    : "is not the path of a readable file.",
+    ? `\`${file}\` can't be read.`
+    : "isn't the path of a readable file.",
   hint: "Check the path and the permissions of the file. A relative path starts at the working directory.",
 });

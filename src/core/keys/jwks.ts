@@ -13,8 +13,8 @@ import {
 export const MAX_BYTES = 512 * 1024;
 
 /**
- * Imports a JWK Set at construction. Keys that cannot be used are ignored (RFC 7517 section 5), but a private
- * key, and a set without a usable key, are reported.
+ * Imports a JWK Set at construction. Keys that can't be used are ignored (RFC 7517 section 5). Private keys,
+ * and sets without a usable key, are reported.
  */
 export function requireJwks(
   set: JsonWebKeySet,
@@ -53,23 +53,23 @@ export interface KeyUse {
   readonly use?: "sig" | "jwt-svid";
 }
 
-/** Imports only the keys of another `use` than `sig`. */
+/** Imports only the keys whose `use` isn't `sig`. */
 export const importerFor =
   (use: KeyUse["use"], importEntry: typeof importJwk): typeof importJwk =>
   (jwk, algorithms) => {
     if (use === undefined || use === "sig") return importEntry(jwk, algorithms);
     const { use: written } = { ...jwk };
-    // Another `use` that no algorithm allows, so that the key is ignored.
+    // No algorithm allows this `use`, so the key is ignored.
     return importEntry({ ...jwk, use: written === use ? "sig" : "other" }, algorithms);
   };
 
-/** Parses a JWK Set; returns `undefined` if the bytes are not one. */
+/** Parses a JWK Set; returns `undefined` if the bytes aren't one. */
 export function parseJwks(bytes: Uint8Array): JsonWebKeySet | undefined {
   const value = orUndefined((): unknown => JSON.parse(decodeText(bytes)));
   return isJwks(value) ? value : undefined;
 }
 
-/** Decodes UTF-8 without a byte order mark, which some editors write and JSON does not allow. */
+/** Decodes UTF-8 without a byte order mark, which some editors write and JSON doesn't allow. */
 export const decodeText = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 /** Returns whether a value has the shape of a JWK Set. Each key is checked later. */
@@ -77,18 +77,18 @@ export function isJwks(value: unknown): value is JsonWebKeySet {
   return typeof value === "object" && value !== null && "keys" in value && Array.isArray(value.keys);
 }
 
-/** The usable keys of a JWK Set, each by its JWK as JSON, and what is wrong with the others. */
+/** The usable keys of a JWK Set, by their JWK as JSON, and what is wrong with the other keys. */
 export interface LoadedJwks {
   readonly keys: ReadonlyMap<string, VerificationKey>;
   readonly problems: readonly string[];
 }
 
-/** One token may have to be tried with every key of a set. */
+/** A token may have to be tried with every key of a set. */
 const MAX_KEYS = 100;
 
 /**
- * Imports a JWK Set that was loaded after construction. A bad key does not affect the others. A key that is
- * in `keysInUse` stays the same object, so that a cached token remains valid.
+ * Imports a JWK Set that was loaded after construction. An invalid key doesn't affect the others. A key in
+ * `keysInUse` stays the same object, so that cached tokens remain valid.
  */
 export function importLoadedJwks(
   set: JsonWebKeySet,
@@ -104,13 +104,13 @@ export function importLoadedJwks(
     // JSON that is nested too deeply can be parsed but not written again.
     const json = orUndefined(() => JSON.stringify(jwk));
     if (json === undefined) {
-      addProblem("is not a valid JWK.");
+      addProblem("isn't a valid JWK.");
       continue;
     }
     const keyInUse = keysInUse.get(json);
     const imported: ImportedKey = keyInUse ? { kind: "key", key: keyInUse } : importEntry(jwk, algorithms);
     if (imported.kind === "mistake") {
-      // A key for another purpose, such as encryption, is not a problem.
+      // A key for another purpose, such as encryption, isn't a problem.
       if (imported.mistake.code !== "key_unusable") addProblem(imported.mistake.message);
       continue;
     }
@@ -127,7 +127,9 @@ export function importLoadedJwks(
   return { keys, problems };
 }
 
-/** Imports a key of a published set. A secret in it is a mistake whatever its `use`: everyone can read it. */
+/**
+ * Imports a key of a published set. A secret in it is a mistake, whatever its `use`: everyone can read it.
+ */
 export function importPublished(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
   const { kty } = { ...jwk };
   if (kty === "oct") return invalidKey("is a symmetric key, which must not be published.");

@@ -6,8 +6,8 @@ export interface RemoteTiming {
   /** How long one fetch may take, including discovery and redirects. Default: `5000`. */
   readonly timeoutMs: number;
   /**
-   * The delay, after the source did not have the key of a token, until another token can cause a request.
-   * After a failure, the delay is one second, and each failure doubles it up to this time. Default: `30_000`.
+   * How long no token can cause a request, after the source didn't have the key of a token. After a failure,
+   * this takes one second, and each further failure doubles it, up to this time. Default: `30_000`.
    */
   readonly cooldownMs: number;
   /**
@@ -20,14 +20,14 @@ export interface RemoteTiming {
   readonly staleMs: number;
 }
 
-/** `maxAgeMs` is `Infinity` for a source that shows changes at once: keys are fresh until it fails. */
+/** `maxAgeMs` is `Infinity` for a source that shows changes at once: its keys are fresh until it fails. */
 interface AgeRules extends Omit<RemoteTiming, "timeoutMs"> {
   readonly now: () => number;
 }
 
 /** Keys are refreshed after this fraction of `maxAgeMs`: the new keys arrive before the old ones expire. */
 const REFRESH_AT = 0.75;
-/** Timers are shortened at random by up to this fraction, so that servers do not fetch at the same time. */
+/** Timers are shortened by a random fraction, up to this, so that servers don't fetch simultaneously. */
 const JITTER = 0.2;
 /** The shortest delay of a timer, even if the options set shorter times. */
 const MIN_DELAY_MS = 1_000;
@@ -40,9 +40,9 @@ export class KeyAge {
   #maxAgeMs: number;
   /** Why the last attempt failed; `undefined` if it succeeded. */
   #error: Error | undefined;
-  /** Whether the source failed. Closing the server sets `#error` too, but must not revive expired keys. */
+  /** Whether the source failed. Closing the server also sets `#error`, but must not revive expired keys. */
   #isDown = false;
-  /** When the source last failed or did not have a requested key. */
+  /** When the source last failed or didn't have a requested key. */
   #cooldownStart: number | undefined;
   /** The number of failures since the last success. */
   #failures = 0;
@@ -75,7 +75,7 @@ export class KeyAge {
     this.#maxAgeMs = 0;
   }
 
-  /** Until when the keys can be used while their source fails, in milliseconds since the epoch. */
+  /** Returns until when the keys can be used while their source fails, in milliseconds since the epoch. */
   staleUntil(): number | undefined {
     if (!this.#isDown || this.#loadedAt === undefined) return undefined;
     return this.#loadedAt + this.#maxAgeMs + this.#rules.staleMs;
@@ -85,7 +85,7 @@ export class KeyAge {
     if (this.#loadedAt === undefined) return this.#error ? "unavailable" : "not loaded";
     const age = this.#since(this.#loadedAt);
     if (age < this.#maxAgeMs) return "fresh";
-    // Written so that an age of NaN counts as too old.
+    // Compared this way, an age of NaN counts as too old.
     return this.#isDown && age < this.#maxAgeMs + this.#rules.staleMs ? "stale" : "unavailable";
   }
 
@@ -115,7 +115,7 @@ export class KeyAge {
     this.#cooldownStart = orUndefined(this.#rules.now) ?? this.#cooldownStart;
   }
 
-  /** Starts low and doubles with each failure, so that the keys are loaded soon after a short outage. */
+  /** Short at first, and doubled with each failure, so that keys are loaded soon after a short outage. */
   #cooldownMs(): number {
     const { cooldownMs } = this.#rules;
     return this.#failures > 0 ? Math.min(MIN_DELAY_MS * 2 ** (this.#failures - 1), cooldownMs) : cooldownMs;
@@ -125,7 +125,7 @@ export class KeyAge {
     return this.#cooldownStart === undefined ? 0 : this.#cooldownMs() - this.#since(this.#cooldownStart);
   }
 
-  /** Absolute, because a clock that is set back must not keep withdrawn keys valid for longer. */
+  /** The absolute difference: setting back the clock must not keep withdrawn keys valid for longer. */
   #since(time: number): number {
     return Math.abs(this.#rules.now() - time);
   }

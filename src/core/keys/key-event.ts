@@ -17,13 +17,13 @@ export interface KeySourceStatus {
   readonly discovery?: string;
   /** Whether the keys can be used. */
   readonly state: KeyState;
-  /** The `kid`s of the keys in use. Keys without a `kid` are not listed. */
+  /** The `kid`s of the keys in use. Keys without a `kid` aren't listed. */
   readonly keyIds: readonly string[];
   /** When the keys were last loaded; absent for keys in the options. */
   readonly lastSuccess?: Date;
   /** When loading last failed, and why. It stays after a success. */
   readonly lastFailure?: { readonly time: Date; readonly reason: string };
-  /** Until when the last good keys are used; only while the source fails. */
+  /** Until when the last good keys are used. Present only while the source fails. */
   readonly staleUntil?: Date;
 }
 
@@ -35,8 +35,8 @@ export type KeyLoadReason =
 export interface KeyEvent {
   /**
    * `fetched`: a remote set was fetched, or a file was read again. `rotated`: the keys in use have changed.
-   * `failed`: the source, or a part of it, cannot be used. `stale`: from now on the last good keys are in use
-   * because their source fails, until `staleUntil` at most. `stale_ended`: the source works again, or, with a
+   * `failed`: the source, or a part of it, can't be used. `stale`: from now on the last good keys are in use
+   * because their source fails, until `staleUntil` at most. `stale_ended`: the source works again or, with a
    * `message`, the keys are too old.
    */
   readonly type: "fetched" | "rotated" | "failed" | "stale" | "stale_ended";
@@ -46,21 +46,21 @@ export interface KeyEvent {
   readonly issuer?: string;
   /** What failed and why. Never contains key material. */
   readonly message?: string;
-  /** When it happened, by the clock of the server. */
+  /** When it happened, by the server's clock. */
   readonly time: Date;
   /**
    * Why the source was last read. `first_use`: no keys were loaded. `age`: the keys were old. `retry`: the
-   * last attempt had failed. `changed`: the file has changed. `unknown_kid`, `bad_signature`: a token was not
+   * last attempt had failed. `changed`: the file had changed. `unknown_kid`, `bad_signature`: a token wasn't
    * signed by a known key. `requested`: `ready` or `refreshKeys` was called.
    */
   readonly reason: KeyLoadReason;
   /** The `kid`s of the keys in use. */
   readonly keyIds: readonly string[];
-  /** Until when the last good keys are used; only while the source fails. */
+  /** Until when the last good keys are used. Present only while the source fails. */
   readonly staleUntil?: Date;
 }
 
-/** What every key source is created with. */
+/** The context of every key source. */
 export interface KeySourceContext {
   readonly algorithms: readonly Algorithm[];
   readonly issuer: string | undefined;

@@ -19,13 +19,13 @@ import {
 /** Where the keys come from: exactly one of these. */
 export type KeySource =
   | { readonly verificationKeys: readonly VerificationKeyInput[] }
-  /** A JWK Set in memory (RFC 7517 section 5). Keys that do not support the algorithms are ignored. */
+  /** A JWK Set in memory (RFC 7517 section 5). Keys that don't support the algorithms are ignored. */
   | ({ readonly jwks: JsonWebKeySet } & KeyUse)
   | JwksFileSource
   | JwksUriSource
   | DiscoverySource;
 
-/** Creates the resolver of a key source, or reports why its keys cannot be used. */
+/** Creates the resolver of a key source, or reports why its keys can't be used. */
 export function createKeyResolver(
   source: KeySource,
   context: KeySourceContext,

@@ -13,29 +13,30 @@ import {
   type VerificationKey,
 } from "./verification-key.ts";
 
-/** The usable keys for a token; final unless a newer set could contain a key with its `kid`. */
+/** The usable keys for a token. Final, unless a newer set could contain a key with the token's `kid`. */
 interface Selection {
   readonly keys: readonly VerificationKey[];
   readonly isFinal: boolean;
 }
 
 interface LoadRules extends RemoteTiming {
-  /** The file or URL of the source as messages show it. */
+  /** The file or URL of the source, as messages show it. */
   readonly source: string;
   readonly metadataUrl?: string;
   /** Loads the set. A key that is in use stays the same object. */
   readonly load: (keysInUse: LoadedJwks["keys"], signal: AbortSignal) => Promise<LoadedJwks>;
   /** Whether the source has changed since it was last read, if it shows that without being read. */
   readonly isChanged?: () => boolean;
-  /** The set, if it is loaded already. */
+  /** The set, if it's loaded already. */
   readonly first?: LoadedJwks;
   readonly now: () => number;
   readonly emit: KeySourceContext["onKeyEvent"];
 }
 
 /**
- * The keys of a JWK Set that changes, one load at a time. Fresh keys are used at once, others only while
- * the source fails, for `staleMs`. Without usable keys `find` throws: an outage says nothing about a token.
+ * The keys of a JWK Set that changes, with one load at a time. Fresh keys are used at once, older ones only
+ * while the source fails, for `staleMs`. Without usable keys, `find` throws: an outage makes no token
+ * invalid.
  */
 export class LoadedKeys implements KeyResolver {
   readonly #rules: LoadRules;
@@ -49,9 +50,9 @@ export class LoadedKeys implements KeyResolver {
   #reason: KeyLoadReason = "first_use";
   #lastSuccess: Date | undefined;
   #lastFailure: KeySourceStatus["lastFailure"];
-  /** Whether operators know that stale keys are in use. */
+  /** Whether the use of stale keys has been reported. */
   #isStale = false;
-  /** What is wrong with single keys, as it was last reported. */
+  /** The last report of what is wrong with single keys. */
   #problems = "";
 
   constructor(rules: LoadRules) {
@@ -99,7 +100,7 @@ export class LoadedKeys implements KeyResolver {
   }
 
   status(): KeySourceStatus {
-    // Without a valid time, the age of keys is unknown.
+    // Without a valid time, the age of the keys is unknown.
     const state = orUndefined(() => this.#age.state()) ?? "unavailable";
     const isUsed = state !== "unavailable";
     return compact({
@@ -158,14 +159,14 @@ export class LoadedKeys implements KeyResolver {
     const selection = this.#select(query);
     if (selection?.isFinal) return selection.keys;
     const { error } = this.#age;
-    // After a failure, the missing key may exist, so the token cannot be rejected.
+    // After a failure, the missing key may exist, so the token can't be rejected.
     if (error) throw error;
     if (!selection) throw new Error(`The keys of ${this.#rules.source} expired before they could be used.`);
     if (this.#age.isCooledDown()) this.#age.startCooldown();
     return selection.keys;
   }
 
-  /** Never rejects, but sets `#age.error`. Starts in a later microtask: the clock and hooks may call back. */
+  /** Never rejects: it sets `#age.error`. Starts in a later microtask: the clock and hooks may call back. */
   #load(reason: KeyLoadReason): Promise<void> {
     return (this.#loading ??= Promise.resolve()
       .then(() => {
@@ -196,7 +197,7 @@ export class LoadedKeys implements KeyResolver {
       }
     }
     this.#closing.signal.removeEventListener("abort", abort);
-    // Stops reading a response that came too late.
+    // Stops reading a response that arrives too late.
     abort();
     this.#schedule();
   }
@@ -204,7 +205,7 @@ export class LoadedKeys implements KeyResolver {
   #accept({ keys, problems }: LoadedJwks, loadedAt: number): void {
     const { source } = this.#rules;
     const message = problems.join(" ");
-    // Without this, a mistake of the issuer would reject every token.
+    // Without this check, a mistake of the issuer would reject every token.
     if (keys.size === 0) throw new Error(`${source} has no usable keys. ${message}`);
     const isFirst = this.#list.length === 0;
     const isRotated = keys.size !== this.#keys.size || [...keys.keys()].some((jwk) => !this.#keys.has(jwk));

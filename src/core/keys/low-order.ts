@@ -1,7 +1,7 @@
-/** Ed25519 keys for which anybody can sign: the points whose order divides 8, the cofactor of the curve. */
+/** Ed25519 keys for which anyone can sign: the points whose order divides 8, the cofactor of the curve. */
 import type { KeyObject } from "node:crypto";
 
-/** The y-coordinates of these points in little-endian bytes, reduced by the prime of the field or not. */
+/** The y-coordinates of these points, little-endian, reduced by the prime of the field and unreduced. */
 const LOW_ORDER: ReadonlySet<string> = new Set([
   "0000000000000000000000000000000000000000000000000000000000000000",
   "0100000000000000000000000000000000000000000000000000000000000000",
@@ -15,7 +15,7 @@ const LOW_ORDER: ReadonlySet<string> = new Set([
 /** Returns whether a fixed signature is valid for many or all messages. OpenSSL accepts these keys. */
 export function hasLowOrder(key: KeyObject): boolean {
   const point = key.export({ type: "spki", format: "der" }).subarray(-32);
-  // The highest bit is the sign of x, which does not change the order.
+  // The highest bit is the sign of x, which doesn't change the order.
   point.writeUInt8(point.readUInt8(31) & 0x7f, 31);
   return LOW_ORDER.has(point.toString("hex"));
 }

@@ -16,7 +16,7 @@ import type { KeyResolver } from "./verification-key.ts";
 export interface RemoteOptions extends Partial<RemoteTiming> {
   /**
    * Sends the requests, for example through a proxy or with a private certificate authority. It must support
-   * `redirect: "manual"`. The limits on time and size apply to it as well. By default requests are sent with
+   * `redirect: "manual"`. The limits on time and size also apply to it. By default requests are sent with
    * `node:https`: with the global `fetch` of Node.js 20 to 24, one response of the issuer can end the
    * process.
    */
@@ -41,7 +41,7 @@ export interface DiscoverySource extends RemoteOptions, KeyUse {
 
 const DEFAULTS = { timeoutMs: 5_000, cooldownMs: 30_000, maxAgeMs: 600_000, staleMs: 3_600_000 };
 
-/** Creates the resolver of a remote set. Nothing is fetched before the first look-up. */
+/** Creates the resolver of a remote set. Nothing is fetched before the first lookup. */
 export function createRemoteResolver(
   source: JwksUriSource | DiscoverySource,
   context: KeySourceContext,
@@ -65,10 +65,10 @@ export function createRemoteResolver(
     now: () => readClock(now).getTime(),
     emit: onKeyEvent,
     load: async (keysInUse, signal) => {
-      if (signal.aborted) throw new Error(`${shownUrl} cannot be fetched: the resource server is closed.`);
+      if (signal.aborted) throw new Error(`${shownUrl} can't be fetched: the resource server is closed.`);
       const jwksUri = "jwksUri" in source ? url : await discoverJwksUri(issuer, url, fetch, signal);
       const set = await fetchJson(jwksUri, fetch, signal);
-      if (!isJwks(set)) throw new FetchError(jwksUri, "did not return a JWK Set.");
+      if (!isJwks(set)) throw new FetchError(jwksUri, "didn't return a JWK Set.");
       return importLoadedJwks(set, algorithms, keysInUse, importEntry);
     },
   });
@@ -96,7 +96,7 @@ function findRemoteMistakes(
     const hint = "Set it to the `iss` of the tokens. The metadata must name the same issuer.";
     mistakes.push({ code: "option_missing", path: issuerPath, message, hint });
   } else if (source.discovery === true && (!isSecureUrl(issuer) || /[?#]/.test(issuer))) {
-    const message = "is not a URL from which metadata can be discovered.";
+    const message = "isn't a URL from which metadata can be discovered.";
     const hint =
       "Use an https URL without query and fragment (RFC 8414 section 2), or set `discovery` to the URL of the metadata.";
     mistakes.push({ code: "option_invalid", path: issuerPath, message, hint });

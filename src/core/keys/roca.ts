@@ -1,4 +1,4 @@
-/** Primes for which powers of 65537 do not reach every remainder (the published test of CVE-2017-15361). */
+/** Primes for which powers of 65537 don't reach every remainder (the published test of CVE-2017-15361). */
 const PRIMES = [11, 13, 17, 19, 37, 53, 61, 71, 73, 79, 97, 103, 107, 109, 127, 151, 157];
 
 const GENERATOR = 65_537;

@@ -12,7 +12,7 @@ export interface JsonWebKey {
   readonly kid?: string | undefined;
   /** The only algorithm that the key may be used with. */
   readonly alg?: string | undefined;
-  /** `"sig"` or absent. Keys with another use do not verify tokens. */
+  /** `"sig"` or absent. Keys with another use don't verify tokens. */
   readonly use?: string | undefined;
   /** Contains `"verify"`, or is absent. */
   readonly key_ops?: readonly string[] | undefined;
@@ -36,11 +36,11 @@ export type KeyMaterial = KeyObject | webcrypto.CryptoKey;
 export interface VerificationKey {
   readonly kid?: string;
   readonly algorithms: ReadonlySet<Algorithm>;
-  /** Returns a promise until the key is imported. */
+  /** Returns the key; a promise until it's imported. */
   readonly material: (algorithm: Algorithm) => KeyMaterial | Promise<KeyMaterial>;
 }
 
-/** Why a key cannot be used. Never quotes the key. */
+/** Why a key can't be used. Never quotes the key. */
 export type KeyMistake = Omit<ConfigurationIssue, "path">;
 
 export type ImportedKey =
@@ -52,19 +52,19 @@ export const keyMistake = (code: KeyMistake["code"], message: string, hint: stri
   mistake: { code, message, hint },
 });
 
-/** The header parameters that select a key. Never `jwk`, `jku`, `x5u` or `x5c`, which a sender controls. */
+/** The header parameters that select a key. Never `jwk`, `jku`, `x5u` or `x5c`, which the sender controls. */
 export interface KeyQuery {
   readonly algorithm: Algorithm;
   readonly kid: string | undefined;
 }
 
-/** Finds the keys for a token's header. Implementations limit how long they take to answer. */
+/** Finds the keys for a token's header. Implementations limit how long this takes. */
 export interface KeyResolver {
   /** Throws when the keys are unavailable. */
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
   /**
-   * Finds keys that replaced the earlier ones, when none of them matched a signature. Does not throw: without
-   * newer keys, the earlier ones decide.
+   * Finds newer keys when none of the earlier ones matched a signature. Doesn't throw: without newer keys,
+   * the earlier ones decide.
    */
   findNewer?(query: KeyQuery): Promise<readonly VerificationKey[]>;
   /** Returns in how many seconds unavailable keys may be available again; at least 1. */
@@ -91,7 +91,7 @@ export function selectKeys(
   return withKid.length > 0 ? withKid : supported.filter((key) => key.kid === undefined);
 }
 
-/** Finds the mistake of two secrets with one `kid`: the one that was replaced could still sign tokens. */
+/** Finds two secrets with one `kid`: tokens that are signed with the old one would still be accepted. */
 export function findRepeatedSecret(keys: readonly VerificationKey[]): KeyMistake | undefined {
   const kids = keys
     .filter(({ kid, algorithms }) => kid !== undefined && [...algorithms].some(isSymmetric))
@@ -115,7 +115,7 @@ export function materialOf(key: VerificationKey, algorithm: Algorithm): KeyMater
   return material instanceof Promise ? withinLimit(material, "The import of a key") : material;
 }
 
-/** Imports every key for each of its algorithms, so that the first request does not have to. */
+/** Imports every key for each of its algorithms, so that the first request doesn't have to. */
 export async function importMaterial(keys: readonly VerificationKey[]): Promise<void> {
   for (const key of keys) for (const algorithm of key.algorithms) await materialOf(key, algorithm);
 }

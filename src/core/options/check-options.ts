@@ -1,10 +1,10 @@
-/** Checks all options but those of `createResourceServer` and `introspection`: their schemas load zod. */
+/** Checks the options of all functions except `createResourceServer` and `introspection`, which use zod. */
 import { ConfigurationError, type ConfigurationIssue, suggest } from "../errors.ts";
 
 /** Which values an option can have. */
 export interface OptionCheck {
   readonly accepts: (value: unknown) => boolean;
-  /** What to write instead of a value that is not accepted. */
+  /** What to write instead of a value that isn't accepted. */
   readonly hint: string;
   /** Whether the option must be written. */
   readonly isRequired?: boolean;
@@ -16,10 +16,10 @@ export interface OptionCheck {
 export type OptionChecks<Options> = Readonly<Record<keyof Options, OptionCheck>>;
 
 /**
- * Checks the options of a function, whose name starts the path of each mistake.
+ * Checks the options of a function. The path of each mistake starts with the name of the function.
  *
- * @param otherOptions hints for names that are options of something else
- * @throws ConfigurationError that lists every mistake, and quotes no value, which may be a secret
+ * @param otherOptions hints for names that are options of another function
+ * @throws ConfigurationError that lists every mistake, and quotes no value: it may be a secret
  */
 export function checkOptions(
   functionName: string,
@@ -104,5 +104,5 @@ export const callback = (hint: string): OptionCheck => ({
 
 export const clock = callback("Write a function that returns milliseconds since the epoch.");
 
-/** For a value that is checked where it is used, or that can be anything. */
+/** For a value that is checked elsewhere, or that can be anything. */
 export const anyValue: OptionCheck = { accepts: () => true, hint: "" };

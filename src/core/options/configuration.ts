@@ -36,7 +36,7 @@ const NESTED: ReadonlyMap<string, JsonNames> = new Map([
   ["tokenCache", byJsonName(TOKEN_CACHE_NAMES)],
   ["resource", byJsonName(RESOURCE_NAMES)],
   ["mcp", byJsonName(MCP_NAMES)],
-  // A store cannot be written as JSON.
+  // A store can't be written as JSON.
   ...Object.entries(SENDER_CONSTRAINT_NAMES).map(
     ([name, names]) => [name, byJsonName(names.filter((inner) => inner !== "replay"))] as const,
   ),
@@ -49,12 +49,12 @@ const QUOTED_NAMES: ReadonlySet<string> = new Set([
 const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options contain no spaces.";
 
 /**
- * Converts the text of a JSON file with the JSON names (`verification_keys`, `scope_mappings`, `service_id`,
- * and the snake_case form of every other option that JSON can represent) to options for
- * `createResourceServer`. An object with these names is converted too, but only the text shows a name that
- * is written twice. The base table is `agentScopeMappings` unless the configuration has
- * `default_scope_mappings`. An array of scopes replaces the rule of the base table even if it requires less.
- * It adds no other defaults, and reads no files and no environment variables.
+ * Converts the content of a JSON file with the JSON names (`verification_keys`, `scope_mappings`,
+ * `service_id`, and the snake_case form of every other option that JSON can represent) to options for
+ * `createResourceServer`. It also converts an object with these names, but only finds a name that is written
+ * twice in a string. The base table is `agentScopeMappings` unless the configuration has
+ * `default_scope_mappings`. An array of scopes replaces the base table's rule even if it requires less. The
+ * function adds no other defaults, and reads no files or environment variables.
  *
  * @throws ConfigurationError listing every unknown name and invalid value, by its JSON name
  * @example
@@ -70,7 +70,7 @@ export function parseConfiguration(configuration: unknown): ResourceServerOption
   const json = typeof configuration === "string" ? parseText(configuration) : configuration;
   if (!isJsonObject(json))
     throw unusable(
-      "are not an object.",
+      "aren't an object.",
       'Write a JSON object: { "verification_keys": [...], "service_id": "..." }.',
     );
   const issues: ConfigurationIssue[] = [];
@@ -84,11 +84,11 @@ export function parseConfiguration(configuration: unknown): ResourceServerOption
     : withBase;
 }
 
-/** Parsers and readers disagree on which of two properties with one name counts, so it is an error. */
+/** It's an error to write a name twice, because parsers disagree about which of the two properties counts. */
 function parseText(text: string): unknown {
   const withoutMark = text.replace(/^\uFEFF/, "");
   const json = orUndefined(() => JSON.parse(withoutMark) as unknown);
-  if (json === undefined) throw unusable("are not valid JSON.", "Is a comma or a quotation mark missing?");
+  if (json === undefined) throw unusable("aren't valid JSON.", "Is a comma or a quotation mark missing?");
   if (isJsonObject(json) && !isOnlyReading(json, Buffer.from(withoutMark)))
     throw unusable("have one name twice in an object.", "Keep one of the two.");
   return json;
@@ -98,11 +98,11 @@ const unusable = (message: string, hint: string): ConfigurationError =>
   new ConfigurationError([{ code: "option_invalid", path: [], message, hint }]);
 
 /**
- * In this format, which is older than `{ override }`, an array replaces the rule of the base table, whatever
- * it requires (docs/decisions/0031-table-as-a-language.md).
+ * This format is older than `{ override }`, so an array replaces the base table's rule, whatever it requires
+ * (docs/decisions/0031-table-as-a-language.md).
  */
 function spellOverrides(custom: ScopeMappings, base: ScopeMappings): ScopeMappings {
-  // Conditions are newer than this format: a file must say that it drops them.
+  // Conditions are newer than this format, so a file must use `{ override }` to drop them.
   const replaceable = Object.keys(base).filter((key) => !readEntry(base[key] ?? []).enforced?.conditioned);
   const baseRoutes = new Set(replaceable.flatMap(routesOfKey));
   const spelled = Object.entries(custom).map(([key, entry]): [string, TableEntry] => {
@@ -155,7 +155,7 @@ function renameInside(option: string, value: unknown, path: Path, report: Report
   return value;
 }
 
-/** The names inside of an entry of the table. Keys, parameters, roles and scopes are the same in JSON. */
+/** The names inside an entry of the table. Keys, parameters, roles and scopes are the same in JSON. */
 const ENTRY_NAMES: JsonNames = byJsonName(["anyOf", ...CONDITION_NAMES]);
 
 /** The properties of an entry whose values contain names, too. */
@@ -175,7 +175,7 @@ function renameEntry(entry: unknown): unknown {
 /** An option of an issuer, and a property of it: `issuers[0].keys.jwks_uri`. */
 const ISSUER_PATH_LENGTH = 4;
 
-/** Returns how many steps at the start of a path are names of options. */
+/** Returns how many elements at the start of a path are names of options. */
 function countOptionNames(path: Path): number {
   if (path[0] === "keys" || path[0] === "senderConstraint") return path.length;
   return path[0] === "issuers" ? ISSUER_PATH_LENGTH : 1;
@@ -186,11 +186,11 @@ function toJsonPath(path: Path): Path {
   return path.map((step, index) => (index < count && typeof step === "string" ? toSnakeCase(step) : step));
 }
 
-/** Names options as a file does, in the path, the message and the hint of an issue. */
+/** Replaces the names of options by their JSON names, in the path, the message and the hint of an issue. */
 export const toJsonIssue = (issue: ConfigurationIssue): ConfigurationIssue => ({
   ...issue,
   path: toJsonPath(issue.path),
-  // An unknown option is quoted as the file has it.
+  // The name of an unknown option is quoted as it's written in the file.
   message: issue.code === "option_unknown" ? issue.message : toJsonText(issue.message),
   hint: toJsonText(issue.hint),
 });

@@ -15,7 +15,7 @@ const verificationKey = z.custom(
   { error: ({ input }) => `${KEY}${explainMistake(input)}` },
 );
 
-/** Explains the most common values that are passed instead of a key. */
+/** Explains the most common values that are passed by mistake instead of a key. */
 function explainMistake(input: unknown): string {
   if (input === undefined || input === "") return " Is the environment variable set?";
   return types.isUint8Array(input)

@@ -12,9 +12,9 @@ import { findShapeMistakes } from "./schema.ts";
 
 /**
  * Merges tables into one, each layer over the ones before it, as `scopeMappings` are merged over
- * `defaultScopeMappings`: a rule replaces the rule of the same route, and `{ override }` is needed where it
- * requires less, by the default admin scope and without `impliedScopes`. It checks each layer, but not the
- * order of the rules, which `createResourceServer` checks.
+ * `defaultScopeMappings`: a rule replaces the rule for the same route, and needs `{ override }` if it
+ * requires less. The comparison uses the default admin scope and no `impliedScopes`. It checks each layer,
+ * but not the order of the rules, which `createResourceServer` checks.
  *
  * @throws ConfigurationError that lists every mistake in a layer
  * @example
@@ -42,14 +42,14 @@ function mergeLayer(base: ScopeMappings, layer: ScopeMappings): ScopeMappings {
       report({
         code: "override_partial",
         path: optionPath(custom.rule),
-        message: "is only reported, and the merged table would not have the rule that stays enforced.",
-        hint: "Write what stays enforced beside it: { scopes: [...], report: [...] }.",
+        message: "is only reported, and the merged table wouldn't have the rule that stays enforced.",
+        hint: "Write what stays enforced next to it: { scopes: [...], report: [...] }.",
       });
   if (issues.length > 0) throw new ConfigurationError(issues);
   return Object.freeze(Object.fromEntries(table.rules.flatMap(entriesOf)));
 }
 
-/** One entry, or one for each path that a later layer has left of it. */
+/** Returns one entry, or one for each path that a later layer doesn't replace. */
 function entriesOf(compiled: CompiledRule): readonly (readonly [string, ReturnType<typeof entryOf>])[] {
   const { rule, pattern, isPart } = compiled;
   const keys =

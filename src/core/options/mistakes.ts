@@ -22,8 +22,8 @@ export class Mistakes {
   }
 
   /**
-   * Returns whether all these options have the right shape. If not, a check of them would report the same
-   * mistake again. For an entry of `issuers`, the options of the server count too: they are its defaults.
+   * Returns whether all these options have the right shape. If not, checking them would report the same
+   * mistake again. For an entry of `issuers`, the server's options count too: they are its defaults.
    */
   areReadable(names: readonly OptionName[], path: Path = []): boolean {
     return names.every((name) => this.isReadable([name]) && this.isReadable([...path, name]));
@@ -34,7 +34,7 @@ export class Mistakes {
     return !this.#unreadable.has(pathText(path));
   }
 
-  /** Returns the paths of all mistakes in some options of the server. */
+  /** Returns the paths of all mistakes in these options of the server. */
   pathsIn(...options: readonly OptionName[]): readonly Path[] {
     return this.issues.map(({ path }) => path).filter(([name]) => options.some((option) => option === name));
   }

@@ -24,7 +24,8 @@ export interface DecisionEvent {
   readonly durationMs: number;
   /**
    * The object that the framework passes to handlers: the request, in Koa the context. For `check`, the
-   * `source` that was passed to it. It holds the token, so it is not enumerable: a log of the event lacks it.
+   * `source` that was passed to it. It isn't enumerable, because it holds the token, which must not appear in
+   * a log of the event.
    */
   readonly source?: object;
 }
@@ -33,12 +34,12 @@ export interface DecisionEvent {
 export interface ResourceOptions {
   /**
    * The resource identifier (RFC 8707): the absolute URL that clients use, without a fragment; https, or http
-   * on this machine. It is the default of `audience`, which must contain it.
+   * on this machine. It's the default of `audience`, which must contain it.
    */
   readonly id: string;
   /** The issuers that give tokens to clients. Default: the `issuer` of the server, or of all `issuers`. */
   readonly authorizationServers?: readonly string[];
-  /** The scopes in the metadata. Default: the scopes of the table without templates such as `<id>`. */
+  /** The scopes in the metadata. Default: the scopes of the table, except templates such as `<id>`. */
   readonly scopesSupported?: readonly string[];
   /** More properties of the document, by their names in RFC 9728: `{ resource_name: "Agents" }`. */
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -47,10 +48,10 @@ export interface ResourceOptions {
 /** The option `mcp`. */
 export interface McpTableOptions {
   /**
-   * The methods that your MCP server adds to those of the protocol, so that the table can have rules for
-   * them. The value is the parameter of the message that names what is called, or `null` if there is none:
+   * The methods that your MCP server adds to the protocol, so that the table can have rules for them. Each
+   * value is the parameter of the message that names what is called, or `null` if there is none:
    * `{ "skills/list": null, "x-vendor/run": "name" }` is for the keys `MCP skills/list` and
-   * `MCP x-vendor/run deploy`. Methods that are not declared are refused.
+   * `MCP x-vendor/run deploy`. Methods that aren't declared are refused.
    */
   readonly methods: Readonly<Record<string, string | null>>;
 }
@@ -65,29 +66,29 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly verificationKeys?: readonly VerificationKeyInput[];
   /**
    * Where the keys come from: `{ jwksUri }`, `{ discovery: true }`, `{ jwksFile }`, `{ jwks }` or
-   * `{ verificationKeys }`. Cannot be combined with `verificationKeys`.
+   * `{ verificationKeys }`. Can't be combined with `verificationKeys`.
    */
   readonly keys?: KeySource;
   /**
    * Several issuers, each with its own keys and algorithms. Replaces `issuer`, `keys` and `algorithm`. The
-   * `iss` of a token selects the issuer; a token with any other `iss` is rejected.
+   * `iss` of a token selects the issuer. A token with any other `iss` is rejected.
    */
   readonly issuers?: readonly TrustedIssuer[];
   /** The accepted signature algorithm (RFC 8725 section 3.1). Default: `"RS256"`. */
   readonly algorithm?: Algorithm;
-  /** Several accepted algorithms; replaces `algorithm`. HS* cannot be combined with asymmetric algorithms. */
+  /** Several accepted algorithms; replaces `algorithm`. HS* can't be combined with asymmetric algorithms. */
   readonly algorithms?: readonly Algorithm[];
   /** The expected `iss`, compared exactly. Default: any. */
   readonly issuer?: string;
   /** The id of this service: the expected `aud`. */
   readonly serviceId?: string;
-  /** The expected `aud`; overrides `serviceId`. One of an array is enough. */
+  /** The expected `aud`; overrides `serviceId`. If it's an array, one match is enough. */
   readonly audience?: string | readonly string[];
-  /** `false`: tokens are verified, but scopes and unmapped routes are not checked. Default: `true`. */
+  /** `false`: tokens are verified, but scopes and unmapped routes aren't checked. Default: `true`. */
   readonly authorization?: boolean;
   /** The rules: the scopes that each route requires. Default: `{}`. */
   readonly scopeMappings?: ScopeMappings;
-  /** The base table: `scopeMappings` adds to it, and replaces its rule of the same route. Default: `{}`. */
+  /** The base table: `scopeMappings` adds to it and replaces its rules for the same routes. Default: `{}`. */
   readonly defaultScopeMappings?: ScopeMappings;
   /**
    * Routes without a rule: `"deny"` refuses with 403, `"not_found"` with 404, with or without a token, and
@@ -97,7 +98,7 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly unmappedRoutes?: "deny" | "not_found" | "authenticated";
   /**
    * `"report"`: requests with a valid token pass if they lack only scopes or a rule, and their decisions are
-   * `reported`. A missing or bad token is refused all the same. For introducing scopes in a running service.
+   * `reported`. A missing or invalid token is still refused. Use it to introduce scopes in a running service.
    * For single rules, write `{ report: [...] }` in `scopeMappings`. Default: `"enforce"`.
    */
   readonly enforcement?: Enforcement;
@@ -106,8 +107,8 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   /** The scopes each scope implies, transitively: `{ "agents:write": ["agents:read"] }`. Default: `{}`. */
   readonly impliedScopes?: Readonly<Record<string, readonly string[]>>;
   /**
-   * The vocabulary of scopes, as `resource:action` for all ids of a resource. A scope of a rule, a `map` or
-   * `impliedScopes` that is not in it is a configuration error. Default: any scope.
+   * All scopes of the service, as `resource:action` for all ids of a resource. Any other scope in a rule, a
+   * `map` or `impliedScopes` is a configuration error. Default: any scope.
    */
   readonly knownScopes?: readonly string[];
   /** The maximum size of a token in bytes. A larger one is rejected before it is parsed. Default: `16384`. */
@@ -115,9 +116,10 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   /** Where a request may carry its token. Default: `[{ header: "authorization" }]`. */
   readonly tokenSources?: readonly TokenSource[];
   /**
-   * For a request with a token in several of `tokenSources`: `"refuse"` refuses it, because the next hop may
-   * read another token (RFC 6750 section 2); `"first"` takes the first of `tokenSources` that is present. Two
-   * `Authorization` headers, and two cookies of one name, are always refused. Default: `"refuse"`.
+   * What happens to a request with a token in several of `tokenSources`. `"refuse"`: it is refused, because
+   * the next hop may read another token (RFC 6750 section 2). `"first"`: the first of `tokenSources` that is
+   * present counts. Two `Authorization` headers, or two cookies with one name, are always refused. Default:
+   * `"refuse"`.
    */
   readonly multipleCredentials?: "refuse" | "first";
   /**
@@ -132,35 +134,35 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    */
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
   /**
-   * Knows which tokens, sessions, users, clients and issuers are revoked: `inMemoryRevocation()`, or
+   * Stores which tokens, sessions, users, clients and issuers are revoked: `inMemoryRevocation()`, or
    * `sharedRevocation(store)` for several processes, both of `scopegate/revocation`. `server.revoke` adds to
    * it. Default: none.
    */
   readonly revocation?: Revocations;
   /**
-   * Tokens that are not JWTs: `introspection(...)` of `scopegate/introspection` and `apiKeys(...)` of
-   * `scopegate/api-keys`. The first kind that recognizes a token decides about it. Default: `[]`.
+   * Tokens that aren't JWTs: `introspection(...)` of `scopegate/introspection` and `apiKeys(...)` of
+   * `scopegate/api-keys`. The first kind that recognizes a token verifies it. Default: `[]`.
    */
   readonly opaqueTokens?: readonly OpaqueTokens[];
   /**
-   * Returns the scopes that a role store grants to a user, in addition to those of the token. One look-up per
-   * user at a time. If the function throws, returns anything but an array of strings, or takes more than five
-   * seconds, the request is refused with 503. An API key gets none. Default: none.
+   * Returns the scopes that a role store grants to a user, in addition to those of the token. There is one
+   * lookup per user at a time. If the function throws, returns anything but an array of strings, or takes
+   * more than five seconds, the request is refused with 503. An API key gets none. Default: none.
    */
   readonly grantsFor?: GrantsFor;
   /** How long the result of `grantsFor` is used for a user, in seconds. Default: `30`. */
   readonly grantsMaxAgeSeconds?: number;
   /**
-   * Called with every decision, without the token unless it reads `event.source`. It cannot delay or fail a
-   * request. Default: none.
+   * Called with every decision. Only `event.source` contains the token. The function can't delay a request or
+   * make it fail. Default: none.
    */
   readonly onDecision?: (decision: Decision, request: ObservedRequest, event: DecisionEvent) => void;
-  /** Called when keys load, change or fail; delays no request. Default: failures become process warnings. */
+  /** Called when keys load, change or fail. Delays no request. Default: failures become process warnings. */
   readonly onKeyEvent?: (event: KeyEvent) => void;
   /**
    * Creates the body of each refusal. The status, the challenge and all other headers stay. If the function
    * throws, or returns anything but `{ contentType, body }`, the standard body is sent, and there is one
-   * process warning for the server. It also receives what only your log should show, such as
+   * process warning for the server. It also receives details that only your log should contain, such as
    * `decision.cause`. Default: the problem as `application/problem+json`.
    */
   readonly refusalBody?: RefusalBodyFunction;
@@ -172,16 +174,16 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    */
   readonly resourceMetadataUrl?: string;
   /**
-   * The identity of this server for OAuth clients, which find their authorization server by it (RFC 9728);
-   * `metadata` of the adapters serves it, and challenges name its URL. Default: none.
+   * The identity of this server for OAuth clients, which use it to find their authorization server (RFC
+   * 9728). `metadata` of the adapters serves it, and challenges contain its URL. Default: none.
    */
   readonly resource?: ResourceOptions;
   /**
    * Accepts tokens that are bound to a key of the client, if the client proves that it holds the key (RFC
-   * 9449, RFC 8705). Without it, they are refused. Default: none.
+   * 9449, RFC 8705). Without this option, such tokens are refused. Default: none.
    */
   readonly senderConstraint?: SenderConstraintOptions;
-  /** What the table should know about the MCP server behind `protectMcp`. Default: no methods of its own. */
+  /** Facts about the MCP server behind `protectMcp`. Default: it adds no methods. */
   readonly mcp?: McpTableOptions;
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;

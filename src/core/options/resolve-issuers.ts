@@ -1,4 +1,4 @@
-/** The way of the options of one issuer: what cannot be combined is reported, the rest is compiled. */
+/** Resolves the options of each issuer: reports options that can't be combined, and compiles the others. */
 import type { ConfigurationIssue, Report } from "../errors.ts";
 import { type Algorithm, isSymmetric } from "../keys/algorithm.ts";
 import type { KeyEvent, KeySourceContext } from "../keys/key-event.ts";
@@ -21,7 +21,7 @@ export interface ResolvedIssuers {
   readonly selectByIssuer: boolean;
 }
 
-/** Resolves all issuers. One with a mistake is reported and omitted; construction then fails as a whole. */
+/** Resolves all issuers. An issuer with a mistake is reported and omitted, and construction fails. */
 export function resolveIssuers(
   options: ResourceServerOptions,
   mistakes: Mistakes,
@@ -37,7 +37,7 @@ export function resolveIssuers(
     const configuration = resolveIssuer(options, [], mistakes);
     return { configurations: configuration ? [configuration] : [], selectByIssuer: false };
   }
-  // Several issuers cannot share these: keys and algorithms are bound to one issuer.
+  // Issuers can't share these options: keys and algorithms belong to one issuer.
   const { issuer, keys, verificationKeys, algorithm, algorithms, ...shared } = options;
   const unshared = { issuer, keys, verificationKeys, algorithm, algorithms };
   for (const [name, value] of Object.entries(unshared))
@@ -87,7 +87,7 @@ function withDefaults(entry: TrustedIssuer, shared: ResourceServerOptions): Reso
   return Object.assign(Object.create(null) as object, defaults, entry);
 }
 
-/** Resolves one issuer; `undefined` if it has a mistake without which its tokens cannot be verified. */
+/** Resolves one issuer; `undefined` if its tokens can't be verified because of a mistake. */
 function resolveIssuer(
   options: ResourceServerOptions,
   path: Path,
@@ -140,7 +140,7 @@ export function resolveAlgorithms(
       code: "algorithms_mixed",
       path: [...path, "algorithms"],
       message: "contains HS* and asymmetric algorithms.",
-      hint: "Allow one kind: with both, an attacker could use a public key as a secret (RFC 8725 section 2.1).",
+      hint: "Allow only one kind: with both, an attacker could use a public key as a secret (RFC 8725 section 2.1).",
     });
     return undefined;
   }
@@ -149,7 +149,7 @@ export function resolveAlgorithms(
 
 type AudienceOptions = Pick<ResourceServerOptions, "audience" | "serviceId" | "verifyAudience" | "resource">;
 
-/** Returns the expected `aud`; `undefined` if the audience is not verified. */
+/** Returns the expected `aud`; `undefined` if the audience isn't verified. */
 export function audienceOf(options: AudienceOptions): readonly string[] | undefined {
   if (options.verifyAudience === false) return undefined;
   return [options.audience ?? options.serviceId ?? options.resource?.id ?? []].flat();
@@ -164,11 +164,11 @@ function resolveAudience(
   const { resource } = options;
   const audience = audienceOf(options);
   if (resource && !audience?.includes(resource.id))
-    // RFC 8707 section 2: clients ask for tokens with this audience.
+    // RFC 8707 section 2: clients request tokens with this audience.
     report({
       code: "option_conflict",
       path: [...path, "audience"],
-      message: "does not contain `resource.id`, which is the audience of the tokens that clients get.",
+      message: "doesn't contain `resource.id`, which is the audience of the tokens that clients get.",
       hint: `Write ${JSON.stringify(resource.id)} as \`audience\`, or omit \`audience\`, \`serviceId\` and \`verifyAudience\`.`,
     });
   if (audience?.length === 0)
@@ -198,7 +198,7 @@ function findKeySource(options: ResourceServerOptions, report: Report): KeySourc
   return keys;
 }
 
-/** Creates the resolver of a key source, or reports properties that cannot be combined. */
+/** Creates the resolver of a key source, or reports properties that can't be combined. */
 export function resolveKeySource(
   written: KeySource,
   context: KeySourceContext,
@@ -211,7 +211,7 @@ export function resolveKeySource(
   return undefined;
 }
 
-/** The shape allows the properties of all kinds of sources together. */
+/** The schema allows the properties of all kinds of sources in one object. */
 function findSourceMistake(names: readonly string[], path: Path): ConfigurationIssue | undefined {
   const [source, otherSource] = KEY_SOURCES.filter((name) => names.includes(name));
   if (source === undefined)
@@ -285,6 +285,6 @@ function resolveScopeSources(
 const conflict = (path: Path, otherOption: string, hint = "Remove one of the two."): ConfigurationIssue => ({
   code: "option_conflict",
   path,
-  message: `cannot be combined with \`${otherOption}\`.`,
+  message: `can't be combined with \`${otherOption}\`.`,
   hint,
 });

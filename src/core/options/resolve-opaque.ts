@@ -1,4 +1,4 @@
-/** What tokens that are not JWTs must satisfy, and which options their kinds cannot satisfy. */
+/** The requirements for tokens that aren't JWTs, and the options that a kind of token can't satisfy. */
 import type { Report } from "../errors.ts";
 import type { OpaqueRequirements, OpaqueTokens } from "../token/opaque-tokens.ts";
 import { compileRequiredClaims, type TokenRequirements } from "../token/required-claims.ts";
@@ -6,9 +6,9 @@ import type { ResourceServerOptions } from "./options.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
 
 const SET_IN_ISSUERS =
-  "Set it in the entries of `issuers` instead of the server: it then holds for their tokens, and API keys have no issuer.";
+  "Set it in the entries of `issuers` instead of the server. It then applies to their tokens, and not to API keys, which have no issuer.";
 
-/** Compiles the requirements, and reports the kinds of tokens that would be exempt, or never accepted. */
+/** Compiles the requirements. Reports kinds of tokens that would be exempt, or would never be accepted. */
 export function resolveOpaqueRequirements(
   options: ResourceServerOptions,
   report: Report,
@@ -31,14 +31,14 @@ export function resolveOpaqueRequirements(
       report({
         code: "option_conflict",
         path: ["maxTokenAgeSeconds"],
-        message: "cannot be combined with API keys, which are valid until they expire or are revoked.",
+        message: "can't be combined with API keys, which are valid until they expire or are revoked.",
         hint: SET_IN_ISSUERS,
       });
     if (tokenKind === "api_key" && shared.clients)
       report({
         code: "option_conflict",
         path: ["clients"],
-        message: "cannot be combined with API keys, which have no client.",
+        message: "can't be combined with API keys, which have no client.",
         hint: SET_IN_ISSUERS,
       });
     if (tokenKind === "introspected" && issuerOfKind === undefined && haveOwnRequirements)
@@ -47,7 +47,7 @@ export function resolveOpaqueRequirements(
         path: ["opaqueTokens", index, "issuer"],
         message:
           "is missing, but an entry of `issuers` has its own `requiredClaims`, `clients` or `maxTokenAgeSeconds`.",
-        hint: "Write the option `issuer` of introspection(...), so that the settings of this issuer hold for its tokens.",
+        hint: "Write the option `issuer` of introspection(...), so that the settings of this issuer apply to its tokens.",
       });
   }
   reportPrefixes(opaqueTokens, report);
@@ -67,7 +67,7 @@ const compileRequirements = ({
   maxTokenAgeSeconds,
 });
 
-/** The first kind that matches a token verifies it, so the other would never see its own tokens. */
+/** The first kind that matches a token verifies it, so the other kind would never receive its own tokens. */
 function reportPrefixes(opaqueTokens: readonly OpaqueTokens[], report: Report): void {
   for (const [index, { prefixes = [] }] of opaqueTokens.entries())
     for (const other of opaqueTokens.slice(0, index).flatMap((earlier) => earlier.prefixes ?? [])) {
@@ -77,7 +77,7 @@ function reportPrefixes(opaqueTokens: readonly OpaqueTokens[], report: Report): 
           code: "option_conflict",
           path: ["opaqueTokens", index],
           message: `has the prefix \`${prefix}\`, and another entry \`${other}\`: a token could belong to both.`,
-          hint: "Choose prefixes of which none begins with another.",
+          hint: "Choose prefixes that don't begin with one another.",
         });
     }
 }

@@ -49,7 +49,7 @@ export function resolveResource(
   });
 }
 
-/** RFC 9728 section 2: which tokens are bound to a key of the client. */
+/** RFC 9728 section 2: which tokens must be bound to a key of the client. */
 function describeBindings({ dpop, mtls, required }: SenderConstraintOptions = {}): object {
   return compact({
     dpop_signing_alg_values_supported: dpop && (dpop.algorithms ?? DPOP_DEFAULTS.algorithms),
@@ -65,9 +65,9 @@ const withoutEmptyArrays = (properties: object): Readonly<Record<string, unknown
   );
 
 /**
- * Returns the scopes that clients request at the first sign-in. Of an MCP server, these are the scopes of the
- * transport and of the lists: clients request others when they need them. Without any, these are all scopes
- * of the table, because many authorization servers refuse a request without a scope.
+ * Returns the scopes that clients request at the first sign-in. For an MCP server, these are the scopes of
+ * the transport and of the lists: clients request others when they need them. If there are none, these are
+ * all scopes of the table, because many authorization servers refuse a request without a scope.
  */
 function supportedScopes(
   { rules, tree }: Pick<CompiledTable, "rules" | "tree">,
@@ -79,14 +79,14 @@ function supportedScopes(
   const lists = rules.filter(({ pattern: { operation } }) => operation?.method.endsWith("/list"));
   const initial = scopesOfRules(transport ? [transport, ...lists] : lists);
   if (initial.length > 0) return initial;
-  // An MCP server seldom has the routes of a base table: its clients must not request their scopes.
+  // An MCP server seldom has the routes of a base table, so its clients must not request their scopes.
   return scopesOfRules(rules.filter(({ rule }) => rule.source !== "default"));
 }
 
 export const hasOperations = (rules: readonly CompiledRule[]): boolean =>
   rules.some(({ pattern }) => pattern.operation !== undefined);
 
-/** A template is not a scope: its parameters have no values. */
+/** A template isn't a scope: its parameters have no values. */
 const scopesOfRules = (rules: readonly CompiledRule[]): readonly string[] =>
   [
     ...new Set(

@@ -1,4 +1,4 @@
-/** The way of the options from what a user writes to what the server uses, from top to bottom. */
+/** Converts the options that a user writes to those that the server uses, from top to bottom. */
 import { type ConfigurationIssue, ConfigurationError } from "../errors.ts";
 import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
 import { checkConditions } from "../policy/conditions/check-conditions.ts";
@@ -57,7 +57,7 @@ export interface ResolvedOptions extends CredentialRules, CompiledTable {
   readonly senderConstraint: SenderConstraintRules | undefined;
 }
 
-/** Without these options, more tokens are accepted. So an unset variable must not remove one of them. */
+/** Without one of these options, more tokens are accepted, so an unset variable must not remove it. */
 const NARROWING = [
   "issuer",
   "requiredClaims",
@@ -68,7 +68,7 @@ const NARROWING = [
   "senderConstraint",
 ] as const;
 
-/** A server with none of them, but with `opaqueTokens`, accepts no JWTs. */
+/** A server with `opaqueTokens` and none of these options accepts no JWTs. */
 const KEY_OPTIONS = ["verificationKeys", "keys", "issuers"] as const;
 
 /** Validates and compiles the options. Throws one `ConfigurationError` that lists every mistake. */
@@ -78,7 +78,7 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
       {
         code: "option_invalid",
         path: [],
-        message: "are not a plain object.",
+        message: "aren't a plain object.",
         hint: "Write createResourceServer({ serviceId, verificationKeys, ... }).",
       },
     ]);
@@ -97,7 +97,7 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   const scopeRules = mistakes.areReadable(["adminScope", "impliedScopes"])
     ? resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report)
     : undefined;
-  // An unset variable must not turn JWTs off, so a property with the value `undefined` counts.
+  // A property with the value `undefined` counts, because an unset variable must not turn JWTs off.
   const hasJwts = !options.opaqueTokens || KEY_OPTIONS.some((name) => Object.hasOwn(written, name));
   const issuers = resolveIssuers(options, mistakes, hasJwts);
   const methods = mistakes.areReadable(["mcp"]) ? new OperationMethods(options.mcp?.methods) : ANY_METHODS;
@@ -186,7 +186,7 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   };
 }
 
-/** The scopes of the document, which clients of an MCP server request where a 401 names them, too. */
+/** The scopes in the metadata. Clients of an MCP server also request them if a 401 names them. */
 const initialScopesOf = (resource: Resource | undefined): readonly string[] =>
   (resource?.metadata["scopes_supported"] ?? []) as readonly string[];
 
@@ -213,7 +213,9 @@ const unsetVariable = (name: (typeof NARROWING)[number]): ConfigurationIssue => 
   hint: "Check the variable that the value comes from, or omit the option.",
 });
 
-/** With the same source twice, every request would have two credentials. A bare field has every scheme. */
+/**
+ * With the same source twice, every request would have two credentials. `scheme: null` covers every scheme.
+ */
 function reportRepeatedSource(sources: CredentialRules["tokenSources"], { report }: Mistakes): void {
   const resolved = sources.map(resolveTokenSource);
   const isSame = (source: TokenSource, other: TokenSource): boolean => {
@@ -236,14 +238,14 @@ function reportRepeatedSource(sources: CredentialRules["tokenSources"], { report
   });
 }
 
-/** RFC 9449 section 7.1: a token with a proof is in `Authorization`. */
+/** RFC 9449 section 7.1: clients send a token with a proof in `Authorization`. */
 function reportDpopSources(sources: CredentialRules["tokenSources"], { report }: Mistakes): void {
   const headers = sources.flatMap((source) => ("header" in source ? source : []));
   if (!headers.some(({ header }) => header === "authorization"))
     report({
       code: "option_conflict",
       path: ["tokenSources"],
-      message: "does not have `authorization`, where clients of DPoP send their tokens.",
+      message: "doesn't have `authorization`, where clients of DPoP send their tokens.",
       hint: 'Add { header: "authorization" }, or remove `senderConstraint.dpop`.',
     });
   if (headers.some(({ scheme }) => scheme?.toLowerCase() === "dpop"))
@@ -258,7 +260,7 @@ function reportDpopSources(sources: CredentialRules["tokenSources"], { report }:
 const isSameScheme = (scheme = "", otherScheme = ""): boolean =>
   scheme.toLowerCase() === otherScheme.toLowerCase();
 
-/** Returns the rules with the right shape, so that their other mistakes are listed too. */
+/** Returns the rules that have the right shape, so that their other mistakes are also listed. */
 function readableRules(
   option: "defaultScopeMappings" | "scopeMappings",
   table: ScopeMappings,
@@ -268,7 +270,7 @@ function readableRules(
   const paths = mistakes.pathsIn(option);
   if (paths.some(({ length }) => length === 1)) return {};
   const wrongKeys = new Set(paths.map(([, key]) => String(key)));
-  // A key with a wrong value may be wrong itself.
+  // A key with a wrong value may itself be wrong.
   for (const key of [...wrongKeys].filter((wrongKey) => Object.hasOwn(table, wrongKey))) {
     const route = parseRouteKey(key, methods);
     if ("code" in route) mistakes.report({ ...route, path: [option, key] });

@@ -20,13 +20,13 @@ type Path = ConfigurationIssue["path"];
 /** A mistake in the shape of the options. */
 export interface ShapeMistake {
   readonly issue: ConfigurationIssue;
-  /** For an unknown option, the options of the server that it probably means: they are not missing. */
+  /** For an unknown option, the options of the server that it probably means: they aren't missing. */
   readonly meantOptions: readonly string[];
 }
 
 export const UNKNOWN_HINT = "Remove it, or check its name in the table of options.";
 
-/** Finds each unknown option and wrong shape. Coerces no value, and quotes none that may be secret. */
+/** Finds each unknown option and wrong shape. Coerces no value, and quotes no value that may be secret. */
 export function findShapeMistakes(options: unknown): readonly ShapeMistake[] {
   const { error } = optionsSchema.safeParse(options);
   return (error?.issues ?? []).flatMap((shapeIssue) => {
@@ -59,18 +59,18 @@ function describeWrongValue(path: Path, shapeIssue: ShapeIssue, options: unknown
   const value = valueAt(options, steps);
   const isRule = (path[0] === "scopeMappings" || path[0] === "defaultScopeMappings") && path.length > 1;
   if (!isRule)
-    return { code: "option_invalid", path, message: `cannot be ${describeValue(value, path)}.`, hint };
+    return { code: "option_invalid", path, message: `can't be ${describeValue(value, path)}.`, hint };
   // The most common mistake: one scope without the array.
   const fix = path.length === 2 && isScope(value) ? `Write ["${value}"]. ` : explainProperty(value);
   return {
     code: "requirement_invalid",
     path,
-    message: `cannot be ${quoteStart(value)}.`,
+    message: `can't be ${quoteStart(value)}.`,
     hint: `${fix}${hint}`,
   };
 }
 
-/** Names only the kind of a value that may be a secret. */
+/** Describes a value. Shows only the type of a value that may be a secret. */
 function describeValue(value: unknown, path: Path): string {
   if (value === undefined || value === null) return String(value);
   if (value === "") return "an empty string";
@@ -83,13 +83,13 @@ function describeValue(value: unknown, path: Path): string {
     : `a ${typeof value}`;
 }
 
-/** Quotes the start of a requirement, which is not secret. */
+/** Quotes the start of a requirement, which isn't secret. */
 function quoteStart(value: unknown): string {
   const json = orUndefined(() => JSON.stringify(value) as string | undefined) ?? typeof value;
   return `\`${json.length > 80 ? `${json.slice(0, 80)}...` : json}\``;
 }
 
-/** Names a property that no entry of the table has: the whole entry is long. */
+/** Quotes only a property that no entry of the table has, because a whole entry is long. */
 function explainProperty(entry: unknown): string {
   if (!isPlainObject(entry)) return "";
   const unknown = Object.keys(entry as object).find((name) => !ENTRY_NAMES.includes(name));
@@ -114,7 +114,7 @@ function optionNamesAt(path: Path): readonly string[] {
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
 
-/** What to write for an option's name in another library, or in another part of the options. */
+/** What to write instead of a name that another library, or another part of the options, uses. */
 interface Alias {
   /** The options of the server that the hint names. */
   readonly options: readonly string[];
@@ -155,7 +155,7 @@ const ALIASES: Readonly<Record<string, Alias>> = {
   passthrough: OPTIONAL_TOKEN,
   aud: meaning("Write `audience`, or `serviceId` for the whole server.", "audience", "serviceId"),
   iss: meaning("Write `issuer`.", "issuer"),
-  // Options of the server, which have other names in an issuer.
+  // Options of the server that have other names in an issuer.
   algorithm: meaning("Write `algorithms: [algorithm]`.", "algorithms"),
   serviceId: meaning("Write `audience`.", "audience"),
 };

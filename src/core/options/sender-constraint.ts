@@ -20,8 +20,8 @@ export interface SenderConstraintOptions {
   /** Tokens that are bound to the certificate of the client (RFC 8705). */
   readonly mtls?: MtlsOptions;
   /**
-   * Whether tokens that are bound to no key are refused. Without it, they are bearer tokens, except for rules
-   * with `senderConstrained`. Default: `false`.
+   * Whether tokens that aren't bound to a key are refused. With `false`, they are bearer tokens, and only
+   * rules with `senderConstrained` refuse them. Default: `false`.
    */
   readonly required?: boolean;
 }
@@ -31,24 +31,25 @@ export interface DpopOptions {
   /**
    * The origins that clients use: `["https://api.example"]`; https, or http for this machine. The `htu` of a
    * proof must be one of them, followed by the path of the request. `Host` and forwarded headers are never
-   * read, so a server behind a proxy has the origin of the proxy here.
+   * read, so behind a proxy, write the proxy's origin.
    */
   readonly origins: readonly string[];
   /** The accepted algorithms of proofs. Default: `["ES256", "EdDSA", "Ed25519", "PS256", "RS256"]`. */
   readonly algorithms?: readonly Exclude<Algorithm, "HS256" | "HS384" | "HS512">[];
   /**
-   * How old the `iat` of a proof may be, in seconds. It may be 5 seconds ahead, or with `nonce` as much as
-   * it may be old. Default: `300`.
+   * How old the `iat` of a proof may be, in seconds. It may be 5 seconds ahead; with `nonce`, it may be ahead
+   * by this number of seconds. Default: `300`.
    */
   readonly windowSeconds?: number;
   /**
-   * Whether proofs need a nonce of the server (RFC 9449 section 9). `true` uses a random secret: write one if
-   * several processes serve one API. Default: `false`.
+   * Whether proofs need a nonce of the server (RFC 9449 section 9). `true` uses a random secret: set `secret`
+   * if several processes serve one API. Default: `false`.
    */
   readonly nonce?: boolean | DpopNonceOptions;
   /**
-   * Remembers the `jti` of each proof. Default: 1,000,000 of them in memory. Use `redisStore(client)` of
-   * `scopegate/store` if several processes serve one API: otherwise each process accepts the same proof once.
+   * Where the `jti` of each proof is remembered. Use `redisStore(client)` of `scopegate/store` if several
+   * processes serve one API: otherwise each process accepts the same proof once. Default: memory, for
+   * 1,000,000 proofs.
    */
   readonly replay?: Store;
 }
@@ -56,18 +57,18 @@ export interface DpopOptions {
 /** How nonces are made. */
 export interface DpopNonceOptions {
   /**
-   * At least 32 characters, the same in every process. Of an array, the first one makes nonces, and those of
-   * all are accepted: to replace a secret, add the new one at the end everywhere before it becomes the first.
-   * Default: random for each server.
+   * At least 32 characters, the same in every process. With an array, the first secret makes nonces, and the
+   * nonces of every secret are accepted. To replace a secret, first add the new one at the end in every
+   * process, and then move it to the start. Default: random for each server.
    */
   readonly secret?: string | readonly string[];
-  /** How long a nonce is handed out, in seconds; it is accepted for as long again. Default: `300`. */
+  /** How long a nonce is issued, in seconds. It's accepted for the same time after that. Default: `300`. */
   readonly lifetimeSeconds?: number;
 }
 
 /** Where the certificate of a client is found. */
 export interface MtlsOptions {
-  /** `"socket"`: this process terminates TLS, with `requestCert`. Otherwise, the header field of a proxy. */
+  /** `"socket"`: this process terminates TLS, with `requestCert`. Otherwise, a proxy's header field. */
   readonly from: "socket" | CertificateHeader;
 }
 
@@ -81,14 +82,14 @@ export interface CertificateHeader {
    */
   readonly format: CertificateFormat;
   /**
-   * The addresses of the proxy, such as `["10.0.0.0/8"]`, or a function that recognizes its connections;
-   * where the host has none, as in `scopegate/fetch`, it receives `{}`. The field from anybody else is
-   * refused.
+   * The addresses of the proxy, such as `["10.0.0.0/8"]`, or a function that recognizes its connections. If
+   * there's no socket, as in `scopegate/fetch`, the function receives `{}`. A request with the field from any
+   * other sender is refused.
    */
   readonly trusted: readonly string[] | ((socket: Socket) => boolean);
 }
 
-/** The values of omitted options. The algorithms are those that the usual client libraries sign with. */
+/** The values of omitted options. The algorithms are the ones that the usual client libraries sign with. */
 export const DPOP_DEFAULTS = {
   algorithms: ["ES256", "EdDSA", "Ed25519", "PS256", "RS256"],
   windowSeconds: 300,

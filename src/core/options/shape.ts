@@ -10,13 +10,13 @@ import type { ResourceServerOptions } from "./options.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
 import * as values from "./values.ts";
 
-// An empty `anyOf` is never satisfied. Without scopes, there is nothing to report.
+// Not empty: an empty `anyOf` is never satisfied, and without scopes, there's nothing to report.
 const someScopes = z.array(z.string()).check(z.minLength(1, { abort: true }));
 const named = { anyOf: z.exactOptional(someScopes), filtered: z.exactOptional(z.string()) };
-/** An object without properties of a class, which would not be read. */
+/** A plain object: properties of a class wouldn't be read. */
 const plain = <Shape extends z.core.$ZodType>(shape: Shape, error?: string) =>
   z.pipe(z.custom(values.isPlainObject, error === undefined ? {} : { error }), shape);
-/** The folder of the conditions checks them, with a message for each mistake. */
+/** The folder `conditions` checks their values, with a message for each mistake. */
 const conditions = Object.fromEntries(CONDITION_NAMES.map((name) => [name, z.exactOptional(z.unknown())]));
 const hasConditions = (entry: object): boolean => CONDITION_NAMES.some((name) => Object.hasOwn(entry, name));
 const countNames = (entry: object): number =>
@@ -46,10 +46,10 @@ const override = plain(
   z.strictObject({ override: entry }).check(z.refine((written) => Object.hasOwn(written, "override"))),
 );
 const entryOrOverride = z.union([entry, override]);
-/** One message for the whole entry: the mistake inside would be that of one of the forms only. */
+/** One message for the whole entry: a mistake inside it could only be described for one of the forms. */
 const requirement = z.custom((value) => entryOrOverride.safeParse(value).success, {
   error:
-    'Write an array of scopes ([] for any valid token), { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public"; { scopes: [...], where: {...} } for conditions on the caller; { report: [...] } for scopes that are not enforced yet; { override: [...] } to require less than the rule that it replaces.',
+    'Write an array of scopes ([] for any valid token), { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public"; { scopes: [...], where: {...} } for conditions on the caller; { report: [...] } for scopes that aren\'t enforced yet; { override: [...] } to require less than the rule that it replaces.',
 });
 const scopeMappings = values.table(
   requirement,
@@ -57,10 +57,10 @@ const scopeMappings = values.table(
 );
 
 const SOURCE =
-  'Write { header: "authorization" }, { cookie: "name" }, or { header: "x-name", scheme: null } for a field with the token alone; the query is never read.';
+  'Write { header: "authorization" }, { cookie: "name" }, or { header: "x-name", scheme: null } for a field that contains only the token. The query is never read.';
 const LOWER_CASE_NAME = /^[a-z\d!#$%&'*+\-.^_`|~]+$/;
 const NAME = /^[\w!#$%&'*+\-.^`|~]+$/;
-/** Another field than `authorization` says whether there is a scheme: most have none. */
+/** Any field but `authorization` must declare its scheme, because most fields have none. */
 const isHeader = ({ header, scheme }: { readonly header: string; readonly scheme?: unknown }): boolean =>
   header === "authorization" || (scheme !== undefined && header !== "cookie");
 const tokenSource = z.union(
@@ -137,7 +137,7 @@ const tokens = {
   maxTokenAgeSeconds: values.seconds,
 } satisfies Record<keyof Omit<TrustedIssuer, "issuer" | "keys" | "algorithms">, z.core.$ZodType>;
 
-/** Rejects `undefined`: the server's option would apply instead, which may accept more tokens. */
+/** Rejects `undefined`, because the server's option, which may accept more tokens, would apply instead. */
 export const exactOptional = (shape: Readonly<Record<string, z.core.$ZodType>>) =>
   Object.fromEntries(Object.entries(shape).map(([name, type]) => [name, z.exactOptional(type)]));
 const trustedIssuer = { issuer, keys, algorithms, ...exactOptional(tokens) };
@@ -277,7 +277,7 @@ const jsonOptions = {
   mcp: z.strictObject(mcp, { error: 'Write { methods: { "skills/list": null } }.' }),
   realm: values.printable("Write printable ASCII."),
   resourceMetadataUrl: values.secureUrl.check(
-    // Any other character cannot be in a header, or is removed when the URL is read.
+    // No other character is allowed: a header can't contain it, or it's removed when the URL is parsed.
     z.refine((url) => !isSecureUrl(url) || /^https?:\/\/[\x21-\x7e]+$/.test(url), { error: METADATA_URL }),
   ),
 };
@@ -322,7 +322,7 @@ export const TOKEN_CACHE_NAMES = Object.keys(cacheRules);
 export const SCOPE_SOURCE_NAMES = Object.keys(scopeSource);
 export const RESOURCE_NAMES = Object.keys(resource);
 export const MCP_NAMES = Object.keys(mcp);
-/** The names inside of `senderConstraint`, by the name of the object that has them. */
+/** The names inside `senderConstraint`, by the name of the object that has them. */
 export const SENDER_CONSTRAINT_NAMES: Readonly<Record<string, readonly string[]>> = {
   senderConstraint: Object.keys(senderConstraint),
   dpop: Object.keys(dpop),

@@ -6,30 +6,31 @@ import type { ScopeSource } from "../token/scope-sources.ts";
 
 /**
  * One of several issuers, with its own keys and algorithms, which never verify a token of another issuer. An
- * omitted option has the value of the server's option of the same name. `undefined` is a configuration error.
+ * omitted option has the value of the server's option with the same name. `undefined` is a configuration
+ * error.
  */
 export interface TrustedIssuer {
   /** The `iss` of its tokens, compared exactly. Every issuer can be listed only once. */
   readonly issuer: string;
   /** Where its keys come from. */
   readonly keys: KeySource;
-  /** The algorithms it signs with (RFC 8725 section 3.1). Required, as a key does not determine them. */
+  /** The algorithms it signs with (RFC 8725 section 3.1). Required, because a key doesn't determine them. */
   readonly algorithms: readonly Algorithm[];
-  /** The expected `aud`; one of an array is enough. */
+  /** The expected `aud`. If it's an array, one match is enough. */
   readonly audience?: string | readonly string[];
   /**
-   * Whether `aud` must name this service (RFC 7519 section 4.1.3). `false` also accepts the tokens that the
+   * Whether `aud` must name this service (RFC 7519 section 4.1.3). `false` also accepts tokens that the
    * issuer created for other services. Default: `true`.
    */
   readonly verifyAudience?: boolean;
   /**
    * The claim with the scopes: an array of strings, or one space-delimited string. An array is the path of
-   * one nested claim. It can contain `adminScope`, whatever its name. Default: `"scopes"`.
+   * one nested claim. The claim can contain `adminScope`, whatever the claim's name. Default: `"scopes"`.
    */
   readonly scopesClaim?: ClaimPath;
   /**
    * Several claims with scopes, or claims with roles that `map` turns into scopes. A token is granted the
-   * scopes of all of them. Cannot be combined with `scopesClaim`. Default: the claim of `scopesClaim`.
+   * scopes of all of them. Can't be combined with `scopesClaim`. Default: the claim of `scopesClaim`.
    */
   readonly scopeSources?: readonly ScopeSource[];
   /**
@@ -42,14 +43,14 @@ export interface TrustedIssuer {
   /**
    * The claims that a token must contain in addition to the scopes: names (`["exp"]`), an object from a name
    * to the value, or to an array of accepted values (`{ token_use: "access" }`), or an array of both. Values
-   * are compared exactly, so that a claim with an array never has one. Holds for JWTs, introspected tokens
-   * and API keys. Default: `[]`.
+   * are compared exactly, so a claim that is an array never matches. Applies to JWTs, introspected tokens and
+   * API keys. Default: `[]`.
    */
   readonly requiredClaims?: RequiredClaims;
   /**
-   * The clients whose tokens are accepted: each of the claims `client_id`, `azp` and `cid` that a token has
-   * must be one of them, and it must have one. Holds for introspected tokens too, and cannot be combined with
-   * API keys. For single routes, write `clients` in the table. Default: any client.
+   * The clients whose tokens are accepted. A token must have at least one of the claims `client_id`, `azp`
+   * and `cid`, and each one that it has must be in this array. Also applies to introspected tokens; can't be
+   * combined with API keys. For single routes, write `clients` in the table. Default: any client.
    */
   readonly clients?: readonly string[];
   /**
@@ -60,7 +61,7 @@ export interface TrustedIssuer {
   /** The tolerated clock difference for `exp`, `nbf` and `iat`, in seconds. Default: `0`. */
   readonly clockToleranceSeconds?: number;
   /**
-   * The maximum age of a token since its `iat`, in seconds. Holds for introspected tokens too, and cannot be
+   * The maximum age of a token since its `iat`, in seconds. Also applies to introspected tokens; can't be
    * combined with API keys. Default: no limit.
    */
   readonly maxTokenAgeSeconds?: number;

@@ -14,13 +14,13 @@ export const texts = (expected: string) => z.array(text(expected), { error: expe
 export const nonEmptyArray = (element: Type, expected: string) =>
   z.array(element, { error: expected }).check(z.minLength(1, { error: expected }));
 export const table = (value: Type, expected: string) => {
-  const error = `${expected} Inherited and hidden properties are not read.`;
+  const error = `${expected} Inherited and hidden properties aren't read.`;
   return z.pipe(z.custom(isTable, { error }), z.record(z.string(), value, { error: expected }));
 };
 export const flag = z.boolean({ error: "Write true or false." });
 export const callback = (expected: string) =>
   z.custom<(...values: never[]) => unknown>((value) => typeof value === "function", { error: expected });
-/** An object of this package that has these methods. */
+/** Accepts an object of this package, which has these methods. */
 export const objectWith = (methods: readonly string[], expected: string) =>
   z.custom(
     (value) =>
@@ -67,14 +67,17 @@ export const algorithm = z.enum(ALGORITHMS, {
 const CLAIM = 'Write a claim name, or a path as an array: ["realm_access", "roles"].';
 export const claim = z.union([text(CLAIM), nonEmptyArray(text(CLAIM), CLAIM)], { error: CLAIM });
 
-/** Properties of a class would be ignored without an error, for example an `isRevoked` method. */
+/**
+ * Returns whether an object is plain: properties of a class, for example an `isRevoked` method, would be
+ * ignored without an error.
+ */
 export function isPlainObject(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Returns whether all properties of an object are read: else a rule would be missing without an error. */
+/** Returns whether all properties of an object are read. If not, a rule would be missing without an error. */
 const isTable = (value: unknown): boolean =>
   isPlainObject(value) &&
   Object.getOwnPropertyNames(value).every((name) => Object.prototype.propertyIsEnumerable.call(value, name));

@@ -44,7 +44,7 @@ export function namesInGrants(options: ResourceServerOptions): readonly NamedSco
 const named = (scopes: readonly string[], path: Path): readonly NamedScope[] =>
   scopes.map((scope) => ({ name: nameOfScope(scope), path }));
 
-/** Reports every scope that `knownScopes` does not have. The admin scope is known by its own option. */
+/** Reports every scope that isn't in `knownScopes`. The admin scope is known from its own option. */
 export function checkKnownScopes(options: ResourceServerOptions, table: CompiledTable, report: Report): void {
   const { knownScopes, adminScope = "" } = options;
   if (!knownScopes) return;
@@ -54,7 +54,7 @@ export function checkKnownScopes(options: ResourceServerOptions, table: Compiled
       report({
         code: "scope_unknown",
         path,
-        message: `names \`${name}\`, which is not in \`knownScopes\`.`,
+        message: `names \`${name}\`, which isn't in \`knownScopes\`.`,
         hint: suggest(name, [...knownNames], "Add it to `knownScopes`, or correct its name."),
       });
 }

@@ -2,7 +2,7 @@ import type { ScopeMappings } from "./table-entry.ts";
 
 /**
  * A base table for services with agents, teams, sessions and a knowledge configuration. `parseConfiguration`
- * uses it unless the file has `default_scope_mappings`; `createResourceServer` never adds it on its own.
+ * uses it unless the file has `default_scope_mappings`; `createResourceServer` never adds it by itself.
  *
  * @example
  * ```ts

@@ -1,30 +1,30 @@
 /**
  * Requests that call several operations under one path, as tRPC's batches do: `/trpc/get,remove?batch=1`. The
- * rule of `/trpc/:procedure` alone must not decide, because `remove` may have its own rule.
+ * rule for `/trpc/:procedure` alone must not decide, because `remove` may have its own rule.
  */
 import { type Path, pathOf, readPath } from "../request.ts";
 
 /** The paths whose rules a batch must satisfy. */
 export interface Batch {
-  /** Each must be mapped; `undefined` for a path that cannot be read. */
+  /** Each must have a rule; `undefined` for a path that can't be read. */
   readonly paths: readonly (Path | undefined)[];
-  /** The paths of the names if the batch is served at a shorter prefix. Those without a rule are ignored. */
+  /** The paths of the names if the batch is served at a shorter prefix. Paths without a rule are ignored. */
   readonly wider: readonly Path[];
 }
 
-/** A batch that needs more look-ups, or has more characters in all of their paths, is an attack. */
+/** A batch that needs more lookups, or whose paths have more characters together, is an attack. */
 const MAX_PATHS = 200;
 const MAX_CHARACTERS = 16_384;
 
-/** Names are looked up before a token is read. This refuses a batch without looking at each of them. */
+/** Refuses a batch without looking up each name, because names are looked up before a token is read. */
 const REFUSED: Batch = { paths: [undefined], wider: [] };
 
 /** A comma in any number of encodings: tRPC decodes a path that Fastify has decoded already. */
 const COMMA = /,|%(?:25)*2c/gi;
 
 /**
- * Reads a batch; `undefined` for any other request. Under a declared prefix, only the names count. Elsewhere
- * another handler may serve the path, so the rule of the whole path must be satisfied too. The prefix is not
+ * Reads a batch; `undefined` for any other request. Under a declared prefix, only the names count. Elsewhere,
+ * another handler may serve the path, so the rule for the whole path must be satisfied too. The prefix isn't
  * known there, so each name is also looked up at the shorter prefixes, which can only add rules.
  */
 export function readBatch(target: string, path: Path, declared: ReadonlySet<string>): Batch | undefined {
@@ -49,7 +49,7 @@ export function readBatch(target: string, path: Path, declared: ReadonlySet<stri
   return { paths: isDeclared ? namedPaths : [path, ...namedPaths], wider };
 }
 
-/** Reads a path whose last name is not empty: the rule of `/trpc` must not decide a name. */
+/** Reads a path whose last name isn't empty: the rule for `/trpc` must not decide a name. */
 const readNamed = (text: string): Path | undefined => (text.endsWith("/") ? undefined : readPath(text));
 
 /** `/a` and the empty prefix, for `/a/b`. */
@@ -63,7 +63,7 @@ function prefixesOf(path: string): readonly string[] {
   return prefixes;
 }
 
-/** tRPC reads the first of several values; here any of them counts, which can only add rules. */
+/** Of several values, tRPC reads the first. Here any of them counts, which can only add rules. */
 const isBatchQuery = (target: string): boolean => BATCH_QUERY.test(target.slice(pathOf(target).length));
 
 /** `batch=1` with any of its characters percent-encoded: reading the whole query would take longer. */

@@ -16,20 +16,20 @@ import { leavesInOrder } from "./walk-tree.ts";
 /** The rules of a table, and the tree that finds them. */
 export interface CompiledTable {
   readonly rules: readonly CompiledRule[];
-  /** The rules that a report-only rule hides: they stay enforced. */
+  /** The rules that report-only rules hide. They stay enforced. */
   readonly hiddenRules: readonly CompiledRule[];
   readonly replacements: readonly Replacement[];
   readonly tree: RuleTree;
   /** The table without its report-only rules; the same tree if it has none. */
   readonly enforcedTree: RuleTree;
   readonly operations: OperationRules;
-  /** The rules with conditions, which hold for narrower rules as well. */
+  /** The rules with conditions, which also apply to narrower rules. */
   readonly conditioned: ConditionedRules;
   /** The enforcement of the server, for requests without a rule. `"report"` also applies to every rule. */
   readonly enforcement: Enforcement;
 }
 
-/** A default rule that a custom rule replaces, at one of its paths; at none for an operation. */
+/** A default rule that a custom rule replaces, at one of its paths; without a path for an operation. */
 export interface Replacement {
   readonly custom: CompiledRule;
   readonly replaced: CompiledRule;
@@ -44,7 +44,7 @@ interface SourceTable {
   readonly routes: Routes;
 }
 
-/** What a table does not say about itself. */
+/** The options that a table is compiled with. */
 interface TableSettings {
   /** Default: `"enforce"`. */
   readonly enforcement?: Enforcement;
@@ -54,7 +54,7 @@ interface TableSettings {
 
 /**
  * Compiles the base table and the custom table into one. A custom rule replaces a default rule for each route
- * that they have in common. Parameter names, letter case and a trailing slash do not make another route.
+ * that they have in common. Parameter names, letter case and a trailing slash don't make another route.
  */
 export function compileRules(
   defaults: ScopeMappings,
@@ -93,7 +93,7 @@ function joinTables(defaultTable: SourceTable, customTable: SourceTable): readon
   return [...defaultRules, ...customRules];
 }
 
-/** The table as it is enforced: a report-only rule leaves what is written beside it, or no rule. */
+/** Returns the table as it's enforced: a report-only rule leaves the rule that is next to it, or none. */
 function withoutReports({ rules, routes }: SourceTable): SourceTable {
   const enforcedRoutes = new Map<string, CompiledRule>();
   for (const [identity, rule] of routes) {
@@ -122,7 +122,7 @@ function addEnforcedLeaves(tree: RuleTree, enforcedTree: RuleTree): void {
   }
 }
 
-/** A custom rule for one method also replaces the default rule for every method, unless a custom one does. */
+/** A custom rule for one method also replaces the default rule for `*`, unless another custom rule does. */
 function findReplacements(defaultRoutes: Routes, { rules, routes }: SourceTable): readonly Replacement[] {
   return rules.flatMap((custom) => {
     const alternatives: readonly Pick<Alternative, "segments">[] =
@@ -145,7 +145,7 @@ function compileTable(
 ): SourceTable {
   const rules: CompiledRule[] = [];
   const routes = new Map<string, CompiledRule>();
-  /** Rules whose routes are those of later rules, which is no mistake if both require the same. */
+  /** Rules whose routes also belong to later rules, which isn't a mistake if both require the same. */
   const repeated = new Set<CompiledRule>();
   for (const [key, entry] of Object.entries(table)) {
     const rule = compileRule(source, key, entry, report, settings);
@@ -191,7 +191,7 @@ function compileRule(
       pattern: route.pattern.source,
       requirement: freezeCopy(written.requirement),
       ...(hasConditions ? { conditions: freezeConditions(conditions.written) } : {}),
-      // Otherwise there is nothing to report: a missing or bad token is always refused.
+      // Without scopes there's nothing to report: a missing or invalid token is always refused.
       enforcement: scopesOf(requirement).length > 0 || hasConditions ? writtenEnforcement : "enforce",
       source,
     };
@@ -214,13 +214,13 @@ function compileRule(
 export const entryOf = ({ rule, isReport, beside }: CompiledRule): TableEntry =>
   isReport ? writeEntry(beside?.rule, rule) : writeEntry(rule, undefined);
 
-/** `/docs` beside `/docs{/*path}` is a habit of authors. It is harmless if both rules require the same. */
+/** Authors often write `/docs` next to `/docs{/*path}`. It's harmless if both rules require the same. */
 const isRepetition = (first: CompiledRule, second: CompiledRule): boolean =>
   (isRootOf(first, second) || isRootOf(second, first)) &&
   first.rule.enforcement === second.rule.enforcement &&
   JSON.stringify(entryOf(first)) === JSON.stringify(entryOf(second));
 
-/** Returns whether a pattern is the text of another one before its optional wildcard. */
+/** Returns whether a pattern is the part of another one before its optional wildcard. */
 function isRootOf({ pattern: root }: CompiledRule, { pattern: subtree }: CompiledRule): boolean {
   const [, base] = /^(.*)(?:\/\{|\{\/)\*\w+\}$/.exec(subtree.source) ?? [];
   return base === root.source.replace(/\/$/, "");
@@ -233,11 +233,11 @@ function describeDuplicate(rule: CompiledRule, earlier: CompiledRule): Configura
     return {
       ...issue,
       message: `is the same route as \`${earlier.rule.key}\`.`,
-      hint: "Keep one of the two: parameter names, letter case and a trailing slash do not make another route.",
+      hint: "Keep one of the two: parameter names, letter case and a trailing slash don't make another route.",
     };
   return {
     ...issue,
-    message: `is for a route that \`${earlier.rule.key}\` is for, too: \`${grouped.rule.key}\` also stands for its path without the group in braces, and a trailing slash does not make another route.`,
+    message: `is for the same route as \`${earlier.rule.key}\`: \`${grouped.rule.key}\` also stands for its path without the group in braces, and a trailing slash doesn't make another route.`,
     hint: "Keep one of the two, or write the route without the braces.",
   };
 }
@@ -288,7 +288,7 @@ function withFrozenRule(rule: Rule): Pick<CompiledRule, "rule" | "asList"> {
   return { rule: frozen, asList: Object.freeze([frozen]) };
 }
 
-/** Returns a copy, so that the table of a running server does not change when the options object does. */
+/** Returns a copy, so that the table of a running server doesn't change when the options object does. */
 function freezeCopy(requirement: Requirement): Requirement {
   if (typeof requirement === "string") return requirement;
   if ("filtered" in requirement) return Object.freeze({ filtered: requirement.filtered });

@@ -1,4 +1,4 @@
-/** The rules of a table that have conditions, in a tree of their own: other tables search nothing. */
+/** The rules with conditions have their own tree, so that tables without conditions search nothing. */
 import type { Path } from "../request.ts";
 import { collectMatching } from "./find-rules.ts";
 import { divideRestrictions, type Restrictions, toRestriction, UNRESTRICTED } from "./restrictions.ts";
@@ -9,7 +9,7 @@ import { type LeafMatch, matchOf, RuleTree } from "./rule-tree.ts";
 export class ConditionedRules {
   readonly #trees: readonly RuleTree[];
 
-  /** `enforcedRules` is the table without its report-only rules: its conditions hold as well. */
+  /** `enforcedRules` is the table without its report-only rules. Its conditions apply as well. */
   constructor(rules: readonly CompiledRule[], enforcedRules: readonly CompiledRule[]) {
     const tables = rules === enforcedRules ? [rules] : [rules, enforcedRules];
     const conditioned = tables.map((table) => table.filter(({ conditions }) => conditions));
@@ -21,7 +21,7 @@ export class ConditionedRules {
     return this.#trees.length === 0;
   }
 
-  /** Finds those that match some reading of a path, and divides them by the rules that decide the path. */
+  /** Finds the rules that match any reading of a path, and divides them by the rules that decide it. */
   forPath(method: string, path: Path, deciding: readonly LeafMatch[]): Restrictions {
     if (this.isEmpty) return UNRESTRICTED;
     // Most rules are in both tables.

@@ -10,7 +10,7 @@ import type { ConditionName } from "./conditions/condition.ts";
 import type { Enforcement, Rule, RuleMatch } from "./rule.ts";
 import { describeSatisfaction, type RequirementResult } from "./satisfaction.ts";
 
-/** Why a request was refused; stable, one status each. */
+/** Why a request was refused. Each reason is stable and has one status. */
 export type RefusalReason =
   | "request_ambiguous"
   | "credential_missing"
@@ -26,16 +26,16 @@ export type RefusalReason =
 
 /** What every decision reports. */
 export interface DecisionFacts {
-  /** The rule that decided; absent where the table has none, or the path could not be read. */
+  /** The rule that decided; absent where the table has none, or the path couldn't be read. */
   readonly rule?: Rule;
   /**
-   * Every rule that the request had to satisfy: that of its path, that of the route that runs, and wider ones
-   * whose conditions hold for it.
+   * Every rule that the request had to satisfy: the rules for its path and for the matched route, and wider
+   * rules whose conditions apply to it.
    */
   readonly rules: readonly Rule[];
   /**
-   * The caller; absent if no token was read or accepted. Of a revoked token, and of a token without the proof
-   * of its key, the caller that it was issued to.
+   * The caller; absent if no token was read or accepted. For a revoked token, and for a token without the
+   * proof of its key, the caller that it was issued to.
    */
   readonly principal?: Principal;
   /** The required scopes, with route parameters filled in; for `anyOf`, each of the alternatives. */
@@ -53,7 +53,7 @@ export interface Allowed extends DecisionFacts {
   /** The request is allowed. */
   readonly allowed: true;
   /**
-   * The refusal that report-only rules, or a server that only reports, let pass: its reason is
+   * The refusal that wasn't enforced, because of a report-only rule or `enforcement: "report"`. Its reason is
    * about scopes, conditions or a missing rule, never about a token. Absent for any other request.
    */
   readonly reported?: Refused;
@@ -61,14 +61,14 @@ export interface Allowed extends DecisionFacts {
 
 /** A refused request, and the reason. */
 export interface Refused extends DecisionFacts {
-  /** The request must be answered with `server.refuse(decision)`. */
+  /** The request is refused. Send the response of `server.refuse(decision)`. */
   readonly allowed: false;
-  /** Why; it decides the status of the response. */
+  /** Why the request is refused. It determines the status of the response. */
   readonly reason: RefusalReason;
-  /** `true` if an operation of MCP, not a path, has no rule. */
+  /** `true` if an operation of MCP, rather than a path, has no rule. */
   readonly isOperation?: true;
   /**
-   * The condition that the caller does not meet, when the reason is `caller_not_allowed`, `proof_missing` or
+   * The condition that the caller doesn't meet, when the reason is `caller_not_allowed`, `proof_missing` or
    * `authentication_insufficient`. For logs; never part of the response.
    */
   readonly condition?: ConditionName;
@@ -77,8 +77,8 @@ export interface Refused extends DecisionFacts {
   /** With `authentication_insufficient`: how old the login may be, in seconds (RFC 9470). */
   readonly maxAgeSeconds?: number;
   /**
-   * With `scope_insufficient` and `authentication_insufficient`: granted scopes that the challenge names as
-   * well, for MCP clients that request only the scopes of the challenge, and would lose all others.
+   * With `scope_insufficient` and `authentication_insufficient`: granted scopes that the challenge also
+   * contains. MCP clients request only the scopes of the challenge, and would lose all others.
    */
   readonly retained?: readonly string[];
   /** What was wrong with the proof, when the reason is `proof_rejected`. For logs. */
@@ -94,7 +94,7 @@ export interface Refused extends DecisionFacts {
   readonly rejection?: Rejection;
   /** The missing or wrong claim, when the rejection is `claims`. For logs; never part of the response. */
   readonly claim?: string;
-  /** What failed behind `keys_unavailable`, or a sentence that explains the reason. For logs only. */
+  /** The error that caused `keys_unavailable`, or a sentence that explains the reason. For logs only. */
   readonly cause?: unknown;
   /** The unverified `alg`, `kid` and `iss` of a rejected token. For logs; never part of the response. */
   readonly claimed?: ClaimedToken;
@@ -102,7 +102,7 @@ export interface Refused extends DecisionFacts {
   readonly retryAfterSeconds?: number;
 }
 
-/** The result that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never thrown. */
+/** The result that adapters, logs, hooks, tests and `explain` use. A refusal is a value, never thrown. */
 export type Decision = Allowed | Refused;
 
 const NOTHING: readonly never[] = Object.freeze([]);
@@ -120,7 +120,7 @@ export function createFacts(
 ): DecisionFacts {
   for (const scopes of [required, missing, satisfied]) Object.freeze(scopes);
   const granted = principal?.scopes ?? NOTHING;
-  // The usual decision as one literal: V8 takes a microsecond for a spread that adds a property.
+  // The usual decision is one literal, because V8 takes a microsecond for a spread that adds a property.
   if (rule && principal) return { rules, required, granted, missing, satisfied, rule, principal };
   const facts = { rules, required, granted, missing, satisfied };
   // Not an assignment, which a polluted prototype could prevent.
@@ -154,7 +154,7 @@ export const report = (reported: Refused, principal: Principal): Allowed =>
 export const refusalIn = (decision: Decision): Refused | undefined =>
   decision.allowed ? decision.reported : decision;
 
-/** Returns the decision by the scopes of every rule; a refusal names the scopes of all of them. */
+/** Decides by the scopes of every rule. A refusal names the scopes of all of them. */
 export function decideByRules(
   matches: readonly RuleMatch[],
   principal: Principal,
@@ -168,7 +168,7 @@ export function decideByRules(
   return decideByResults(rulesOf(matches), principal, results);
 }
 
-/** Returns the rules of matches, as a decision lists them. */
+/** Returns the rules of matches, for a decision. */
 export function rulesOf(matches: readonly RuleMatch[]): readonly Rule[] {
   const [first, second] = matches;
   return first && !second
@@ -196,7 +196,7 @@ interface RuleResult extends RequirementResult {
   readonly enforcement: Enforcement;
 }
 
-/** Refuses if one result is not satisfied. If all of these are only reported, allows and reports. */
+/** Refuses if a result isn't satisfied. If all such results are only reported, allows and reports. */
 function decideByResults(
   rules: readonly Rule[],
   principal: Principal,

@@ -6,7 +6,7 @@ import type { Rule } from "./rule.ts";
 
 /** What to explain: a request, and the scopes of a hypothetical caller. */
 export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPattern" | "params"> {
-  /** The target, read exactly as it is spelled. */
+  /** The target, read exactly as it's spelled. */
   readonly path: string;
   /** The scopes of the caller. If omitted, the caller has no token. */
   readonly scopes?: readonly string[];
@@ -26,7 +26,7 @@ export interface Explanation {
   readonly text: string;
 }
 
-/** @throws TypeError for a query of the wrong shape, for callers without types */
+/** @throws TypeError for a query with the wrong shape, which untyped code may pass */
 export function requireQuery({ path, scopes, claims }: ExplainQuery): void {
   requireString(path, "server.explain takes { method, path, scopes }", "path");
   if (scopes !== undefined && !Array.isArray(scopes))
@@ -41,7 +41,7 @@ export function explainDecision({ method, path }: ExplainQuery, decision: Decisi
   const addLine = (name: string, value: string) => lines.push(explanationRow(name, value));
   for (const { key, source, requirement, conditions, enforcement } of rules) {
     addLine("rule", `${key} (${source}${enforcement === "report" ? ", report-only" : ""})`);
-    // A decision does not say which of several rules requires a scope.
+    // A decision doesn't show which of several rules requires a scope.
     addLine("requires", describeRequirement(requirement, rules.length === 1 ? required : []));
     for (const condition of describeConditions(conditions)) addLine("condition", condition);
   }

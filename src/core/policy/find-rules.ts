@@ -1,4 +1,4 @@
-/** Looks up rules in the tree: of a path, of all its readings, all that match it, and the rule of a route. */
+/** Looks up rules in the tree: for a path, for all its readings, all that match it, and for a route. */
 import type { Path } from "../request.ts";
 import { coversMixed } from "./overlap.ts";
 import type { PatternSegment } from "./pattern.ts";
@@ -13,16 +13,16 @@ import {
 } from "./rule-tree.ts";
 import { compareParts, loosen, Spelled } from "./segment.ts";
 
-/** The narrowest rule for a path, and how the path differs from the pattern of the rule. */
+/** The narrowest rule for a path, and how the path differs from the rule's pattern. */
 export interface PathRule {
   readonly leaf: Leaf | undefined;
-  /** Whether the path spells every static text as the table does. */
+  /** Whether the path spells every static segment as the table does. */
   readonly isSpelled: boolean;
   /** Whether the path also ends as the pattern is written: with a slash, or without one. */
   readonly isExact: boolean;
 }
 
-/** A request, and the segments of its path that were read before, by where they begin. */
+/** A request, and the segments of its path that have been read, by where they begin. */
 interface PathWalk {
   readonly path: Path;
   readonly method: string;
@@ -31,13 +31,13 @@ interface PathWalk {
 }
 
 interface PathRuleWalk extends PathWalk {
-  /** `false` if the path spells a static text of the rule in another way. */
+  /** `false` if the path spells a static segment of the rule differently. */
   isSpelled: boolean;
 }
 
 /**
- * Finds the rule of the narrowest path that has a rule for the method: from the left, static, mixed,
- * parameter, wildcard. `checkOrder` rejects tables in which another rule should have decided.
+ * Finds the narrowest rule for a path and a method. From the left, a static segment is narrower than a mixed
+ * one, then come parameters, then wildcards. `checkOrder` rejects tables in which another rule should decide.
  */
 export function findPathRule(tree: RuleTree, method: string, path: Path): PathRule {
   const spelledSegments = path.isPlain ? undefined : new Map<number, Spelled>();
@@ -47,7 +47,7 @@ export function findPathRule(tree: RuleTree, method: string, path: Path): PathRu
   return { leaf, isSpelled, isExact: isSpelled && (!leaf || endsAsWritten(leaf, path)) };
 }
 
-/** `start` is where a segment begins, or after the end of the path. */
+/** `start` is where a segment begins, or a position after the end of the path. */
 function findLeaf(node: TreeNode, start: number, walk: PathRuleWalk): Leaf | undefined {
   const { path } = walk;
   if (start > path.end) return leafFor(node, walk.method);
@@ -99,16 +99,16 @@ export const MAX_RULES = 8;
 /** The rules that some reading of a path reaches; at most one more than `MAX_RULES`. */
 export interface Readings {
   readonly leaves: ReadonlySet<Leaf>;
-  /** Whether a reading reaches a rule without decoding the spelling of a static text. */
+  /** Whether a reading reaches a rule without decoding a static segment. */
   readonly isMapped: boolean;
 }
 
 /**
- * Collects the rules that routers may apply to a path not spelled as in the table. At each segment, a router
- * may or may not accept another spelling of the text in the table. The trailing slash may or may not count.
+ * Collects the rules that routers may apply to a path that isn't spelled as in the table. For each segment, a
+ * router may or may not accept another spelling. The trailing slash may or may not count.
  */
 export function collectReadings(tree: RuleTree, method: string, path: Path): Readings {
-  // Written out: a spread would take longer than the search.
+  // Written out, because a spread would take longer than the search.
   const walk: ReadingsWalk = {
     path,
     method,
@@ -142,8 +142,8 @@ function collectAt(node: TreeNode, start: number, walk: ReadingsWalk, isDecoded:
     const spelling = compareParts(segment, edge.texts);
     if (!spelling) continue;
     const isCertain = collectAt(edge.node, end + 1, walk, isDecoded || spelling === "decoded");
-    // Every router accepts an exact spelling. With too many rules, the request is refused, so that
-    // collecting the rest of them would only take time.
+    // Every router accepts an exact spelling. With too many rules, the request is refused, so there's no need
+    // to collect the others.
     if ((isCertain && spelling === "exact") || walk.leaves.size > MAX_RULES) return true;
   }
   if (node.parameter && collectAt(node.parameter, end + 1, walk, isDecoded)) return true;
@@ -167,7 +167,7 @@ function collectLeaf(node: TreeNode, walk: ReadingsWalk, isDecoded: boolean): bo
   return true;
 }
 
-/** Collects every rule that some router may match to a path, whatever other rules there are. */
+/** Collects every rule that a router may match to a path, even if narrower rules match too. */
 export function collectMatching(tree: RuleTree, method: string, path: Path): readonly Leaf[] {
   const leaves = new Set<Leaf>();
   collectAllAt(tree.root, 1, { path, method, spelledSegments: new Map() }, leaves);
@@ -202,10 +202,10 @@ export const findRouteRule = (
 ): Leaf | undefined => findRouteRules(tree, method, route)[0];
 
 /**
- * Finds every rule that may be the narrowest one that covers a route. Its first `mountLength` segments are
- * static text, because the mount is known only as a request spells it. Each of them may be static text or a
- * parameter in the application, and a wildcard may match several: a request must not choose the rule by how
- * it spells the mount.
+ * Finds every rule that may be the narrowest one to cover a route. Its first `mountLength` segments are
+ * static, because only the request's spelling of the mount is known. In the application, each of them may be
+ * static or a parameter, and a wildcard may match several. A request must not be able to choose the rule by
+ * how it spells the mount.
  */
 export function findRouteRules(
   tree: RuleTree,
@@ -225,7 +225,7 @@ interface CoveringSearch {
   readonly leaves: Set<Leaf>;
 }
 
-/** Collects rules below a node that cover the segments from `index` on. Returns whether there is one. */
+/** Collects rules below a node that cover the segments from `index` on. Returns whether it found one. */
 function collectCovering(node: TreeNode, index: number, search: CoveringSearch): boolean {
   const { method, route, mountLength, leaves } = search;
   const segment = route[index];
@@ -262,7 +262,7 @@ function* coveringSteps(
     if (segmentsAfter < remaining) yield { node: wildcard.node, length: remaining - segmentsAfter };
 }
 
-/** Reads a segment once, however many rules it is compared with: it may have thousands of characters. */
+/** Reads a segment only once, however many rules it's compared with: it may have thousands of characters. */
 function spellAt({ path, spelledSegments }: PathWalk, start: number, end: number): Spelled {
   if (!spelledSegments) return new Spelled(path.text.slice(start, end), true);
   let segment = spelledSegments.get(start);

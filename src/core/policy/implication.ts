@@ -18,14 +18,14 @@ interface PlacedRule {
 }
 
 /**
- * The id of a filtered scope that a caller holds for at least one id. It differs from the values of
- * parameters, and no author writes it in a table.
+ * Stands for the id for which a caller holds a filtered scope. It differs from the values of parameters, and
+ * no table contains it.
  */
 const SOME_ID = "~some-id-of-scopegate~";
 
 /**
- * Returns whether every caller who satisfies `deciding` at the paths `common` satisfies `other` there too.
- * `false` if that is not certain. Without `common`, both rules have the same path: then parameters at one
+ * Returns whether every caller who satisfies `deciding` at the paths `common` also satisfies `other` there;
+ * `false` if that isn't certain. Without `common`, both rules have the same path, so parameters in the same
  * place have one value.
  */
 export function implies(
@@ -38,7 +38,7 @@ export function implies(
   const decidingPlace = enforcedPlace(deciding);
   const otherRequirement = enforcedRequirement(otherPlace);
   const decidingRequirement = enforcedRequirement(decidingPlace);
-  // Public requires least, then optional, then any token.
+  // From the least to the most: public, optional, any token.
   if (otherRequirement.kind === "public") return true;
   if (decidingRequirement.kind === "public") return false;
   if (otherRequirement.kind === "optional") return true;
@@ -60,7 +60,7 @@ const enforcedPlace = (place: PlacedRule): PlacedRule =>
 const enforcedRequirement = ({ compiled }: PlacedRule): CompiledRequirement =>
   compiled.isReport ? VALID_TOKEN : compiled.requirement;
 
-/** The smallest sets of scopes that satisfy a requirement: a caller who satisfies it covers one of them. */
+/** Returns the smallest sets of scopes for a requirement: a caller who satisfies it covers one of them. */
 function leastGrants(
   requirement: Exclude<CompiledRequirement, { kind: "public" | "optional" }>,
   parameter: (name: string) => string,
@@ -72,8 +72,8 @@ function leastGrants(
 
 /**
  * Returns a value for each parameter of a rule at the paths `common`. Parameters of two rules get the same
- * value only if they have it in every request; `prefix` keeps all others apart. Segments after a wildcard
- * have no fixed position.
+ * value only if they have the same value in every request; `prefix` makes all others different. Segments
+ * after a wildcard have no fixed position.
  */
 function sampleParameters(
   segments: Segments,
@@ -82,7 +82,7 @@ function sampleParameters(
 ): (name: string) => string {
   const names = segments.flatMap(partsOf).flatMap((part) => (typeof part === "string" ? [] : part.name));
   return (name) => {
-    // An argument of an operation has no place, and one value for both rules.
+    // An argument of an operation has no position, and the same value for both rules.
     if (segments.length === 0) return `~${name}-of-scopegate~`;
     if (!common) return `~parameter-${names.indexOf(name)}-of-scopegate~`;
     const index = segments.findIndex((segment) => segment.kind === "parameter" && segment.name === name);

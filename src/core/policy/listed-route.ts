@@ -1,14 +1,14 @@
 /** A route of an application, as its framework registered it. */
 export interface ListedRoute {
-  /** Upper case, or `*` for every method. A `GET` route answers HEAD as well. */
+  /** Upper case, or `*` for every method. A `GET` route also handles HEAD. */
   readonly method: string;
   /** The whole path in path-to-regexp's syntax, including mount prefixes. */
   readonly pattern: string;
-  /** The names of the arguments of an MCP operation. Omitted if they are not known. */
+  /** The names of the arguments of an MCP operation. Omitted if they aren't known. */
   readonly parameters?: readonly string[];
   /** The scopes that the code of an MCP operation declares. Omitted if it declares none. */
   readonly scopes?: readonly string[];
-  /** Why `protect` does not run in front of the route. Omitted if it does, or if that is not known. */
+  /** Why `protect` doesn't run before the route. Omitted if it does, or if that isn't known. */
   readonly unguarded?: UnguardedPlace;
 }
 
@@ -18,6 +18,6 @@ export interface UnguardedPlace {
   readonly message: string;
   /** What to write instead. */
   readonly hint: string;
-  /** Whether there may be a guard that `routesOf` cannot find. */
+  /** Whether there may be a guard that `routesOf` can't find. */
   readonly isUncertain?: true;
 }

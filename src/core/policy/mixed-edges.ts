@@ -1,9 +1,9 @@
-/** Finds the mixed segments of one place in the table that a segment of a path may match. */
+/** Finds the mixed segments, at one place in the table, that a segment of a path may match. */
 import type { Spelled, SpelledParts } from "./segment.ts";
 
 /**
- * An index of mixed segments by the text that they begin with, or else end with. Comparing a segment of a
- * path with each of hundreds of rules would take milliseconds.
+ * An index of mixed segments by the string that they begin with, or else end with. Without it, comparing a
+ * segment of a path with hundreds of rules would take milliseconds.
  */
 export class MixedEdges<Edge extends { readonly texts: SpelledParts }> {
   readonly #edges: readonly Edge[];
@@ -25,10 +25,10 @@ export class MixedEdges<Edge extends { readonly texts: SpelledParts }> {
     this.#endLengths = lengthsOf(this.#byEnd);
   }
 
-  /** Returns those that may match a segment, the narrowest first. */
+  /** Returns the mixed segments that may match a segment, the narrowest first. */
   candidates(segment: Spelled): readonly Edge[] {
     const candidates = new Set<Edge>();
-    // A text that is the same in exact spelling is also the same in one letter case.
+    // Strings that are equal in exact spelling are also equal in one letter case.
     for (const text of new Set([segment.case, segment.decoded])) {
       for (const length of this.#startLengths) addAll(candidates, this.#byStart.get(text.slice(0, length)));
       for (const length of this.#endLengths)
@@ -38,7 +38,7 @@ export class MixedEdges<Edge extends { readonly texts: SpelledParts }> {
   }
 }
 
-/** Adds an edge by all spellings of a text; by the empty text if it begins and ends with a parameter. */
+/** Adds an edge by all spellings of a string, which is empty if parameters are at both ends. */
 function addToIndex<Edge>(index: Map<string, Set<Edge>>, text: Spelled | undefined, edge: Edge): void {
   for (const spelling of [text?.case ?? "", text?.decoded ?? ""])
     index.set(spelling, (index.get(spelling) ?? new Set()).add(edge));

@@ -1,7 +1,7 @@
 /** Names of operations with a variable part: `docs_*`, and URI templates of resources (RFC 6570). */
 import { orUndefined } from "../errors.ts";
 
-/** A text that a name contains, or a variable. */
+/** A string that a name contains, or a variable. */
 type NamePart = string | Variable;
 
 interface Variable {
@@ -10,13 +10,13 @@ interface Variable {
   readonly kind: "segment" | "query" | "rest";
 }
 
-/** A name of a key with a variable part, compiled. */
+/** The name in a key, with a variable part, compiled. */
 export interface NamePattern {
   readonly source: string;
   readonly parts: readonly NamePart[];
   /** The names of its variables: `docs_*` has none. */
   readonly variables: readonly string[];
-  /** Equal for two patterns that differ only in the names of variables. */
+  /** Equal for patterns that differ only in the names of variables. */
   readonly identity: string;
 }
 
@@ -26,10 +26,13 @@ export interface NameMistake {
   readonly hint: string;
 }
 
-/** What stands for all values of a variable: only variables that match all of them match the character. */
+/**
+ * Characters that stand for all values of a variable: only a variable that matches all of these values
+ * matches the character.
+ */
 const PLACEHOLDERS = { segment: "\uE000", query: "\uE001", rest: "\uE002" } as const;
 
-/** Returns the pattern of `docs_*`: all names that begin with the text before the final asterisk. */
+/** Returns the pattern of `docs_*`: all names that begin with the string before the asterisk. */
 export function parsePrefix(source: string): NamePattern {
   const parts = [source.slice(0, -1), { name: "", kind: "rest" as const }];
   return { source, parts, variables: [], identity: source };
@@ -39,14 +42,15 @@ const EXPRESSION = /\{([^{}]*)\}/;
 const OPERATOR = /^[+#./?&]/;
 
 /**
- * Parses a template as both versions of the official SDK match it, which is not all of RFC 6570: `{?a,b}`
- * needs its parameters in this order, and `{a,b}` outside of a query loses its second name.
+ * Parses a template as both versions of the official SDK match it, which is only a part of RFC 6570: `{?a,b}`
+ * needs its parameters in this order, and `{a,b}` outside a query loses its second name.
  */
 export function parseTemplate(source: string): NamePattern | NameMistake {
   const parts: NamePart[] = [];
   for (const [index, piece] of source.split(EXPRESSION).entries()) {
     if (index % 2 === 0) {
-      if (/[{}]/.test(piece)) return { message: "has a brace without its pair.", hint: TEMPLATE_FORM };
+      if (/[{}]/.test(piece))
+        return { message: "has a brace without a matching brace.", hint: TEMPLATE_FORM };
       if (piece !== "") parts.push(piece);
       continue;
     }
@@ -69,7 +73,7 @@ function parseExpression(text: string): { readonly parts: readonly NamePart[] } 
   const operator = OPERATOR.exec(text)?.[0] ?? "";
   const names = text.slice(operator.length).split(",");
   if (!names.every((name) => /^[^\s*:%{}]+$/.test(name)))
-    return { message: `has \`{${text}}\`, which does not always have one value.`, hint: TEMPLATE_FORM };
+    return { message: `has \`{${text}}\`, which doesn't always have one value.`, hint: TEMPLATE_FORM };
   if (operator === "?" || operator === "&")
     return {
       parts: names.flatMap((name, index) => [
@@ -80,25 +84,25 @@ function parseExpression(text: string): { readonly parts: readonly NamePart[] } 
   const [name = "", ...otherNames] = names;
   if (otherNames.length > 0)
     return {
-      message: `has \`{${text}}\`, of which servers match the first name only.`,
+      message: `has \`{${text}}\`, but servers match only its first name.`,
       hint: `Write ${names.map((each) => `{${operator}${each}}`).join(",")}.`,
     };
   if (operator === "+" || operator === "#") return { parts: [{ name, kind: "rest" }] };
   return { parts: operator === "" ? [{ name, kind: "segment" }] : [operator, { name, kind: "segment" }] };
 }
 
-/** Writes a pattern with a value in place of each variable. */
+/** Renders a pattern with a value instead of each variable. */
 const fill = (parts: readonly NamePart[], valueFor: (variable: Variable) => string): string =>
   parts.map((part) => (typeof part === "string" ? part : valueFor(part))).join("");
 
-/** Writes a name that a pattern matches. */
+/** Returns a name that a pattern matches. */
 export const fillName = ({ parts }: NamePattern, valueOf: (variable: string) => string): string =>
   fill(parts, ({ name }) => valueOf(name));
 
 const fillPlaceholders = (parts: readonly NamePart[]): string =>
   fill(parts, ({ kind }) => PLACEHOLDERS[kind]);
 
-/** Servers compare a template with the URI that the URL standard writes. */
+/** Servers compare a template with the URI as the URL standard spells it. */
 function findOtherSpelling({
   source,
   parts,
@@ -107,10 +111,10 @@ function findOtherSpelling({
   if (samples.some((sample) => orUndefined(() => new URL(sample).href) === sample)) return undefined;
   const spelled = orUndefined(() => new URL(source).href.replaceAll("%7B", "{").replaceAll("%7D", "}"));
   return {
-    message: `\`${source}\` matches no URI, because it is not spelled as a URL is.`,
+    message: `\`${source}\` matches no URI, because it isn't spelled as a URL is.`,
     hint:
       spelled === undefined || spelled === source
-        ? "Write a scheme and the text of the URI: `docs://{name}`, `file:///{+path}`."
+        ? "Write a scheme and the rest of the URI: `docs://{name}`, `file:///{+path}`."
         : `Write \`${spelled}\`.`,
   };
 }
@@ -120,8 +124,8 @@ export const contains = (wider: NamePattern, narrower: NamePattern): boolean =>
   matchName(wider, fillPlaceholders(narrower.parts)) !== undefined;
 
 /**
- * Returns whether a server may match a name that the official SDK does not match: `{name}` with a comma, and
- * the parameters of a query in another order, repeated, or missing.
+ * Returns whether a server may match a name that the official SDK doesn't match: `{name}` with a comma, and
+ * query parameters in another order, repeated, or missing.
  */
 export function mayMatch(pattern: NamePattern, name: string): boolean {
   if (name.includes(",") && matchName(pattern, name, "with commas")) return true;
@@ -137,13 +141,13 @@ export function mayMatch(pattern: NamePattern, name: string): boolean {
   return false;
 }
 
-/** How strictly a name is compared. Some servers also match commas where the official SDK does not. */
+/** How strictly a name is compared. Some servers also match commas where the official SDK doesn't. */
 type Strictness = "as the SDK" | "with commas";
 
 /**
- * Matches a name, and returns the values of the variables; `undefined` if it does not match. Like the regular
- * expressions of the SDK, each variable takes as much as it can, from left to right. Unlike them, the time is
- * linear: for each part, the longest ends are found once, from right to left.
+ * Matches a name, and returns the values of the variables; `undefined` if it doesn't match. As in the regular
+ * expressions of the SDK, each variable takes as much as it can, from left to right. Unlike them, it takes
+ * linear time: the longest end of each part is found once, from right to left.
  */
 export function matchName(
   { parts, variables }: NamePattern,
@@ -173,7 +177,7 @@ export function matchName(
   return values;
 }
 
-/** Handlers may decode an escape or not, and divide a list: then no single value is certain. */
+/** Handlers may or may not decode an escape, and may split a list, so these values aren't certain. */
 const valueOf = (text: string): string => (/[%,]/.test(text) ? "" : text);
 
 function endsOfText(text: string, name: string, next: Int32Array): Int32Array<ArrayBuffer> {

@@ -12,7 +12,7 @@ export interface Operation {
   readonly name?: string | undefined;
   /** The arguments, for the templates of scopes and for `where`: only strings fill them. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** Completions and lists: the URI may be a template, and arguments may be missing. */
+  /** For completions and lists: the URI may be a template, and arguments may be missing. */
   readonly isPartial?: boolean;
 }
 
@@ -20,11 +20,11 @@ export interface Operation {
 export const isOperation = (method: string, target: string): boolean =>
   method === OPERATION_METHOD && /^(?!https?:)[a-z]/i.test(target);
 
-/** Writes an operation as it is written in a key, without `MCP`. */
+/** Renders an operation as in a key, without `MCP`. */
 export const renderOperation = ({ method, name }: Pick<Operation, "method" | "name">): string =>
   name === undefined ? method : `${method} ${name}`;
 
-/** Divides the text of an operation into its method and name. */
+/** Splits a rendered operation into its method and name. */
 export function splitOperation(text: string): Pick<Operation, "method" | "name"> {
   const space = text.indexOf(" ");
   return space < 0 ? { method: text } : { method: text.slice(0, space), name: text.slice(space + 1) };
@@ -33,7 +33,7 @@ export function splitOperation(text: string): Pick<Operation, "method" | "name">
 /** The part of a key after `MCP`, parsed. */
 export interface OperationKey {
   readonly method: string;
-  /** Absent for a method without names, and for the rule of every name. */
+  /** Absent for a method without names, and for a rule for every name. */
   readonly name?: string;
   /** A name with a variable part. */
   readonly pattern?: NamePattern;
@@ -49,7 +49,7 @@ export function parseOperationKey(text: string, methods: OperationMethods): Oper
   if (name === undefined || name === "*") return { method, identity: text };
   if (name.trim() !== name || /\p{Cc}/u.test(name))
     return {
-      message: `${JSON.stringify(name)} is not a name.`,
+      message: `${JSON.stringify(name)} isn't a name.`,
       hint: "Write the name without spaces around it.",
     };
   const parsed = methods.get(method)?.nameParameter === "uri" ? parseUri(method, name) : parseName(name);
@@ -66,7 +66,7 @@ function parseName(name: string): ParsedName | NameMistake {
   if (PLACEHOLDER.test(name))
     return {
       message: `${JSON.stringify(name)} is a variable, but names are compared exactly.`,
-      hint: "Write `*` for every name, `docs_*` for names that begin with the same text, or one key for each name.",
+      hint: "Write `*` for every name, `docs_*` for names that begin with the same text, or write one key for each name.",
     };
   const star = name.indexOf("*");
   if (star < 0) return { name };
@@ -81,7 +81,7 @@ function parseUri(method: string, uri: string): ParsedName | NameMistake {
   const spelled = /\*|[<>]|\/:\w/.exec(uri);
   if (spelled)
     return {
-      message: `${JSON.stringify(uri)} has \`${spelled[0]}\`, which is not a variable of a URI template.`,
+      message: `${JSON.stringify(uri)} has \`${spelled[0]}\`, which isn't a variable of a URI template.`,
       hint: "Write `{name}` for one segment of the URI, `{+name}` for the rest of it, or `*` alone for every resource.",
     };
   if (/[{}]/.test(uri)) {
@@ -90,5 +90,5 @@ function parseUri(method: string, uri: string): ParsedName | NameMistake {
   }
   const href = orUndefined(() => new URL(uri).href);
   if (href === undefined || href === uri) return { name: uri };
-  return { message: `\`${uri}\` is not spelled as a URL is.`, hint: `Write \`MCP ${method} ${href}\`.` };
+  return { message: `\`${uri}\` isn't spelled as a URL is.`, hint: `Write \`MCP ${method} ${href}\`.` };
 }

@@ -5,7 +5,7 @@ import { suggest } from "../errors.ts";
 export interface OperationMethod {
   /** The parameter of the message that names the tool, prompt or resource; absent if no name follows. */
   readonly nameParameter?: string;
-  /** The method whose rules decide it: it has none of its own. */
+  /** The method whose rules decide this one, which has no rules of its own. */
   readonly governedBy?: string;
 }
 
@@ -42,18 +42,18 @@ const REMOVED: ReadonlySet<string> = new Set([
   "tasks/result",
 ]);
 
-/** Decided by the rules of its prompt or resource template, which are methods of different names. */
+/** Decided by the rules for its prompt or resource template. */
 export const COMPLETION = "completion/complete";
 
 const HOUSEKEEPING = /^(?:initialize|server\/discover|ping|notifications\/\S*)$/;
 
-/** Returns whether a method only keeps the protocol running: the rule of the transport decides it. */
+/** Returns whether a method only keeps the protocol running: the transport's rule decides it. */
 export const isHousekeeping = (method: string): boolean => HOUSEKEEPING.test(method);
 
 /** The methods that a server adds, each with the parameter that names what it calls, or `null`. */
 export type ExtensionMethods = Readonly<Record<string, string | null>>;
 
-/** Returns whether a server may add a method: it has the form of one, and the protocol has no such method. */
+/** Returns whether a server may add this method: it looks like one, and the protocol doesn't have it. */
 export const isExtensionMethod = (method: string): boolean =>
   /^[a-z][\w.-]*(?:\/[\w.-]+)+$/i.test(method) &&
   !METHODS.has(method) &&
@@ -66,7 +66,7 @@ export class OperationMethods {
   readonly #methods: ReadonlyMap<string, OperationMethod>;
   readonly #hasUnknown: boolean;
 
-  /** `"any"` is for tables whose server is not known: it accepts methods that only a server declares. */
+  /** `"any"` is for tables whose server isn't known: it also accepts methods that a server may declare. */
   constructor(extensions: ExtensionMethods | "any" = {}) {
     this.#hasUnknown = extensions === "any";
     const added = Object.entries(extensions === "any" ? {} : extensions).map(
@@ -88,32 +88,32 @@ export class OperationMethods {
     return isKnown && !REMOVED.has(method);
   }
 
-  /** Returns whether a name follows a method: `undefined` for an unknown method. */
+  /** Returns whether a name follows a method; `undefined` for an unknown method. */
   isNamed(method: string): boolean | undefined {
     const described = this.#methods.get(method);
     if (described === undefined) return undefined;
     return described.nameParameter !== undefined;
   }
 
-  /** Explains why a method and a name are not the key of a rule, and what to write instead. */
+  /** Explains why a method and a name aren't the key of a rule, and what to write instead. */
   findMistake(method: string, name: string | undefined): OperationMistake | undefined {
     const described = this.#methods.get(method);
     if (isHousekeeping(method))
       return {
         message: `\`${method}\` needs no rule of its own.`,
-        hint: "Remove it: the rule of the transport, such as `* /mcp`, decides it.",
+        hint: "Remove it: the transport's rule, such as `* /mcp`, decides it.",
       };
     const governing = method === COMPLETION ? "prompts/get` or `resources/read" : described?.governedBy;
     if (governing !== undefined)
       return {
         message: `\`${method}\` has no rule of its own.`,
-        hint: `Remove it: the rule of \`${governing}\` for the same name decides it.`,
+        hint: `Remove it: the rule for \`${governing}\` with the same name decides it.`,
       };
     if (!described) {
       const similar = this.#suggest(method, name);
       if (this.#hasUnknown && similar === undefined && /^\S[^\s/]*\/\S+$/.test(method)) return undefined;
       return {
-        message: `\`${method}\` is not a method of MCP clients.`,
+        message: `\`${method}\` isn't a method of MCP clients.`,
         hint:
           similar ??
           `${FORM} Declare a method that your server adds: mcp: { methods: { ${JSON.stringify(method)}: null } }.`,
@@ -155,8 +155,8 @@ export interface OperationMistake {
   readonly hint: string;
 }
 
-/** The methods of a server that adds none. */
+/** The methods for a server that adds none. */
 export const MCP_METHODS = new OperationMethods();
 
-/** The methods of tables whose server is not known. */
+/** The methods for tables whose server isn't known. */
 export const ANY_METHODS = new OperationMethods("any");

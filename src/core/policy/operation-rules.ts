@@ -1,4 +1,4 @@
-/** The rules of operations: keys of the table without a path, as `MCP tools/call search`. */
+/** The rules for operations: keys of the table without a path, such as `MCP tools/call search`. */
 import { orUndefined } from "../errors.ts";
 import { hasOtherSpelling } from "../runtime/json.ts";
 import { contains, matchName, mayMatch, type NamePattern, parseTemplate } from "./name-pattern.ts";
@@ -8,7 +8,7 @@ import { templatesOf } from "./requirement.ts";
 import { divideRestrictions, type Restrictions, toRestriction } from "./restrictions.ts";
 import type { CompiledRule, RuleMatch } from "./rule.ts";
 
-/** The rules of an operation with the values of their templates, or an argument that cannot fill one. */
+/** The rules for an operation with the values for their templates, or an argument that can't fill one. */
 export type OperationMatch =
   | {
       readonly kind: "matched";
@@ -47,15 +47,15 @@ export class OperationRules {
     this.#isConditioned = [...rules, ...enforcedRules].some(({ conditions }) => conditions);
   }
 
-  /** Finds the rule of a key of the table, or of an entry of a list of the server. */
+  /** Finds the rule for a key of the table, or for an operation that the server lists. */
   find(key: string): CompiledRule | undefined {
     const operation: Operation = { ...splitOperation(key), parameters: {}, isPartial: true };
     const [deciding] = this.#decide(operation, this.#rules);
-    // The rule of every resource also decides a template that cannot be a key.
+    // The rule for every resource also decides a template that can't be a key.
     return deciding?.compiled ?? this.#rules.get(this.#governing(operation))?.everyName;
   }
 
-  /** Finds the rules with the values for their templates. An argument must be a string that is not empty. */
+  /** Finds the rules, with the values for their templates. An argument must be a non-empty string. */
   match(operation: Operation): OperationMatch {
     const deciding = this.#decide(operation, this.#rules);
     if (deciding.length === 0) return { kind: "unmapped" };
@@ -89,12 +89,12 @@ export class OperationRules {
     const { name, sent, others } = this.#readings(operation);
     const deciding = rules.decide(name);
     if (deciding.length === 0) return deciding;
-    // Another reading adds rules, but never maps a name: the server may read the one or the other. The same
-    // rule counts again if the reading fills its scopes with other values.
+    // Another reading only adds rules: it can't give a rule to a name that has none, because the server may
+    // read the name either way. The same rule counts again if the reading fills its scopes with other values.
     const add = (rule: NamedRule): void => {
       if (rule.values || !deciding.some(({ compiled }) => compiled === rule.compiled)) deciding.push(rule);
     };
-    // As it was sent, a URI of no other rule is only another spelling.
+    // If no other rule matches the URI as it was sent, it's only another spelling.
     for (const rule of sent === name ? [] : rules.decide(sent))
       if (!rules.isForEveryName(rule.compiled)) add(rule);
     for (const other of others) rules.decide(other).forEach(add);
@@ -129,9 +129,9 @@ export class OperationRules {
   }
 
   /**
-   * The ways in which servers may read a name. Servers of the SDK look a resource up by `new URL(uri).href`,
-   * which maps it, others by the URI as it was sent. A handler may decode escapes (RFC 3986 section 6.2.2),
-   * and read several slashes as one.
+   * Returns the ways in which servers may read a name. Servers of the SDK look up a resource by
+   * `new URL(uri).href`, which determines the rule. Others use the URI as it was sent. A handler may decode
+   * escapes (RFC 3986 section 6.2.2), and read several slashes as one.
    */
   #readings({ method, name: sent = "" }: Operation): Readings {
     const isUri = this.methods.get(method)?.nameParameter === "uri";
@@ -161,14 +161,14 @@ const mergeSlashes = (uri: string): string =>
     (_, scheme = "", rest: string) => `${scheme as string}${rest.replaceAll(/\/{2,}/g, "/")}`,
   );
 
-/** Decodes escapes of characters that need none. */
+/** Decodes the escapes of characters that need no escape. */
 const decodeNeedless = (escapes: string): string =>
   escapes.replace(/%../g, (escape) => {
     const character = characterOf(escape);
     return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
   });
 
-/** Decodes escapes. Some servers also decode the characters beside bytes that are no UTF-8. */
+/** Decodes escapes. Some servers also decode the characters next to bytes that aren't UTF-8. */
 const decodeAll = (escapes: string): string =>
   orUndefined(() => decodeURIComponent(escapes)) ?? escapes.replace(/%[0-7]./g, characterOf);
 
@@ -193,7 +193,7 @@ class ArgumentReader {
     this.#parameters = parameters;
   }
 
-  /** Returns an argument that is a string; otherwise an empty one. */
+  /** Returns an argument if it's a string; otherwise an empty string. */
   read(name: string): string {
     let value = this.#values.get(name);
     if (value !== undefined) return value;
@@ -227,7 +227,7 @@ interface PatternRule {
   readonly pattern: NamePattern;
 }
 
-/** The rules of one method, by the name of what it calls. */
+/** The rules for one method, by the name of what it calls. */
 class MethodRules {
   readonly #exact = new Map<string, CompiledRule>();
   readonly #patterns: PatternRule[] = [];
@@ -245,7 +245,7 @@ class MethodRules {
     return compiled === this.everyName;
   }
 
-  /** Finds the rule of a name: that of the whole name, of the narrowest pattern, or of every name. */
+  /** Finds the rule for a name: the rule for the whole name, for the narrowest pattern, or for every name. */
   decide(name: string): NamedRule[] {
     const compiled = this.#exact.get(name);
     if (compiled) return [{ compiled }];
@@ -254,14 +254,14 @@ class MethodRules {
     const deciding = narrowest.map(toNamedRule);
     if (deciding.length === 0 && this.everyName) deciding.push({ compiled: this.everyName });
     if (deciding.length === 0) return deciding;
-    // A server that is not the SDK's may also match these, before a wider one.
+    // A server that doesn't use the SDK may also match these patterns, before a wider one.
     for (const match of matches)
       if (!match.isCertain && !narrowest.some(({ pattern }) => contains(match.pattern, pattern)))
         deciding.push(toNamedRule(match));
     return deciding;
   }
 
-  /** Finds the rule of a template: that of the narrowest one that contains it, or of every URI. */
+  /** Finds the rule for a template: for the narrowest template that contains it, or for every URI. */
   decideTemplate(operation: Operation): NamedRule[] {
     if ("message" in parseTemplate(operation.name ?? "")) return [];
     const narrowest = narrowestOf(this.#matchTemplate(operation)).map(toNamedRule);
@@ -284,10 +284,7 @@ class MethodRules {
     return [this.#exact.get(name), this.everyName].flatMap((compiled) => (compiled ? [{ compiled }] : []));
   }
 
-  /**
-   * Finds the patterns that contain a template. The values for the variables of the template are those of its
-   * own names. If a pattern divides the URI in another way, its variables have no values.
-   */
+  /** Finds the patterns that contain a template. Variables that divide the URI differently have no values. */
   #matchTemplate(operation: Operation): readonly PatternMatch[] {
     const template = parseTemplate(operation.name ?? "");
     if ("message" in template) return [];
@@ -322,12 +319,12 @@ interface PatternMatch extends PatternRule {
   readonly isCertain: boolean;
 }
 
-/** Leaves out each pattern that contains another one. Of two that only cross, both must be satisfied. */
+/** Omits each pattern that contains another one. If two patterns only overlap, both rules count. */
 const narrowestOf = <Rule extends PatternRule>(matching: readonly Rule[]): readonly Rule[] =>
   matching.filter(
     ({ pattern }) => !matching.some((other) => other.pattern !== pattern && contains(pattern, other.pattern)),
   );
 
-/** The URI fills the variables of a template. A rule of `docs_*` has none: its arguments fill its scopes. */
+/** The URI fills the variables of a template. For `docs_*`, which has none, the arguments fill the scopes. */
 const toNamedRule = ({ compiled, pattern, values }: PatternMatch): NamedRule =>
   pattern.variables.length === 0 ? { compiled } : { compiled, values };

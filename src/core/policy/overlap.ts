@@ -5,16 +5,16 @@ import { loosen, type SegmentPart, spellingOfMixed } from "./segment.ts";
 type Segments = readonly PatternSegment[];
 
 /**
- * Returns patterns that together match the paths that both patterns match; none if no path matches both.
- * Letter case and percent-encoding make no difference. There are several if two wildcards can overlap in
- * several ways: `/docs/*a` and `/*b/edit` have `/docs/edit` and `/docs/*a/edit` in common.
+ * Returns patterns that together match all paths that both patterns match; none if no path matches both.
+ * Letter case and percent-encoding make no difference. There are several if wildcards can overlap in several
+ * ways: `/docs/*a` and `/*b/edit` have `/docs/edit` and `/docs/*a/edit` in common.
  */
 export function commonPatterns(x: Segments, y: Segments): readonly Segments[] {
   const [xFirst, ...xRest] = x;
   const [yFirst, ...yRest] = y;
   if (!xFirst && !yFirst) return [[]];
   if (!xFirst || !yFirst) return [];
-  // A wildcard matches one or more segments: it ends here, or continues.
+  // A wildcard matches one or more segments, so it can end here or continue.
   if (xFirst.kind === "wildcard" && yFirst.kind === "wildcard")
     return prepend(xFirst, [
       ...commonPatterns(xRest, yRest),
@@ -29,7 +29,7 @@ export function commonPatterns(x: Segments, y: Segments): readonly Segments[] {
   return common ? prepend(common, commonPatterns(xRest, yRest)) : [];
 }
 
-/** Returns whether every path of one pattern is a path of another; `false` if that is not certain. */
+/** Returns whether every path of one pattern is also a path of the other; `false` if that isn't certain. */
 export function covers(covering: Segments, covered: Segments): boolean {
   const [wide, ...wideRest] = covering;
   const [narrow, ...narrowRest] = covered;
@@ -46,7 +46,7 @@ function coversSegment(wide: PatternSegment, narrow: PatternSegment): boolean {
   return wide.kind === "mixed" && coversMixed(wide.parts, narrow);
 }
 
-/** In an identity, one character stands for each parameter: it is text that no other text can match. */
+/** In an identity, one character stands for each parameter. No other string can match this character. */
 export const coversMixed = (
   wide: readonly SegmentPart[],
   narrow: Exclude<PatternSegment, { kind: "parameter" | "wildcard" }>,
@@ -56,8 +56,8 @@ const prepend = (segment: PatternSegment, rests: readonly Segments[]): readonly 
   rests.map((rest) => [segment, ...rest]);
 
 /**
- * Returns a segment that stands for what both segments match, neither of them a wildcard. For two mixed
- * segments that overlap, no pattern expresses this: the segment with the parts of both stands for it.
+ * Returns a segment that stands for what both segments match; neither of them is a wildcard. No pattern can
+ * express this for two mixed segments that overlap, so a segment with the parts of both stands for it.
  */
 function commonSegment(x: PatternSegment, y: PatternSegment): PatternSegment | undefined {
   if (x.kind === "parameter") return y;
@@ -69,7 +69,7 @@ function commonSegment(x: PatternSegment, y: PatternSegment): PatternSegment | u
 
 type Mixed = Extract<PatternSegment, { kind: "mixed" }>;
 
-/** Parameters match any text, so two segments exclude each other only if their beginnings or ends do. */
+/** Parameters match any string, so two segments exclude each other only if their beginnings or ends do. */
 function haveCommonText({ parts: x }: Mixed, { parts: y }: Mixed): boolean {
   const xStart = loosenPart(x[0]);
   const yStart = loosenPart(y[0]);

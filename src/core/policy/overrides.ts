@@ -1,4 +1,4 @@
-/** What custom rules replace: a base table is there so that nobody opens its routes by mistake. */
+/** Checks what custom rules replace, so that they can't open a route of the base table by mistake. */
 import { type ConfigurationIssue, type Report, suggest } from "../errors.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { type CompiledTable, entryOf, type Replacement } from "./compile-rules.ts";
@@ -8,7 +8,7 @@ import type { Conditions } from "./conditions/written.ts";
 import { identityOf, partsOf } from "./pattern.ts";
 import { type CompiledRule, optionPath, renderRules } from "./rule.ts";
 
-/** Reports custom rules that replace less, or require less, than their authors may think. */
+/** Reports custom rules that replace less, or require less, than intended. */
 export function checkOverrides(table: CompiledTable, scopeRules: ScopeRules, report: Report): void {
   const { rules, replacements } = table;
   const replacing = new Set(replacements.map(({ custom }) => custom.rule.key));
@@ -38,7 +38,7 @@ export function isWeaker({ custom, replaced, segments }: Replacement, scopeRules
   return !implies(replacing, base, undefined, scopeRules) && implies(base, replacing, undefined, scopeRules);
 }
 
-/** Returns whether a rule lacks a condition of another one, has a wider one, or makes another exception. */
+/** Returns whether a rule lacks a condition of another rule, has a wider one, or makes another exception. */
 function losesConditions(replacing: CompiledRule, base: CompiledRule): boolean {
   const written = withPlaces(replacing);
   const baseWritten = withPlaces(base);
@@ -54,7 +54,7 @@ function losesConditions(replacing: CompiledRule, base: CompiledRule): boolean {
 const LASTING = ["where", "actors", "clients", "acr"] as const;
 const EXCEPTIONS = ["unless", "except"] as const;
 
-/** Returns the conditions of a rule. In `where`, places stand for the names of parameters. */
+/** Returns the conditions of a rule. In `where`, the names of parameters are replaced by their places. */
 function withPlaces({ rule: { conditions = {} }, pattern }: CompiledRule): Conditions {
   const { where } = conditions;
   if (!where) return conditions;
@@ -77,8 +77,8 @@ const segmentsOf = ({ pattern }: CompiledRule, segments: Replacement["segments"]
 const describeWeaker = ({ custom, replaced }: Replacement): ConfigurationIssue => ({
   code: "override_weaker",
   path: optionPath(custom.rule),
-  message: `requires less than the rule of the base table that it replaces, \`${replaced.rule.key}\` (${describeRule(replaced.rule)}).`,
-  hint: `If that is intended, write { override: ${JSON.stringify(entryOf(custom))} }.`,
+  message: `requires less than the base table's rule that it replaces, \`${replaced.rule.key}\` (${describeRule(replaced.rule)}).`,
+  hint: `If that's intended, write { override: ${JSON.stringify(entryOf(custom))} }.`,
 });
 
 const describeUnneeded = ({ rule }: CompiledRule, rules: readonly CompiledRule[]): ConfigurationIssue => ({
@@ -92,7 +92,7 @@ const describeUnneeded = ({ rule }: CompiledRule, rules: readonly CompiledRule[]
   ),
 });
 
-/** The default rules of exact methods: at one path, they decide before a custom rule for every method. */
+/** The default rules for exact methods. For the same path, they decide before a custom rule for `*`. */
 function exactDefaultsByPath(rules: readonly CompiledRule[]): ReadonlyMap<string, readonly CompiledRule[]> {
   const byPath = new Map<string, CompiledRule[]>();
   for (const compiled of rules) {
@@ -110,6 +110,6 @@ const pathsOf = ({ pattern }: CompiledRule): readonly string[] =>
 const describeKept = ({ rule }: CompiledRule, kept: readonly CompiledRule[]): ConfigurationIssue => ({
   code: "override_partial",
   path: optionPath(rule),
-  message: `does not replace ${renderRules(kept.map((compiled) => compiled.rule))} of the base table: at one path, the exact method decides.`,
+  message: `doesn't replace ${renderRules(kept.map((compiled) => compiled.rule))} of the base table: for the same path, the rule for an exact method decides.`,
   hint: `Write what these methods require, such as \`${kept[0]?.rule.method} ${rule.pattern}\`, or pass a base table without them as defaultScopeMappings.`,
 });

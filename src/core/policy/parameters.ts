@@ -22,8 +22,8 @@ export function parameterReaders(segments: readonly PatternSegment[]): ReadonlyM
 }
 
 /**
- * Adds the reader of the parameter in a mixed segment, unless it has several: routers divide it in different
- * ways. The value is empty if the text around the parameter is not spelled exactly.
+ * Adds the reader of the parameter in a mixed segment. With several parameters, there's no reader, because
+ * routers divide the segment differently. The value is empty if the static parts aren't spelled exactly.
  */
 function addMixedReader(
   readers: Map<string, ParameterReader>,
@@ -44,7 +44,7 @@ function addMixedReader(
 
 const stringLength = (part: SegmentPart | undefined): number => (typeof part === "string" ? part.length : 0);
 
-/** Reads the text of a wildcard; empty if the path ends in a slash, which only some routers include. */
+/** Reads the value of a wildcard; empty if the path ends with a slash, which only some routers include. */
 const wildcardReader =
   (index: number, segmentsAfter: number): ParameterReader =>
   (path) => {

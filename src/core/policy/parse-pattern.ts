@@ -17,7 +17,7 @@ type FlatToken = Exclude<Token, { type: "group" }>;
 
 const MAX_ALTERNATIVES = 64;
 
-/** Parses a pattern in path-to-regexp's syntax, or returns why no request can match it. */
+/** Parses a pattern in path-to-regexp's syntax, or returns the mistake why no request can match it. */
 export function parsePattern(source: string): Pattern | PatternMistake {
   const tokens = parseTokens(source);
   if ("code" in tokens) return tokens;
@@ -56,19 +56,19 @@ function hasRepeatedName(tokens: readonly FlatToken[]): boolean {
 function parseTokens(source: string): readonly Token[] | PatternMistake {
   const tokens = tokensOf(source);
   if (tokens) return tokens;
-  if (source === "*") return invalid("does not start with a slash.", "Write `/{*path}` for every path.");
+  if (source === "*") return invalid("doesn't start with a slash.", "Write `/{*path}` for every path.");
   if (/\/\([\w.-]+(?:\|[\w.-]+)+\)/.test(source))
     return invalid("has alternatives in parentheses.", "Write one key for each of them.");
   const spelling = findSpelling(source, (candidate) => tokensOf(candidate) !== undefined);
   return invalid(
-    "is not a pattern of path-to-regexp.",
+    "isn't a pattern of path-to-regexp.",
     spelling === undefined ? SYNTAX : `Write \`${spelling}\`.`,
   );
 }
 
 /**
- * Returns whether a token is a parameter of another router: `{id}`, `{path...}`, `<int:id>`. As text it would
- * match no request, and a wider rule would decide the route.
+ * Returns whether a token is a parameter in another router's syntax: `{id}`, `{path...}`, `<int:id>`. Read
+ * literally, it would match no request, and a wider rule would decide the route.
  */
 function isForeign(token: Token): boolean {
   if (token.type === "text") return /[<>]/.test(token.value);
@@ -113,8 +113,8 @@ function readAlternative(tokens: readonly FlatToken[], source: string): Alternat
   const [first] = tokens;
   if (first?.type !== "text" || !first.value.startsWith("/"))
     return invalid(
-      "does not begin with a slash.",
-      "Write the whole path from `/` on, including mount prefixes.",
+      "doesn't begin with a slash.",
+      "Write the whole path, starting with `/` and including mount prefixes.",
     );
   const segments = splitSegments(tokens);
   if (segments.some((parts) => parts.length > 1 && parts.some(isWildcard)))
@@ -123,7 +123,10 @@ function readAlternative(tokens: readonly FlatToken[], source: string): Alternat
       "Let the wildcard be a whole segment: `/files{/*path}`.",
     );
   if (segments.filter((parts) => parts.some(isWildcard)).length > 1)
-    return invalid("has two wildcards.", "Use one: routers divide a path between two in different ways.");
+    return invalid(
+      "has two wildcards.",
+      "Use only one: routers divide a path between two wildcards differently.",
+    );
   const hasSlash = segments.at(-1)?.length === 0;
   if (hasSlash) segments.pop();
   const mistake = findUnreachable(segments, source, tokens);
@@ -165,7 +168,7 @@ function readSegment(parts: readonly SegmentPart[]): PatternSegment {
   return { kind: part.type === "param" ? "parameter" : "wildcard", name: part.name };
 }
 
-/** A pattern whose sample path is refused, or is read as another path, would never decide a request. */
+/** A pattern whose sample path is refused or read as another path would never decide a request. */
 function findUnreachable(
   segments: readonly (readonly SegmentPart[])[],
   source: string,
@@ -175,10 +178,10 @@ function findUnreachable(
     parts.map((part) => (typeof part === "string" ? part : "x")).join(""),
   );
   const samplePath = readPath(`/${sample.join("/")}`);
-  // `//` is one empty segment here, but the path would not have it.
+  // `//` is one empty segment here, but a path wouldn't have it.
   const isReadAsWritten = samplePath && segmentsOf(samplePath).join("/") === sample.join("/");
   if (isReadAsWritten && sample[0] !== "") return undefined;
-  // A lone surrogate, which is half of a character, has no encoding.
+  // A lone surrogate (half of a character) has no encoding.
   const encoded = orUndefined(() => source.replaceAll(/[^\x20-\x7e]+/g, encodeURI)) ?? source;
   const isUnencoded = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;
   return {

@@ -23,11 +23,11 @@ export function translateParameters(source: string): string {
   return translated === source ? source : includeRoot(translated);
 }
 
-/** The author of a wildcard at the end usually means the path above it, too: `/files{/*path}`. */
+/** With a wildcard at the end, the path above it is usually meant too: `/files{/*path}`. */
 const includeRoot = (source: string): string =>
   source.replace(/^\/(\*\w+)$/, "/{$1}").replace(/(?<=.)\/(\*\w+)$/, "{/$1}");
 
-/** A name that text follows directly would be longer without quotation marks. */
+/** Quoted if characters follow directly, because they would become part of the name. */
 function nameFor(match: readonly unknown[]): string {
   const [whole, ...groups] = match;
   const name = String(groups.find((group) => typeof group === "string"));
@@ -36,7 +36,7 @@ function nameFor(match: readonly unknown[]): string {
   return /\w/.test(next) ? `"${name}"` : name;
 }
 
-/** Finds a valid pattern that an invalid one was probably meant to be. */
+/** Finds the valid pattern that was probably meant by an invalid one. */
 export function findSpelling(source: string, isPattern: (candidate: string) => boolean): string | undefined {
   return REWRITES.map((rewrite) => rewrite(source)).find(
     (candidate) => candidate.startsWith("/") && isPattern(candidate),
@@ -45,8 +45,8 @@ export function findSpelling(source: string, isPattern: (candidate: string) => b
 
 /**
  * Translates a pattern from the syntax of path-to-regexp before version 8 (Express 4, older Koa routers).
- * Regular expressions that cannot match a slash are left out, so that the result matches at least the same
- * paths. A pattern that cannot be translated stays invalid.
+ * Regular expressions that can't match a slash are left out, so that the result matches at least the same
+ * paths. A pattern that can't be translated stays invalid.
  */
 export const modernize = (source: string): string =>
   source
@@ -57,12 +57,12 @@ export const modernize = (source: string): string =>
     .replace(/\/:(\w+)[*+]$/, "/*$1")
     .replace(/^\*$/, "/*")
     .replace(/\/(?:\*|\(\.\*\))$/, "/{*path}")
-    // Also without a slash at the beginning, which routers of path-to-regexp 8 allow.
+    // Routers with path-to-regexp 8 also allow a pattern without a slash at the beginning.
     .replace(/^\{?(\*\w+)\}?$/, "/{$1}")
     .replace(/^\{\/([^{}]+)\}/, "/{$1}");
 
 /**
- * Regular expressions of letters, digits, classes of them and repetitions. None of them matches a slash. A
- * `*` may, because path-to-regexp 0.1 replaces it by `(.*)`.
+ * Regular expressions of letters, digits, classes of them and repetitions, none of which matches a slash. `*`
+ * is excluded, because path-to-regexp 0.1 replaces it with `(.*)`.
  */
 const WITHOUT_SLASH = /^(?:\\[dw]|[\w|+?{},-]|\[(?:[\w-]|\\[dw])+\]|[()])+$/;

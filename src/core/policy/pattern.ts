@@ -16,21 +16,21 @@ export interface Alternative {
   readonly hasSlash: boolean;
 }
 
-/** A pattern with its optional groups written out: it matches a path if one of its alternatives does. */
+/** A pattern with its optional groups written out. It matches a path if one of its alternatives does. */
 export interface Pattern {
   readonly source: string;
   readonly alternatives: readonly Alternative[];
   /** The parameters that a scope template may name; `"any"` for the arguments of an operation. */
   readonly parameters: ReadonlySet<string> | "any";
-  /** Of an operation, which has a method and a name instead of a path. */
+  /** For an operation, which has a method and a name instead of a path. */
   readonly operation?: OperationKey;
 }
 
-/** Equal for alternatives that are the same route: parameter names, letter case and encoding do not count. */
+/** Equal for alternatives that are the same route: parameter names, letter case and encoding don't count. */
 export const identityOf = (segments: readonly PatternSegment[]): string =>
   segments.map((segment) => `/${segmentIdentity(segment)}`).join("");
 
-/** Parameters are written as control characters, which no segment can contain. */
+/** Each parameter is a control character, which no segment can contain. */
 export const segmentIdentity = (segment: PatternSegment): string =>
   partsOf(segment).map(partIdentity).join("");
 

@@ -1,4 +1,4 @@
-/** Decides without keys and tokens: the rules of a request, and whether a known caller satisfies them. */
+/** Decides without keys and tokens: finds the rules for a request, and if a known caller satisfies them. */
 import { type AccessRequest, ownProperty, requireString } from "../request.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { createPrincipal, type Principal } from "../token/principal.ts";
@@ -21,11 +21,11 @@ export interface PolicyRules extends CompiledTable {
   readonly unmappedRoutes: "deny" | "not_found" | "authenticated";
   /** Whether every token must be bound to a key of the client. */
   readonly requiresBinding: boolean;
-  /** Returns when a caller calls, by the clock of the server and the tolerance for its issuer. */
+  /** Returns the time of a call by the server's clock, and the tolerance for the caller's issuer. */
   readonly momentOf: (principal: Principal) => Moment;
 }
 
-/** Whether a request without a rule is refused, or passes with a valid token, reported or not. */
+/** What happens to a request without a rule: it's refused, or passes with a valid token, reported or not. */
 export type UnmappedRoutes = "refused" | "reported" | "open";
 
 /** The rules that a request must satisfy, or none where the table has no rule. */
@@ -43,7 +43,7 @@ export class Policy {
     this.unmapped = resolveUnmapped(rules);
   }
 
-  /** Finds the rules of a request. `isRouteChecked`: the rule of each route that runs is checked as well. */
+  /** Finds the rules for a request. With `isRouteChecked`, rules for matched routes are checked later. */
   find(request: AccessRequest, isRouteChecked: boolean): Governing {
     const { method, target } = request;
     requireString(target, "server.check takes { method, target, authorization }", "target");
@@ -63,7 +63,7 @@ export class Policy {
     return pattern === undefined ? pathRules : this.table.forRoute(pathRules, method, [pattern]);
   }
 
-  /** Returns the refusal of a request that is refused whatever its token is. */
+  /** Returns the refusal of a request that the table refuses whatever its token is. */
   refuseByTable(governing: Governing): Refused | undefined {
     if (governing.kind === "ambiguous")
       return refuse("request_ambiguous", undefined, { cause: governing.cause });
@@ -81,7 +81,7 @@ export class Policy {
     return kind === "unmapped" && this.unmapped === "reported";
   }
 
-  /** Decides for a caller whose token was verified, if the table does not refuse the request. */
+  /** Decides for a caller with a verified token, if the table doesn't refuse the request. */
   decideKnown(governing: RequestRules, principal: Principal): Decision {
     if (this.isReported(governing)) return report(refuse("route_unmapped"), principal);
     const { matches, restrictions } = governing;
@@ -104,17 +104,17 @@ export class Policy {
     return { principal, scopeRules: this.rules.scopeRules, moment: this.rules.momentOf(principal) };
   }
 
-  /** Decides for a caller, or for one without a token, without checking a route. Calls no hook. */
+  /** Decides for a caller, or without a token, without checking a route. Calls no hook. */
   decideFor(principal: Principal | undefined, request: AccessRequest): Decision {
     return this.#decideGoverned(principal, this.find(request, false));
   }
 
-  /** Decides one operation for a caller, or for one without a token. Calls no hook. */
+  /** Decides one operation for a caller, or without a token. Calls no hook. */
   decideOperation(principal: Principal | undefined, operation: Operation): Decision {
     return this.#decideGoverned(principal, this.table.forOperation(operation));
   }
 
-  /** Returns what the scopes of an operation that depend on an argument are about. */
+  /** Returns the resource and the action of each scope that depends on an argument of an operation. */
   templatesOf(
     called: Pick<Operation, "method" | "name">,
   ): readonly { readonly resource: string; readonly action: string }[] {
@@ -128,7 +128,7 @@ export class Policy {
     const refused = this.refuseByTable(governing);
     if (refused) return refused;
     if (!principal) return decideAnonymous(governing);
-    // A token that was verified has one, but a caller that somebody asks about may have none.
+    // A verified token has a binding, but a hypothetical caller may have none.
     if (this.rules.requiresBinding && principal.binding === undefined)
       return refuse("proof_missing", rulesOf(governing.matches), { principal });
     return this.decideKnown(governing, principal);
@@ -156,13 +156,13 @@ export class Policy {
   }
 }
 
-/** The resource and the action of a scope, without its id; the whole text of any other scope. */
+/** Returns the resource and the action of a scope, without its id; any other scope as a whole. */
 function kindOf({ text }: { readonly text: string }): string {
   const [resource = "", , action] = splitScope(text);
   return action === undefined ? text : `${resource}:${action}`;
 }
 
-/** A single-page application is public at every path, and its author does not mean WebSockets. */
+/** The public wildcard rule of a single-page application isn't meant for WebSockets. */
 const isOpenSubtree = ({ compiled: { requirement, pattern } }: RuleMatch): boolean =>
   requirement.kind === "public" &&
   pattern.alternatives.some(({ segments }) => segments.some(({ kind }) => kind === "wildcard"));

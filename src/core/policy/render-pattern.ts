@@ -5,7 +5,7 @@ import type { SegmentPart } from "./segment.ts";
 /** Escapes a string, so that the pattern matches only this string. */
 export const literalPattern = (text: string): string => text.replaceAll(/[{}()[\]+?!:*\\]/g, "\\$&");
 
-/** The pattern for a route whose path is a regular expression: no rule covers it. */
+/** The pattern for a route whose path is a regular expression. No rule covers it. */
 export const EXPRESSION = "/(expression)";
 
 export const renderPattern = ({ segments, hasSlash }: Alternative): string =>
@@ -19,9 +19,9 @@ function renderPart(part: SegmentPart): string {
   return `${part.type === "param" ? ":" : "*"}${quoteName(part.name)}`;
 }
 
-/** Quotes a name, so that any text can follow it. */
+/** Quotes a name, so that any character can follow it. */
 export const quoteName = (name: string): string => `"${name.replaceAll(/["\\]/g, "\\$&")}"`;
 
-/** Removes the quotes around names that need none. */
+/** Removes the quotes from names that don't need them. */
 export const unquote = (pattern: string): string =>
   pattern.replaceAll(/(?<!\\)([:*])"([A-Za-z_]\w*)"(?![\w$\u0080-\uffff])/g, "$1$2");

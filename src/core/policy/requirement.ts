@@ -9,8 +9,8 @@ import type { Pattern } from "./pattern.ts";
  * - an array of scopes: all of them; `[]` requires a valid token and no scope
  * - `{ anyOf }`: at least one of them
  * - `{ filtered }`: a `resource:action`, granted for all ids *or for at least one*; the handler then filters
- *   its result by `principal.resourceIds(resource, action)`. Only for GET and HEAD of a path that does not
- *   end with a parameter, and for lists and single tools of MCP
+ *   its result by `principal.resourceIds(resource, action)`. Only for GET and HEAD of a path that doesn't end
+ *   with a parameter, and for lists and single tools of MCP
  * - `"optional"`: nothing, but a token that is sent must be valid
  * - `"public"`: nothing, and no token is read
  *
@@ -39,7 +39,7 @@ export type CompiledRequirement =
 /** What a rule without scopes requires of every caller. */
 export const VALID_TOKEN: CompiledRequirement = { kind: "allOf", scopes: [] };
 
-/** How much a requirement asks for. Two requirements of one class may name different scopes. */
+/** Returns how much a requirement demands. Two requirements of one class may name different scopes. */
 export function classOf(requirement: CompiledRequirement): "nothing" | "token" | "scopes" {
   switch (requirement.kind) {
     case "public":
@@ -103,7 +103,7 @@ export function compileRequirement(
   return { kind: isAnyOf ? "anyOf" : "allOf", scopes };
 }
 
-/** What looks like a scope, and what its author means. */
+/** Words that look like scopes, and what to write instead. */
 const RESERVED: Readonly<Record<string, string>> = {
   public: '"public" without the array, for a route that needs no token',
   optional: '"optional" without the array, for a route that reads a token if there is one',
@@ -113,7 +113,7 @@ const RESERVED: Readonly<Record<string, string>> = {
 const describeReserved = (text: string, path: Path): Parameters<Report>[0] => ({
   code: "scope_invalid",
   path,
-  message: `${JSON.stringify(text)} is not a scope.`,
+  message: `${JSON.stringify(text)} isn't a scope.`,
   hint: `Write ${RESERVED[text]}.`,
 });
 
@@ -142,7 +142,7 @@ function compileFiltered(
       code: "requirement_invalid",
       path: filteredPath,
       message:
-        "is for lists: a GET or HEAD whose path does not end with a parameter, or a list or one tool of MCP.",
+        "is for lists: a GET or HEAD whose path doesn't end with a parameter, or a list or one tool of MCP.",
       hint: `Write ["${resource}:<parameter>:${action}"] for one item, or ["${text}"].`,
     });
     return undefined;
@@ -152,7 +152,7 @@ function compileFiltered(
 
 /** Returns whether the handler of a route can filter a list. */
 function isListed({ method, pattern }: RequiringRoute): boolean {
-  // A tool may be a list too, but not every tool.
+  // A single tool may return a list, but not every tool does.
   if (pattern.alternatives.length === 0) return /^(?:[\w/]+\/list|tools\/call [^*]+)$/.test(pattern.source);
   const isReading = method === "GET" || method === "HEAD";
   return (

@@ -1,5 +1,5 @@
 /**
- * The rules whose conditions hold for a request. Conditions add up: every rule that matches the request
+ * The rules whose conditions apply to a request. Conditions add up: every rule that matches the request
  * counts, not only the one whose scopes decide, so that no narrower rule loses the conditions of a wider one.
  */
 import { ruleIdentity, type Restriction, type RuleMatch } from "./rule.ts";
@@ -8,7 +8,7 @@ import type { LeafMatch } from "./rule-tree.ts";
 /** The rules with conditions that match a request. */
 export interface Restrictions {
   readonly active: readonly Restriction[];
-  /** Those that list the deciding rules as exceptions. They become active if another rule decides as well. */
+  /** Restrictions with the deciding rules as exceptions. They become active if another rule also decides. */
   readonly exempt: readonly Restriction[];
 }
 
@@ -29,7 +29,7 @@ export function divideRestrictions(
 }
 
 function isException({ conditions }: Restriction, { compiled, leaf }: LeafMatch): boolean {
-  // Without this report-only rule another one decides, which may be no exception.
+  // Without this report-only rule, another rule decides, which may not be an exception.
   if (compiled.isReport && !compiled.beside) return false;
   const identity = leaf?.identity ?? compiled.pattern.operation?.identity ?? "";
   return conditions.except.has(ruleIdentity(compiled.rule.method, identity));
@@ -44,7 +44,7 @@ export const joinRestrictions = (parts: readonly Restrictions[]): Restrictions =
         exempt: [...new Set(parts.flatMap(({ exempt }) => exempt))],
       };
 
-/** Returns the restrictions of a request that further rules decide, too. */
+/** Returns the restrictions of a request that further rules also decide. */
 export function addDeciding(restrictions: Restrictions, added: readonly LeafMatch[]): Restrictions {
   if (restrictions.exempt.length === 0 || added.length === 0) return restrictions;
   const { active, exempt } = divideRestrictions(restrictions.exempt, added);

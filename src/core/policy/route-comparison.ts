@@ -1,4 +1,4 @@
-/** Compares a path with a route, and returns whether it belongs to the route. */
+/** Compares a path with a route, to find out whether the path belongs to the route. */
 import { hasTrailingSlash, type Path, segmentsOf } from "../request.ts";
 import { partsOf, type Pattern, type PatternSegment } from "./pattern.ts";
 import { isPattern, parsePattern } from "./parse-pattern.ts";
@@ -12,7 +12,7 @@ export type RouteComparison = "exact" | "loose" | undefined;
 /** A route without optional groups, prepared for comparisons with many paths. */
 export interface ComparableRoute {
   readonly segments: readonly PatternSegment[];
-  /** The strings of each segment; `undefined` for a segment that is a parameter or the wildcard. */
+  /** The static parts of each segment; `undefined` for a segment that is a parameter or the wildcard. */
   readonly texts: readonly (SpelledParts | undefined)[];
   /** The index of the wildcard; -1 without one. */
   readonly wildcard: number;
@@ -31,7 +31,7 @@ export class ComparablePath {
   readonly path: Path;
   readonly #segments: readonly string[];
   readonly #spelled: Spelled[] = [];
-  /** The path with an empty last segment, which Fastify sees after a trailing slash. */
+  /** The path with an empty last segment, as Fastify reads it after a trailing slash. */
   readonly #withEmptySegment: ComparablePath | undefined;
 
   constructor(path: Path) {
@@ -49,15 +49,16 @@ export class ComparablePath {
   }
 
   /**
-   * Returns the path as read by a router that matches it, without its first `skipped` segments, to the route;
-   * `undefined` if no router does. After a trailing slash, Fastify matches an empty parameter or wildcard.
+   * Returns the path as it's read by a router that matches it to the route, without its first `skipped`
+   * segments; `undefined` if no router does. After a trailing slash, Fastify matches an empty parameter or
+   * wildcard.
    */
   readFor(route: ComparableRoute, skipped = 0): Path | undefined {
     if (this.#compareSegments(route, skipped)) return this.path;
     return this.#withEmptySegment?.readFor(route, skipped);
   }
 
-  /** Returns a mount as segments of a route; `undefined` if the path does not begin with them. */
+  /** Returns a mount as segments of a route; `undefined` if the path doesn't begin with them. */
   segmentsOfMount(mount: string): readonly PatternSegment[] | undefined {
     const texts = mount === "" ? [] : mount.slice(1).split("/");
     if (texts.some((text, index) => text !== this.#segments[index])) return undefined;
@@ -72,7 +73,7 @@ export class ComparablePath {
     for (let index = 0; index < texts.length; index += 1) {
       const parts = texts[index];
       if (!parts) continue;
-      // The wildcard takes all surplus segments.
+      // The wildcard takes all remaining segments.
       const isAfterWildcard = wildcard >= 0 && index > wildcard;
       const spelled = this.#spellSegment(skipped + index + (isAfterWildcard ? surplus : 0));
       const spelling = compareParts(spelled, parts);
@@ -98,7 +99,7 @@ export function parseRoutePattern(source: string): Pattern | undefined {
   return isPattern(pattern) ? pattern : undefined;
 }
 
-/** Returns a pattern with its optional groups written out, or unchanged if it cannot be parsed. */
+/** Returns a pattern with its optional groups written out, or unchanged if it can't be parsed. */
 export function writeOut(pattern: string): readonly string[] {
   const parsed = parseRoutePattern(pattern);
   return parsed ? parsed.alternatives.map(renderPattern) : [pattern];

@@ -19,17 +19,17 @@ export interface RouteKeyMistake extends Pick<PatternMistake, "message" | "hint"
 
 const FORM = "Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.";
 
-/** Parses `METHOD /pattern`, or returns why no request can match it. */
+/** Parses `METHOD /pattern`, or returns the mistake because of which no request can match it. */
 export function parseRouteKey(key: string, methods = MCP_METHODS): RouteKey | RouteKeyMistake {
   if (key.startsWith(`${OPERATION_METHOD} `)) return parseOperation(key, methods);
-  // An operation of MCP in another form: `mcp tools/call search`, `POST tools/call search`.
+  // An operation of MCP, written differently: `mcp tools/call search`, `POST tools/call search`.
   const [, operation = ""] = /^(?:\w+[ :])?([a-z].*)$/i.exec(key) ?? [];
   const isOperation = methods.get(splitOperation(operation).method) !== undefined;
   if (isOperation || !/^\S+ \S+$/.test(key)) {
     const path = key.startsWith("/") && !key.includes(" ") ? key : undefined;
     const keyHint = path === undefined ? FORM : `Write \`GET ${path}\`, or \`* ${path}\` for every method.`;
     const hint = isOperation ? `Write \`${OPERATION_METHOD} ${operation}\`.` : keyHint;
-    return { code: "route_key_invalid", message: "is not a route key.", hint };
+    return { code: "route_key_invalid", message: "isn't a route key.", hint };
   }
   const space = key.indexOf(" ");
   const method = key.slice(0, space);
@@ -52,14 +52,14 @@ function parseOperation(key: string, methods: OperationMethods): RouteKey | Rout
   return { method: OPERATION_METHOD, pattern: { source, alternatives: [], parameters, operation } };
 }
 
-/** Returns why no request has a method, and what to write instead. */
+/** Explains why no request has this method, and what to write instead. */
 export function findMethodMistake(
   method: string,
   source: string,
 ): { readonly message: string; readonly hint: string } | undefined {
   if (method === "*" || METHODS.includes(method)) return undefined;
   const upper = method.toUpperCase();
-  const message = `\`${method}\` is not a method that Node.js receives.`;
+  const message = `\`${method}\` isn't a method that Node.js receives.`;
   if (upper === "ALL" || upper === "ANY") return { message, hint: `Write \`* ${source}\`.` };
   if (METHODS.includes(upper)) return { message, hint: `Write \`${upper}\`: methods are case-sensitive.` };
   return { message, hint: suggest(upper, METHODS, FORM) };

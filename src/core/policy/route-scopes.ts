@@ -8,9 +8,9 @@ import type { Enforcement } from "./rule.ts";
 const compiledLists = new WeakMap<readonly string[], readonly RequiredScope[]>();
 
 /**
- * Decides whether an allowed caller holds the scopes that a route adds. Without scope rules, it checks none.
- * If the server only reports, missing scopes are reported, and the request is allowed; a report-only rule
- * does not change what the code requires. A reported decision stays reported.
+ * Decides whether an allowed caller holds the scopes that a route adds. With `authorization: false`, it
+ * checks none. If the server only reports, missing scopes are reported and the request is allowed. A
+ * report-only rule doesn't change what the code requires. A reported decision stays reported.
  * @throws Error for a route that could never allow a caller
  */
 export function decideRouteScopes(
@@ -46,12 +46,12 @@ export function decideRouteScopes(
   return routeDecision;
 }
 
-/** A parameter that the route does not have is a programming error: no granted scope could satisfy it. */
+/** A parameter that the route doesn't have is a programming error: no granted scope could satisfy it. */
 function requireParameter(params: AccessRequest["params"], name: string): string {
   const value = params && Object.hasOwn(params, name) ? params[name] : undefined;
   if (value === undefined) {
     throw new Error(
-      `The required scopes name <${name}>, which is not a parameter of this route. A mounted router has its own parameters.`,
+      `The required scopes name <${name}>, which isn't a parameter of this route. A mounted router has its own parameters.`,
     );
   }
   return typeof value === "string" ? value : value.join("/");

@@ -1,7 +1,7 @@
 /**
- * Whether the order of the rules is total: where several rules match a request, the one that decides is the
- * most specific by its path and by its method, or requires at least what the others require. Otherwise no
- * order is right: each of them fails open for one of the two rules (docs/decisions/0027-order-of-rules.md).
+ * Checks that the order of the rules is total: if several rules match a request, the one that decides must be
+ * the most specific by its path and by its method, or require at least what the others require. Otherwise no
+ * order is right, because each order fails open for one of the rules (docs/decisions/0027-order-of-rules.md).
  */
 import type { ConfigurationIssue, Report } from "../errors.ts";
 import type { CompiledTable } from "./compile-rules.ts";
@@ -23,7 +23,7 @@ interface Pair {
   readonly deciding: Leaf;
   readonly other: Leaf;
   readonly method: string;
-  /** What both rules match, without what a third rule decides, and without what `deciding` implies. */
+  /** What both rules match, except what a third rule decides, and what `deciding` implies. */
   readonly common: readonly Segments[];
 }
 
@@ -54,7 +54,7 @@ function* findOrderIssues(tree: RuleTree, scopeRules: ScopeRules): Iterable<Conf
     const headIssue = findWeakerHead(tree, leaf, scopeRules);
     if (headIssue) yield headIssue;
     for (const other of overlappingLeaves(tree.root, leaf.segments)) {
-      // Each pair once, from the path that is tried first. At one path, the exact method decides.
+      // Each pair once, from the path that is tried first. For the same path, the exact method decides.
       const isEarlier = (positions.get(other) ?? 0) <= position;
       if (isEarlier || other.identity === leaf.identity) continue;
       const issue = findPairIssue(tree, leaf, other, scopeRules);
@@ -86,13 +86,13 @@ function findPairIssue(
 }
 
 function hasThirdDecider(tree: RuleTree, method: string, path: Segments, pair: readonly Leaf[]): boolean {
-  // A pattern that stands for more paths than it matches does not show which rule decides the others.
+  // A pattern that stands for more paths than it matches doesn't show which rule decides the others.
   if (!isWritable(path, pair)) return false;
   const decider = findRouteRule(tree, method, path);
   return decider !== undefined && pair.every(({ compiled }) => compiled !== decider.compiled);
 }
 
-/** Frameworks run the handler of GET for HEAD, so a rule for HEAD must not require less than that of GET. */
+/** Frameworks run the GET handler for HEAD, so its rule must not require less than the rule for GET. */
 function findWeakerHead(tree: RuleTree, head: Leaf, scopeRules: ScopeRules): ConfigurationIssue | undefined {
   if (head.compiled.rule.method !== "HEAD") return undefined;
   const getLeaf = findRouteRule(tree, "GET", head.segments);
@@ -100,8 +100,8 @@ function findWeakerHead(tree: RuleTree, head: Leaf, scopeRules: ScopeRules): Con
   return {
     code: "rule_outranked",
     path: optionPath(head.compiled.rule),
-    message: `does not require what \`${getLeaf.compiled.rule.key}\` does (${describeRequirement(getLeaf.compiled.rule.requirement)}), and frameworks run the handler of GET for HEAD.`,
-    hint: "Remove the rule: HEAD uses the rule of GET. If that rule is for a wider path, write one for GET of this path.",
+    message: `doesn't require what \`${getLeaf.compiled.rule.key}\` requires (${describeRequirement(getLeaf.compiled.rule.requirement)}), and frameworks run the GET handler for HEAD.`,
+    hint: "Remove the rule: HEAD uses the rule for GET. If that rule is for a wider path, write one for GET of this path.",
   };
 }
 
@@ -115,7 +115,7 @@ function describePair({ deciding, other, method, common }: Pair, isInside: boole
     code: isInside ? "rule_outranked" : "rules_cross",
     path: optionPath(other.compiled.rule),
     message: isInside
-      ? `does not decide ${paths}. ${decider}, because its path is narrower. But its method is wider, and a caller that it allows may not satisfy this rule.`
+      ? `doesn't decide ${paths}. ${decider}, because its path is narrower. But its method is wider, and a caller that it allows may not satisfy this rule.`
       : `also matches ${paths}. ${decider}, although neither path contains the other, and a caller that it allows may not satisfy this rule.`,
     hint: isWritten
       ? `Add ${paths} with what these requests require.`
@@ -127,13 +127,13 @@ const describePaths = (method: string, common: readonly Segments[]): string =>
   common.map((segments) => `\`${method} ${renderPattern({ segments, hasSlash: false })}\``).join(" and ");
 
 /**
- * What two mixed segments such as `/a-:x` and `/:y-b` have in common cannot be written as one pattern. Then a
- * segment of the common pattern belongs to none of the rules.
+ * The paths that two mixed segments such as `/a-:x` and `/:y-b` have in common can't be written as one
+ * pattern. In this case, a segment of the common pattern belongs to neither rule.
  */
 const isWritable = (path: Segments, leaves: readonly Leaf[]): boolean =>
   path.every((segment) => leaves.some(({ segments }) => segments.includes(segment)));
 
-/** How specific the method of a rule is: 0 for the method of a request, 1 for GET of HEAD, 2 for `*`. */
+/** How specific a rule's method is: 0 for the request's method, 1 for GET if that is HEAD, 2 for `*`. */
 function methodRank({ rule }: CompiledRule, method: string): number {
   if (rule.method === method) return 0;
   return rule.method === "*" ? 2 : 1;

@@ -1,4 +1,4 @@
-/** The table as a tree of segments. One look-up by loosest spelling finds a static text in any spelling. */
+/** The table as a tree of segments. A lookup by the loosest spelling finds a segment in any spelling. */
 import { hasTrailingSlash, type Path } from "../request.ts";
 import { parameterReaders } from "./parameters.ts";
 import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
@@ -10,9 +10,9 @@ import { loosen, type SegmentPart, type Spelled, type SpelledParts, spellParts }
 /** A node of the tree, for one position in a path. */
 export interface TreeNode {
   readonly statics: Map<string, TextEdge>;
-  /** Segments that mix text and parameters, those with more text first. */
+  /** Segments that mix static parts and parameters. Those with more static characters come first. */
   readonly mixed: MixedEdge[];
-  /** An index of `mixed`; `undefined` until it is first needed, and after a change. */
+  /** An index of `mixed`; `undefined` until it's first needed, and after a change. */
   mixedIndex: MixedEdges<MixedEdge> | undefined;
   parameter: TreeNode | undefined;
   wildcard: WildcardEdge | undefined;
@@ -34,7 +34,7 @@ interface MixedEdge extends TextEdge {
 
 interface WildcardEdge {
   readonly node: TreeNode;
-  /** The numbers of segments after the wildcard of patterns, largest first. */
+  /** For patterns with a wildcard: the numbers of segments after it, the largest first. */
   lengths: readonly number[];
 }
 
@@ -47,11 +47,11 @@ export interface Leaf {
   withoutSlash: boolean;
   readonly endsInWildcard: boolean;
   readonly segments: readonly PatternSegment[];
-  /** Equal for two patterns that are the same route. */
+  /** Equal for patterns that are the same route. */
   readonly identity: string;
-  /** The rule that decides without this one, if this one is report-only and that one has scopes. */
+  /** For a report-only rule: the rule that decides without it, if that has scopes. */
   enforced: Leaf | undefined;
-  /** The match for all requests, if the rule reads nothing from the path. */
+  /** The match that all requests share, if the rule reads nothing from the path. */
   shared: readonly LeafMatch[] | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface LeafMatch extends RuleMatch {
   readonly leaf?: Leaf;
 }
 
-/** Returns the match of one rule. Its parameters are read from the path when they are needed. */
+/** Returns the match of one rule. Its parameters are read from the path only when they are needed. */
 export const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
   compiled: leaf.compiled,
   leaf,
@@ -73,8 +73,8 @@ export const endsAsWritten = (leaf: Leaf, path: Path): boolean =>
   hasTrailingSlash(path) ? leaf.withSlash : leaf.withoutSlash;
 
 /**
- * Returns the rules that end at a node and apply to a method; the first one decides: the exact method before
- * `*`. Frameworks run the GET handler for HEAD, so GET comes before `*` too.
+ * Returns the rules that end at a node and apply to a method. The first one decides: the exact method comes
+ * before `*`. Frameworks run the GET handler for HEAD, so for HEAD, GET also comes before `*`.
  */
 export const leavesFor = ({ leaves }: TreeNode, method: string): readonly Leaf[] =>
   [leaves.get(method), method === "HEAD" ? leaves.get("GET") : undefined, leaves.get("*")].filter(
@@ -91,14 +91,14 @@ export function mixedFor(node: TreeNode, segment: Spelled): readonly MixedEdge[]
   return (node.mixedIndex ??= new MixedEdges(node.mixed)).candidates(segment);
 }
 
-/** Returns the matches of a rule and of the rule that it leaves enforced; shared where they read no path. */
+/** Returns the matches of a rule and of the rule that it leaves enforced. Shared if they read no path. */
 export function matchesOf(leaf: Leaf, path: Path): readonly LeafMatch[] {
   if (leaf.shared) return leaf.shared;
   const match = matchOf(leaf, path);
   return leaf.enforced ? [match, matchOf(leaf.enforced, path)] : [match];
 }
 
-/** Two spellings of one text at the same place of the table. */
+/** Two spellings of one static segment at the same place in the table. */
 export interface SpellingConflict {
   readonly written: string;
   readonly earlier: string;
@@ -109,8 +109,8 @@ export class RuleTree {
   readonly #methods = new Set<string>();
 
   /**
-   * Adds one alternative of a rule. Two rules that end at one node require the same, and decisions name the
-   * rule that is written for this path alone.
+   * Adds one alternative of a rule. Two rules that end at one node require the same; decisions name the rule
+   * that is written only for this path.
    */
   add(compiled: CompiledRule, { segments, hasSlash }: Alternative): SpellingConflict | undefined {
     const { method } = compiled.rule;
@@ -139,8 +139,8 @@ export class RuleTree {
   }
 
   /**
-   * Returns the method, or `*` if the table has no rule for it, and so decides it like any other. Clients may
-   * invent methods, and none of these must be remembered.
+   * Returns the method, or `*` if the table has no rule for it. Clients can invent methods: they aren't
+   * remembered.
    */
   ruledMethod(method: string): string {
     return method === "HEAD" || this.#methods.has(method) ? method : "*";
@@ -172,7 +172,7 @@ const createLeaf = (compiled: CompiledRule, segments: readonly PatternSegment[],
   endsInWildcard: segments.at(-1)?.kind === "wildcard",
   segments,
   identity: identityOf(segments),
-  // Own properties: a polluted prototype must not set them.
+  // Own properties, so that a polluted prototype can't set them.
   enforced: undefined,
   shared: undefined,
 });
@@ -214,7 +214,7 @@ function stepInto(
   }
 }
 
-/** Returns the node after an edge, and the conflict if the edge spells the segment in another way. */
+/** Returns the node after an edge, and the conflict if the edge spells the segment differently. */
 const stepAlong = ({ node, text }: TextEdge, written: string): ReturnType<typeof stepInto> =>
   text === written ? { node } : { node, conflict: { written, earlier: text } };
 
@@ -238,8 +238,8 @@ const writeParts = (parts: readonly SegmentPart[]): string =>
   parts.map((part) => (typeof part === "string" ? part : ":")).join("");
 
 /**
- * Sorts mixed segments, those with more text first. Parameters do not count: `:a.j` is narrower than `:a.:b`.
- * The order in the table does not count either.
+ * Sorts mixed segments: those with more static characters come first. Parameters don't count: `:a.j` is
+ * narrower than `:a.:b`. The order in the table doesn't count either.
  */
 const compareNarrowness = (a: string, b: string): number => textLength(b) - textLength(a) || (a < b ? -1 : 1);
 

@@ -7,7 +7,7 @@ import type { CompiledRequirement, Requirement } from "./requirement.ts";
 /** The option that a rule comes from. An `override` is a custom rule that replaced a default rule. */
 export type RuleSource = "default" | "custom" | "override";
 
-/** Whether a request that lacks the scopes of a rule is refused, or only reported and let through. */
+/** Whether a request that lacks the scopes of a rule is refused, or is allowed and only reported. */
 export type Enforcement = "enforce" | "report";
 
 /** One entry of the effective table. */
@@ -20,7 +20,10 @@ export interface Rule {
   readonly pattern: string;
   /** What it requires. */
   readonly requirement: Requirement;
-  /** What it requires of the caller beside scopes. They hold for narrower rules, too. Absent without any. */
+  /**
+   * What the rule requires of the caller in addition to scopes. Conditions also apply to narrower rules.
+   * Absent if there are none.
+   */
   readonly conditions?: Conditions;
   /** `"report"` for a rule that is written as `{ report }`, or of a server that only reports. */
   readonly enforcement: Enforcement;
@@ -35,15 +38,15 @@ export interface CompiledRule {
   readonly requirement: CompiledRequirement;
   /** Absent without conditions. */
   readonly conditions?: CompiledConditions | undefined;
-  /** The rule as decisions contain it: created once, not for each request. */
+  /** The array that decisions contain. It's created once, not for each request. */
   readonly asList: readonly Rule[];
   /** Whether a custom rule replaced it at some of its paths. */
   readonly isPart?: boolean;
   /** Whether it is written as `{ override }`. */
   readonly isOverride: boolean;
-  /** Whether it is written as `{ report }`: the rule that decides without it is enforced. */
+  /** Whether it's written as `{ report }`. The rule that decides without it stays enforced. */
   readonly isReport: boolean;
-  /** What is written beside `report`. */
+  /** The rule that is written next to `report`. */
   readonly beside?: CompiledRule | undefined;
 }
 
@@ -61,7 +64,7 @@ export interface Restriction extends RuleMatch {
   readonly place: object;
 }
 
-/** Equal for two rules that decide the same route. `path` is the identity of a pattern. */
+/** Returns the same string for rules that decide the same route. `path` is the identity of a pattern. */
 export const ruleIdentity = (method: string, path: string): string => `${method} ${path}`;
 
 /** Reads the value of one parameter from the path of a request. */
@@ -73,7 +76,7 @@ export const optionPath = ({ source, key }: Pick<Rule, "source" | "key">): reado
   key,
 ];
 
-/** Renders the keys of at most five rules, for a sentence. */
+/** Renders the keys of at most five rules, for use in a sentence. */
 export function renderRules(rules: readonly Rule[]): string {
   const keys = rules.slice(0, MAX_NAMED).map(({ key }) => `\`${key}\``);
   const others = rules.length - keys.length;

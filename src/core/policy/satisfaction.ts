@@ -36,14 +36,14 @@ export function isSatisfied(
   }
 }
 
-/** Which scopes a requirement names in one request, and which granted scopes satisfy them. */
+/** The scopes that a requirement names in one request, and the granted scopes that satisfy them. */
 export interface RequirementResult {
   readonly required: readonly string[];
   readonly satisfied: readonly Satisfaction[];
   readonly isSatisfied: boolean;
 }
 
-/** Compares a requirement with granted scopes, and lists the result for a decision. */
+/** Compares a requirement with granted scopes, and returns the details for a decision. */
 export function describeSatisfaction(
   requirement: CompiledRequirement,
   parameter: RuleMatch["parameter"],

@@ -1,25 +1,25 @@
-/** Compares one segment of a path with the text of a pattern. */
+/** Compares one segment of a path with a segment of a pattern. */
 import { orUndefined } from "../errors.ts";
 
 /** A string, or a parameter between two strings. */
 export type SegmentPart = string | { readonly type: "param" | "wildcard"; readonly name: string };
 
-/** How a segment spells a pattern's string: exactly, in other letter case, or only if a router decodes it. */
+/** How a segment spells a pattern's string: exactly, in another letter case, or only when decoded. */
 export type Spelling = "exact" | "case" | "decoded";
 
-/** Returns a segment as a handler sees it. Invalid percent-encoding is kept as it is. */
+/** Returns a segment as a handler receives it. Invalid percent-encoding is kept. */
 export const decodeSegment = (segment: string): string =>
   segment.includes("%") ? (orUndefined(() => decodeURIComponent(segment)) ?? segment) : segment;
 
-/** Folds all letters that some router compares as equal: `ſ` and the Kelvin sign need both steps. */
+/** Folds all letters that any router compares as equal: `ſ` and the Kelvin sign need both steps. */
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
 /** Returns the loosest spelling: in one letter case, and decoded twice, as by Fastify and then by tRPC. */
 export const loosen = (segment: string): string => foldCase(decodeSegment(decodeSegment(segment)));
 
 /**
- * A string in the spellings in which routers compare it. Each is computed when it is first needed, and only
- * once: a segment may have thousands of characters, and is compared with many patterns.
+ * A string in the spellings that routers compare. Each spelling is computed once, when it's first needed: a
+ * segment may have thousands of characters, and is compared with many patterns.
  */
 export class Spelled {
   readonly exact: string;
@@ -37,13 +37,13 @@ export class Spelled {
     return (this.#case ??= foldCase(this.exact));
   }
 
-  /** In one letter case, and decoded: the loosest spelling. */
+  /** In one letter case and decoded: the loosest spelling. */
   get decoded(): string {
     return (this.#decoded ??= this.exact.includes("%") ? loosen(this.exact) : this.case);
   }
 }
 
-/** The strings of a segment in all spellings, with `undefined` for each parameter between them. */
+/** The static parts of a segment in all spellings, with `undefined` for each parameter between them. */
 export type SpelledParts = readonly (Spelled | undefined)[];
 
 export const spellParts = (parts: readonly SegmentPart[]): SpelledParts =>
@@ -59,7 +59,7 @@ export function compareParts(segment: Spelled, parts: SpelledParts): Spelling | 
   return undefined;
 }
 
-/** Returns whether the strings differ between two spellings. If not, comparing them again has no use. */
+/** Returns whether the strings differ between two spellings. If not, they needn't be compared again. */
 const changesSpelling = (segment: Spelled, parts: SpelledParts, before: Spelling, after: Spelling): boolean =>
   segment[before] !== segment[after] || parts.some((part) => part && part[before] !== part[after]);
 
@@ -67,13 +67,14 @@ const changesSpelling = (segment: Spelled, parts: SpelledParts, before: Spelling
 export const spellingOfMixed = (segment: string, parts: readonly SegmentPart[]): Spelling | undefined =>
   compareParts(new Spelled(segment), spellParts(parts));
 
-/** Each parameter matches at least one character, and as few as the string after it allows. */
+/** Each parameter matches as few characters as the string after it allows, but at least one. */
 function matchesInSpelling(spelled: Spelled, parts: SpelledParts, spelling: Spelling): boolean {
   const segment = spelled[spelling];
   /** Where the last string ends, and how many parameters come after it. */
   let end = 0;
   let parameters = 0;
-  // Counted, because hundreds of patterns may be compared for one request: an iterator takes twice as long.
+  // A counting loop: an iterator takes twice as long, and a request may be compared with hundreds of
+  // patterns.
   for (let index = 0; index < parts.length; index += 1) {
     const part = parts[index];
     if (!part) {

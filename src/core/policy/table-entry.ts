@@ -1,4 +1,4 @@
-/** The values of the table: requirements, and what may be written around them. */
+/** The values of the table: requirements, and the objects that may contain them. */
 import { CONDITION_NAMES } from "./conditions/conditions.ts";
 import type { Conditions } from "./conditions/written.ts";
 import type { Requirement } from "./requirement.ts";
@@ -13,9 +13,9 @@ type ScopesOfEntry =
 type Conditioned = ScopesOfEntry & Conditions;
 
 /**
- * What is not enforced yet: a request that does not satisfy it passes, and its decision is `reported`. What
- * is written beside `report`, or else the rule that would decide without this one, is enforced all the same,
- * and always a valid token.
+ * The requirement that isn't enforced yet: a request that doesn't satisfy it passes, and its decision is
+ * `reported`. A valid token is still required, and so is what is written next to `report` or, without that,
+ * the rule that would decide without this one.
  */
 interface ReportOfEntry {
   readonly report: Requirement | Conditioned;
@@ -45,7 +45,7 @@ export interface ReadEntry {
   readonly isOverride: boolean;
 }
 
-/** Takes an entry apart. Own properties only: a polluted prototype must not turn a rule into a weaker one. */
+/** Takes an entry apart. It reads own properties only, so that a polluted prototype can't weaken a rule. */
 export function readEntry(entry: TableEntry): ReadEntry {
   if (typeof entry === "string")
     return { enforced: readValue(entry, []), reported: undefined, isOverride: false };
@@ -91,7 +91,7 @@ interface EntryPart {
   readonly conditions?: Conditions;
 }
 
-/** Writes an entry: the opposite of `readEntry`, without `override`. */
+/** Creates an entry: the inverse of `readEntry`, without `override`. */
 export function writeEntry(enforced: EntryPart | undefined, reported: EntryPart | undefined): TableEntry {
   if (!reported) return enforced ? writePart(enforced) : [];
   const report = writePart(reported);

@@ -1,4 +1,4 @@
-/** Which rules a request must satisfy: the rule of its path, and the rule of its matched route. */
+/** Finds the rules that a request must satisfy: the rule for its path, and the rule for its matched route. */
 import { hasTrailingSlash, type Path, readPath } from "../request.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
 import { type Batch, readBatch } from "./batch.ts";
@@ -30,11 +30,11 @@ export type Governing =
 
 interface GoverningRules {
   readonly kind: "rules" | "unmapped";
-  /** The narrowest first. If unmapped, empty, or the rules of the mapped paths of a batch. */
+  /** The narrowest first. If unmapped: empty, or the rules for the mapped paths of a batch. */
   readonly matches: readonly LeafMatch[];
-  /** The rules whose conditions hold, too. */
+  /** The rules whose conditions apply as well. */
   readonly restrictions: Restrictions;
-  /** Whether every router reads the path as a path of the same rule. */
+  /** Whether every router reads the path as one that belongs to the same rule. */
   readonly isExact: boolean;
   readonly path: Path;
   /** Whether an operation of MCP has no rule. */
@@ -45,46 +45,46 @@ const NONE: readonly [] = [];
 const NO_PATH: Path = { text: "/", end: 0, isPlain: true };
 
 /**
- * How much is remembered of the patterns of routes. A framework has a few thousand at most. A program may
- * also build patterns from requests, and these must not fill the memory.
+ * The limit of remembered route patterns. A framework has a few thousand at most. A program may also build
+ * patterns from requests, and these must not fill the memory.
  */
 const MAX_PATTERNS = 10_000;
 const MAX_PATTERN_BYTES = 512 * 1024;
 
 const ANY_PATH = "/*path";
 
-/** Estimates of what a pattern takes beside its text, and each of its segments. */
+/** Estimated bytes for a pattern, in addition to its characters, and for each of its segments. */
 const PATTERN_BYTES = 200;
 const SEGMENT_BYTES = 60;
 
-/** How a route that is about to run is written. */
+/** How a matched route is written. */
 export type RoutePattern = string | MountedPattern;
 
-/** A pattern below a mount that is known only as the request spells it. */
+/** A pattern below a mount, of which only the request's spelling is known. */
 export interface MountedPattern {
-  /** The beginning of the path, from its first slash on, without a slash at the end. */
+  /** The beginning of the path: it starts with a slash, and doesn't end with one. */
   readonly mount: string;
   /** The pattern of the route below the mount. */
   readonly pattern: string;
   /**
-   * Whether the application writes the mount in the same way. If not, it may have any pattern that matches
-   * the request, and every rule that may cover the route must be satisfied.
+   * Whether the application writes the mount in the same way. If not, the mount may have any pattern that
+   * matches the request, and every rule that may cover the route must be satisfied.
    */
   readonly isAsWritten: boolean;
 }
 
 /** One alternative of a pattern. */
 interface RouteAlternative extends ComparableRoute {
-  /** The narrowest rule that covers all of it, by method; none if no rule does. */
+  /** The narrowest rule that covers the whole alternative, by method; empty if no rule does. */
   readonly covering: Map<string, readonly Leaf[]>;
   readonly identity: string;
 }
 
 /** An alternative that the path of a request belongs to. */
 interface MatchedRoute {
-  /** The narrowest rule that covers it; below an unknown mount, every rule that may be the narrowest. */
+  /** The narrowest rule that covers it. Below an unknown mount, every rule that may be the narrowest. */
   readonly leaves: readonly Leaf[];
-  /** The path, as read by a router that matches it to the route. */
+  /** The path, as a router reads it that matches it to the route. */
   readonly pathAsRead: Path;
 }
 
@@ -103,23 +103,23 @@ export class Table {
     this.#isConditioned = !conditioned.isEmpty;
   }
 
-  /** Returns the rules of a target. If no route will be checked, an inexact path is refused. */
+  /** Returns the rules for a target. If no route will be checked later, an inexact path is refused. */
   forTarget(method: string, target: string, isRouteChecked: boolean): Governing {
     const path = readPath(target);
     if (!path) return ambiguous("The target can be read in more than one way.");
-    // Most targets have no query, and so no batch.
+    // Most targets have no query, so they aren't batches.
     const batch = path.text === target ? undefined : readBatch(target, path, this.#batchPrefixes);
     const governing = batch ? this.#forBatch(method, path, batch) : this.#forPath(method, path);
     if (isRouteChecked || governing.kind === "ambiguous" || governing.isExact) return governing;
-    return ambiguous("The path is not spelled as the table spells it.");
+    return ambiguous("The path isn't spelled as in the table.");
   }
 
-  /** Under this prefix the names of a batch decide, because no other handler reads its path. */
+  /** Under this prefix, only the names of a batch decide, because no other handler reads the path. */
   declareBatches(prefix: string): void {
     this.#batchPrefixes.add(prefix);
   }
 
-  /** Adds the rules of several operations of one request to the rules of its path. */
+  /** Adds the rules for several operations of one request to the rules for its path. */
   forOperations(pathRules: Governing, method: string, targets: readonly string[]): Governing {
     if (pathRules.kind === "ambiguous") return pathRules;
     const joined = this.#join(pathRules.path, method, targets.map(readPath), [pathRules]);
@@ -130,7 +130,7 @@ export class Table {
     return isUnchanged ? pathRules : joined;
   }
 
-  /** Adds the rules of the operations that the body of a request calls to the rules of its path. */
+  /** Adds the rules for the operations that the body of a request calls to the rules for its path. */
   forCalls(pathRules: Governing, calls: readonly Operation[]): Governing {
     if (pathRules.kind === "ambiguous" || calls.length === 0) return pathRules;
     const matches = [...pathRules.matches];
@@ -152,11 +152,11 @@ export class Table {
     return { ...pathRules, matches, restrictions };
   }
 
-  /** Returns the rules of one operation, for a program that has no HTTP request. */
+  /** Returns the rules for one operation, for a program without an HTTP request. */
   forOperation(call: Operation): Governing {
     const { method, name } = call;
     const { methods } = this.#operations;
-    // Without a name, the rule of every name must not decide. The rule of the transport decides housekeeping.
+    // Without a name, the rule for every name must not decide. The transport's rule decides housekeeping.
     const isComplete = methods.isNamed(method) === (name !== undefined && name !== "");
     const mistake = isComplete ? undefined : methods.findMistake(method, name);
     if (mistake) return ambiguous(`${mistake.message} ${mistake.hint}`);
@@ -171,7 +171,9 @@ export class Table {
     return this.#join(path, method, paths, mapped);
   }
 
-  /** Joins the rules of several paths with others. Every path must be mapped, and every rule satisfied. */
+  /**
+   * Joins the rules for several paths with others. Every path must have a rule, and all must be satisfied.
+   */
   #join(path: Path, method: string, paths: Batch["paths"], others: readonly Governing[]): Governing {
     let kind: GoverningRules["kind"] = "rules";
     let isExact = true;
@@ -180,7 +182,7 @@ export class Table {
     const rulesOfPaths = paths.map((joinedPath) => joinedPath && this.#forPath(method, joinedPath));
     for (const governing of [...rulesOfPaths, ...others]) {
       if (!governing)
-        return ambiguous("A name in the batch is empty or cannot be read, or the batch is too long.");
+        return ambiguous("A name in the batch is empty or can't be read, or the batch is too long.");
       if (governing.kind === "ambiguous") return governing;
       if (governing.kind === "unmapped") kind = "unmapped";
       if (!governing.isExact) isExact = false;
@@ -196,15 +198,15 @@ export class Table {
       return { kind: "unmapped", matches: NONE, restrictions: UNRESTRICTED, isExact: true, path };
     if (isExact) return this.#rulesFor(method, path, matchesOf(narrowest, path), true);
     const { leaves, isMapped } = collectReadings(this.#tree, method, path);
-    // One rule and no slash: every reading ends at this rule, such as `/docs` below `/docs{/*path}`.
+    // With one rule and no slash, every reading ends at this rule: for example `/docs` below `/docs{/*path}`.
     if (isSpelled && leaves.size === 1 && !hasTrailingSlash(path))
       return this.#rulesFor(method, path, matchesOf(narrowest, path), true);
     if (!isMapped) return ambiguous("The path matches a rule only after it is decoded.");
     if (leaves.size > MAX_RULES) return ambiguous(`More than ${MAX_RULES} rules may apply to the path.`);
     const matches = [...leaves].flatMap((leaf) => matchesOf(leaf, path));
-    // A slash does not make another route, so a public page is served with and without it.
+    // A slash doesn't make another route, so a public page is served with and without it.
     if (!isSpelled && matches.every(({ compiled }) => isOpen(compiled)))
-      return ambiguous("The rule needs no token, and the path is not spelled as the table spells it.");
+      return ambiguous("The rule needs no token, and the path isn't spelled as in the table.");
     return this.#rulesFor(method, path, matches, false);
   }
 
@@ -215,10 +217,10 @@ export class Table {
     return { kind: "rules", matches, restrictions, isExact, path };
   }
 
-  /** Adds the rules of a route, which has one pattern per mount, to the rules of the path. */
+  /** Adds the rules for a route, which has one pattern per mount, to the rules for the path. */
   forRoute(pathRules: Governing, method: string, patterns: readonly RoutePattern[] | undefined): Governing {
     if (pathRules.kind === "ambiguous") return pathRules;
-    if (!patterns) return ambiguous("The route does not match the request any more.");
+    if (!patterns) return ambiguous("The route no longer matches the request.");
     if (patterns.length === 1 && this.#isRouteOf(pathRules, method, patterns[0])) return pathRules;
     const { path, isExact } = pathRules;
     const comparablePath = new ComparablePath(path);
@@ -230,17 +232,17 @@ export class Table {
       const alternatives = this.#alternatives(mounted.pattern);
       if (alternatives.length === 0) hasUnreadable = true;
       else hasReadable = true;
-      // What cannot be read, such as a regular expression, may match every path below its mount.
+      // A pattern that can't be read, such as a regular expression, may match every path below its mount.
       for (const alternative of alternatives.length > 0 ? alternatives : this.#alternatives(ANY_PATH)) {
         const matchedRoute = this.#matchRoute(alternative, mounted, comparablePath, method);
         if (matchedRoute) matchedRoutes.push(matchedRoute);
       }
     }
     if (hasReadable && matchedRoutes.length === 0)
-      return ambiguous("The path does not fit the route that the router chose.");
+      return ambiguous("The path doesn't match the route that the router chose.");
     const isUncovered = hasUnreadable || matchedRoutes.some(({ leaves }) => leaves.length === 0);
     if (isUncovered && !isExact)
-      return ambiguous("No rule covers the route, and the path is not spelled as the table spells it.");
+      return ambiguous("No rule covers the route, and the path isn't spelled as in the table.");
     return this.#addRouteRules(pathRules, method, matchedRoutes);
   }
 
@@ -250,11 +252,11 @@ export class Table {
     const [route, other] = this.#alternatives(pattern);
     if (!route || other) return false;
     const [leaf] = this.#coveringLeaves(route, method);
-    // An exact path of the rule belongs to the route too, because both have the same pattern.
+    // An exact path of the rule also belongs to the route, because both have the same pattern.
     return leaf?.identity === route.identity && leaf === pathRules.matches[0]?.leaf;
   }
 
-  /** Returns the rules of an alternative below a mount; `undefined` if the path does not belong to it. */
+  /** Returns the rules for an alternative below a mount; `undefined` if the path doesn't belong to it. */
   #matchRoute(
     alternative: RouteAlternative,
     { mount, isAsWritten }: Omit<MountedPattern, "pattern">,
@@ -265,7 +267,7 @@ export class Table {
     const pathAsRead = mountSegments && comparablePath.readFor(alternative, mountSegments.length);
     if (!pathAsRead) return undefined;
     if (mount === "") return { leaves: this.#coveringLeaves(alternative, method), pathAsRead };
-    // What a request says is never compiled to a pattern or remembered: it is compared as it is.
+    // The request's spelling is only compared: it is never compiled to a pattern or remembered.
     const segments = [...mountSegments, ...alternative.segments];
     const mountLength = isAsWritten ? 0 : mountSegments.length;
     return { leaves: findRouteRules(this.#tree, method, segments, mountLength), pathAsRead };
@@ -282,7 +284,7 @@ export class Table {
     for (const { leaves, pathAsRead } of matchedRoutes) {
       if (leaves.length === 0) continue;
       if (pathAsRead !== path) otherPaths.add(pathAsRead);
-      // With an empty last segment, the path may reach a narrower rule than that of the route.
+      // With an empty last segment, the path may reach a narrower rule than the route's.
       const readings = pathAsRead === path ? [] : collectReadings(this.#tree, method, pathAsRead).leaves;
       for (const leaf of [...leaves, ...readings])
         for (const match of matchesOf(leaf, pathAsRead))
@@ -300,9 +302,9 @@ export class Table {
     return { kind, matches: deciding, restrictions, isExact, path };
   }
 
-  /** Returns the narrowest rule that covers an alternative, which is looked up once for each method. */
+  /** Returns the narrowest rule that covers an alternative. It's looked up once for each method. */
   #coveringLeaves({ covering, segments }: RouteAlternative, method: string): readonly Leaf[] {
-    // A client may invent methods, but only those of the table have rules of their own.
+    // Clients may invent methods, but only methods in the table have their own rules.
     const ruledMethod = this.#tree.ruledMethod(method);
     let leaves = covering.get(ruledMethod);
     if (!leaves) {
@@ -312,7 +314,7 @@ export class Table {
     return leaves;
   }
 
-  /** Returns the alternatives of a pattern; empty for an unreadable one, such as a regular expression. */
+  /** Returns the alternatives of a pattern; empty for an unreadable pattern, such as a regular expression. */
   #alternatives(pattern: string): readonly RouteAlternative[] {
     const remembered = this.#patterns.get(pattern);
     if (remembered) return remembered;

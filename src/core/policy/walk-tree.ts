@@ -1,10 +1,10 @@
-/** Visits all rules of a tree in the order in which they decide, or those that a pattern may overlap. */
+/** Visits all rules of a tree in the order in which they decide, or the rules that a pattern may overlap. */
 import type { PatternSegment } from "./pattern.ts";
 import { coversMixed } from "./overlap.ts";
 import type { Leaf, TreeNode } from "./rule-tree.ts";
 import { loosen } from "./segment.ts";
 
-/** Visits the rules by their paths, the first that decides first. Rules of one path come in any order. */
+/** Visits the rules in the order in which their paths decide. Rules with the same path come in any order. */
 export function* leavesInOrder(node: TreeNode): Iterable<Leaf> {
   yield* node.leaves.values();
   for (const child of childrenInOrder(node)) yield* leavesInOrder(child);
@@ -13,8 +13,8 @@ export function* leavesInOrder(node: TreeNode): Iterable<Leaf> {
 }
 
 /**
- * Visits the rules that a path of a pattern may reach, from the segment at `index` on. A few of them have no
- * path in common with it.
+ * Visits the rules that a path of a pattern may reach, from the segment at `index` on. It may also visit a
+ * few rules that have no path in common with the pattern.
  */
 export function* overlappingLeaves(
   node: TreeNode,
@@ -44,14 +44,14 @@ export function* overlappingLeaves(
     }
 }
 
-/** Visits the children for one segment, in the order in which they decide; without the wildcard. */
+/** Visits the children for one segment, except the wildcard, in the order in which they decide. */
 function* childrenInOrder(node: TreeNode): Iterable<TreeNode> {
   for (const edge of node.statics.values()) yield edge.node;
   for (const edge of node.mixed) yield edge.node;
   if (node.parameter) yield node.parameter;
 }
 
-/** Visits those of these children that have a text in common with a segment of a pattern. */
+/** Visits the children that may match the same segment as a segment of a pattern. */
 function* childrenOverlapping(node: TreeNode, segment: PatternSegment): Iterable<TreeNode> {
   if (segment.kind !== "static") {
     yield* childrenInOrder(node);

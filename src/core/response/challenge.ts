@@ -14,11 +14,11 @@ export interface Challenge {
     | undefined;
   readonly errorDescription?: string | undefined;
   readonly scopes?: readonly string[] | undefined;
-  /** Added to `scopes` if the list is not too long then. */
+  /** Added to `scopes`, unless the result would be too long. */
   readonly retainedScopes?: readonly string[] | undefined;
   readonly acrValues?: readonly string[] | undefined;
   readonly maxAgeSeconds?: number | undefined;
-  /** Of the scheme DPoP: the algorithms of proofs. */
+  /** For the scheme DPoP: the algorithms of proofs. */
   readonly algorithms?: readonly string[] | undefined;
   readonly resourceMetadataUrl?: string | undefined;
 }
@@ -26,10 +26,10 @@ export interface Challenge {
 /** Many clients and proxies reject responses with more than 4 or 16 KB of headers. */
 const MAX_LIST_BYTES = 1_024;
 
-/** Added to a header of other middleware, which may offer other schemes (RFC 9110 section 11.6.1). */
+/** Added to the headers of other middleware, which may offer other schemes (RFC 9110 section 11.6.1). */
 export const CHALLENGE_FIELD = "WWW-Authenticate";
 
-/** The field that hands a nonce to the client (RFC 9449 sections 8.2 and 9). */
+/** The field with a nonce for the client (RFC 9449 sections 8.2 and 9). */
 export const NONCE_FIELD = "DPoP-Nonce";
 
 /** Renders the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). No other code writes this header. */
@@ -54,15 +54,15 @@ function renderChallenge(challenge: Challenge): string {
 }
 
 /**
- * Returns a space-delimited list; `undefined` for an empty one, and if it would be too long for a header.
- * With a part of it, clients would request a token that is refused again. The body lists all scopes.
+ * Returns a space-delimited list; `undefined` if it's empty, or too long for a header. With only a part of
+ * the list, clients would request a token that is refused again. The body contains all scopes.
  */
 function renderList(values: readonly string[]): string | undefined {
   const list = values.join(" ");
   return list === "" || list.length > MAX_LIST_BYTES ? undefined : list;
 }
 
-/** Returns a quoted-string (RFC 9110 section 5.6.4), without the characters that could inject a header. */
+/** Returns a quoted-string (RFC 9110 section 5.6.4), without characters that could inject a header. */
 function quotedString(value: string): string {
   const safe = value.replaceAll(/[^\x20-\x7e]/g, "");
   return `"${safe.replaceAll(/["\\]/g, "\\$&")}"`;

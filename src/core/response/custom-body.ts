@@ -11,7 +11,7 @@ export interface RefusalBody {
   readonly body: string | object;
 }
 
-/** Creates the body of a refusal. `problem` is the standard body, and safe to send. */
+/** Creates the body of a refusal. `problem` is the standard body, and is safe to send. */
 export type RefusalBodyFunction = (problem: Problem, decision: Refused) => RefusalBody;
 
 /** A body that can be sent, or what is wrong with the result of the function. */
@@ -27,7 +27,7 @@ const MAX_TYPE_LENGTH = 200;
 export function createBody(create: RefusalBodyFunction, problem: Problem, decision: Refused): CreatedBody {
   try {
     const created: unknown = create(problem, decision);
-    if (typeof created !== "object" || created === null) return bodyMistake("did not return an object");
+    if (typeof created !== "object" || created === null) return bodyMistake("didn't return an object");
     if (isPromise(created)) return bodyMistake("returned a promise");
     const { contentType, body } = created as { readonly contentType?: unknown; readonly body?: unknown };
     if (
@@ -35,9 +35,9 @@ export function createBody(create: RefusalBodyFunction, problem: Problem, decisi
       contentType.length > MAX_TYPE_LENGTH ||
       !MEDIA_TYPE.test(contentType)
     )
-      return bodyMistake("did not return a media type as `contentType`");
+      return bodyMistake("didn't return a media type as `contentType`");
     const content = renderContent(body);
-    if (content === undefined) return bodyMistake("did not return a string or a JSON object as `body`");
+    if (content === undefined) return bodyMistake("didn't return a string or a JSON object as `body`");
     return { kind: "body", contentType, content };
   } catch {
     return bodyMistake("threw");
@@ -50,7 +50,7 @@ function renderContent(body: unknown): string | undefined {
   return JSON.stringify(body);
 }
 
-/** Recognizes a promise, whose rejection is ignored. */
+/** Recognizes a promise, and ignores its rejection. */
 function isPromise(value: object): boolean {
   if (typeof Reflect.get(value, "then") !== "function") return false;
   ignoreRejection(value);
@@ -59,5 +59,5 @@ function isPromise(value: object): boolean {
 
 const bodyMistake = (what: string): CreatedBody => ({
   kind: "mistake",
-  message: `\`refusalBody\` ${what}, so that refusals have their standard body.`,
+  message: `\`refusalBody\` ${what}, so refusals have their standard body.`,
 });

@@ -1,6 +1,6 @@
 import type { Refused } from "../policy/decision.ts";
 
-/** The body of a refusal (RFC 9457). Its wording is fixed: no input of the client, no error message. */
+/** The body of a refusal (RFC 9457). Its wording is fixed, without client input and error messages. */
 export interface Problem {
   /** Always `about:blank`; use `code` to distinguish the problems. */
   readonly type: "about:blank";
@@ -14,9 +14,9 @@ export interface Problem {
   readonly code: Refused["reason"];
   /** The required scopes, if scopes are missing. */
   readonly required_scopes?: readonly string[];
-  /** The required scopes that the token does not grant. */
+  /** The required scopes that the token doesn't grant. */
   readonly missing_scopes?: readonly string[];
-  // A new member also goes into PROBLEM of tools/openapi/to-security.ts, and into docs/reference/errors.md.
+  // Add a new property also to PROBLEM of tools/openapi/to-security.ts, and to docs/reference/errors.md.
 }
 
 const TITLES = {
@@ -59,7 +59,7 @@ const PROBLEMS: Readonly<
   keys_unavailable: { status: 503, detail: "The access token cannot be checked at the moment." },
 };
 
-/** Only what the client can fix: more detail would help an attacker who tries tokens. */
+/** Only mistakes that the client can fix. More detail would help an attacker who tries tokens. */
 const REJECTIONS: Partial<Record<NonNullable<Refused["rejection"]>, string>> = {
   too_large: "The access token is too large.",
   expired: "The access token has expired.",

@@ -4,7 +4,7 @@ import { createProblem, describeRefusal, type Problem } from "./problem.ts";
 import { createBody, type RefusalBodyFunction } from "./custom-body.ts";
 
 /** An HTTP response that an adapter sends instead of a handler. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Send an object as JSON, and a string as it is. */
@@ -12,14 +12,14 @@ export interface Answer {
 }
 
 /** The HTTP response for a refusal. */
-export interface Refusal extends Answer {
+export interface Refusal extends HttpResponse {
   /** 400, 401, 403, 404 or 503. */
   readonly status: number;
   /** All headers of the response. Add `WWW-Authenticate` to an existing one; replace the others. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The problem, or the text that `refusalBody` created. Send an object as JSON, and a string as it is. */
+  /** The problem, or the string that `refusalBody` created. Send an object as JSON, and a string as it is. */
   readonly body: Problem | string;
-  /** The problem in any case, for channels that have no HTTP response. */
+  /** The problem, even with `refusalBody`: for channels without an HTTP response. */
   readonly problem: Problem;
 }
 
@@ -29,13 +29,13 @@ export interface RefusalRules {
   readonly realm: string | undefined;
   /** A parameter of every challenge. */
   readonly resourceMetadataUrl: string | undefined;
-  /** The scopes that a 401 names: those that clients of an MCP server request first. Default: none. */
+  /** The scopes in the challenge of a 401, which clients of an MCP server request first. Default: none. */
   readonly initialScopes?: readonly string[];
-  /** What clients of DPoP need to know (RFC 9449). */
+  /** The data for clients of DPoP (RFC 9449). */
   readonly dpop?:
     | {
         readonly algorithms: readonly string[];
-        /** Whether every token needs a proof, so that `Bearer` is not offered. */
+        /** Whether every token needs a proof. If so, `Bearer` isn't offered. */
         readonly isOnlyScheme: boolean;
       }
     | undefined;
@@ -44,11 +44,11 @@ export interface RefusalRules {
   readonly refusalBody?: RefusalBodyFunction | undefined;
 }
 
-/** Used when the decision does not say when to try again, for example because `isRevoked` failed. */
+/** Used when the decision has no time for the next attempt, for example because `isRevoked` failed. */
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Creates the function that returns responses. The standard ones are created once, so that invalid tokens
+ * Creates the function that returns responses. Standard responses are created once, so that invalid tokens
  * cost little. `warn` receives each mistake of `refusalBody`.
  */
 export function createRefuser(
@@ -61,7 +61,7 @@ export function createRefuser(
     const { reason, rejection, proofRejection, isOperation, retryAfterSeconds } = refused;
     const isIndividual = reason === "scope_insufficient" || reason === "authentication_insufficient";
     if (isIndividual || retryAfterSeconds !== undefined) return createRefusal(refused, rules);
-    // Everything in the response must follow from this name. Add what else it depends on.
+    // The cache key: add everything else that the response depends on.
     const proof = `${refused.binding ?? ""} ${proofRejection ?? ""} ${schemeOf(refused)}`;
     const name = `${reason} ${rejection ?? ""} ${isOperation ?? ""} ${proof}`;
     const cached = cache.get(name);
@@ -76,7 +76,7 @@ export function createRefuser(
     if (typeof (refused as Partial<Refused>).reason !== "string") throw notRefused(refused);
     const refusal = standardRefusal(refused);
     if (!refusalBody) return refusal;
-    // Frozen, so that the function cannot change the standard body of later refusals.
+    // Frozen, so that the function can't change the standard body of later refusals.
     const created = createBody(refusalBody, Object.freeze(refusal.problem), refused);
     if (created.kind === "mistake") {
       warn(created.message);
@@ -92,7 +92,7 @@ const notRefused = (value: object): TypeError =>
   new TypeError(
     "then" in value
       ? "refuse received a promise. Write server.refuse(await server.check(request))."
-      : "refuse received a value that is not a refused decision. Write if (!decision.allowed) server.refuse(decision).",
+      : "refuse received a value that isn't a refused decision. Write if (!decision.allowed) server.refuse(decision).",
   );
 
 export function createRefusal(refused: Refused, rules: RefusalRules): Refusal {
@@ -121,8 +121,9 @@ const schemeOf = ({ scheme, principal }: Refused): Challenge["scheme"] =>
   scheme ?? (principal?.binding === "dpop" ? "DPoP" : "Bearer");
 
 /**
- * The parameters go to the scheme that was used. A 401 for a bearer token offers DPoP, too (RFC 9449 section
- * 7.2). A refused proof has one challenge: many clients repeat a request with a nonce only then.
+ * The parameters belong to the scheme that was used. A 401 for a bearer token also offers DPoP (RFC 9449
+ * section 7.2). A refused proof has only one challenge, because many clients otherwise don't repeat the
+ * request with a nonce.
  */
 function createChallenges(
   params: Omit<Challenge, "scheme">,
@@ -138,13 +139,13 @@ function createChallenges(
   return status === 401 ? [bearer, { scheme: "DPoP", algorithms }] : [bearer];
 }
 
-/** Returns whether a DPoP proof, not a certificate, is missing or wrong. */
+/** Returns whether a DPoP proof, rather than a certificate, is missing or wrong. */
 const isAboutDpop = ({ reason, binding, proofRejection }: Refused): boolean =>
   reason === "proof_rejected"
     ? proofRejection !== "certificate"
     : reason === "proof_missing" && binding !== "mtls";
 
-/** RFC 6750 section 3.1: no error without credentials. No challenge if another token would not help. */
+/** RFC 6750 section 3.1: no error without credentials. No challenge if another token wouldn't help. */
 function createChallengeParams(
   refused: Refused,
   { realm, resourceMetadataUrl, initialScopes }: RefusalRules,
@@ -187,8 +188,8 @@ function createChallengeParams(
 }
 
 /**
- * RFC 9449 sections 7.1 and 9. A wrong or missing certificate is `invalid_token` (RFC 8705 section 3), and so
- * is a token that should be bound and is not: only another token would help.
+ * RFC 9449 sections 7.1 and 9. A wrong or missing certificate is `invalid_token` (RFC 8705 section 3). So is
+ * a token that should be bound but isn't: only another token would help.
  */
 function proofErrorOf({ reason, binding, proofRejection }: Refused): Challenge["error"] {
   const isWithoutProof = reason === "proof_missing" && binding !== "dpop";
@@ -196,5 +197,5 @@ function proofErrorOf({ reason, binding, proofRejection }: Refused): Challenge["
   return proofRejection === "nonce" ? "use_dpop_nonce" : "invalid_dpop_proof";
 }
 
-/** A client cannot request a template, whose parameter has a value that no scope can contain. */
+/** A client can't request a template: the value of its parameter can't be part of a scope. */
 const isRequestable = (scope: string): boolean => !/(?:^|:)<[^:]*>(?:$|:)/.test(scope);

@@ -1,6 +1,6 @@
 const renderedBodies = new WeakMap<object, string>();
 
-/** Renders an object as JSON. A frozen one is shared by many requests, and rendered once. */
+/** Renders an object as JSON. A frozen object is shared by many requests, so it's rendered once. */
 export function renderBody(body: object | string): string {
   if (typeof body === "string") return body;
   const rendered = renderedBodies.get(body);

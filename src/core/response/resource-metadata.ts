@@ -1,5 +1,5 @@
 /** The metadata of a resource server for OAuth clients (RFC 9728). */
-import type { Answer } from "./refusal.ts";
+import type { HttpResponse } from "./refusal.ts";
 
 /** The identity of a resource server, with all defaults. */
 export interface Resource {
@@ -19,8 +19,8 @@ export function metadataUrlOf(id: string): string {
   return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}${search}`;
 }
 
-/** Renders the response with the document: public, and for every origin (RFC 9728 section 3.1). */
-export const renderMetadata = ({ metadata }: Resource): Answer => ({
+/** Creates the response with the document, which is public and for every origin (RFC 9728 section 3.1). */
+export const renderMetadata = ({ metadata }: Resource): HttpResponse => ({
   status: 200,
   headers: {
     "Content-Type": "application/json",

@@ -1,4 +1,4 @@
-/** The weight of an entry. Its shared part belongs to other entries as well, and counts once. */
+/** The weight of an entry. Other entries may have the same shared part, which counts only once. */
 export interface Weight {
   readonly exclusive: number;
   readonly shared?: SharedPart;
@@ -17,14 +17,14 @@ interface Entry<Key, Value> {
   /** Whether the entry was read since the hand last passed it. */
   isUsed: boolean;
   readonly slot: number;
-  /** The two parts of its weight. An object for both would need 40 bytes. */
+  /** The two parts of its weight are separate properties, because an object would need 40 bytes. */
   readonly exclusive: number;
   readonly shared: SharedPart | undefined;
 }
 
 /**
  * A map that holds at most `maxEntries` entries, of at most `maxWeight` in total. A full map replaces entries
- * that were not read recently (the CLOCK algorithm): a read only sets a flag, so that a hit moves nothing.
+ * that weren't read recently (the CLOCK algorithm): a read only sets a flag, so that a hit moves nothing.
  */
 export class BoundedMap<Key, Value> {
   readonly #maxEntries: number;
@@ -32,10 +32,10 @@ export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Key, Value>>();
   readonly #slots: (Entry<Key, Value> | undefined)[] = [];
   readonly #freeSlots: number[] = [];
-  /** The slot whose entry is the next candidate for replacement. */
+  /** The slot of the next candidate for replacement. */
   #hand = 0;
   #weight = 0;
-  /** How many entries hold each shared part. */
+  /** The number of entries with each shared part. */
   readonly #holders = new Map<SharedPart, number>();
 
   /** `maxEntries` is an integer of at least 1. */
@@ -60,7 +60,7 @@ export class BoundedMap<Key, Value> {
     return entry.value;
   }
 
-  /** Returns how many entries it replaced. An entry that exceeds `maxWeight` alone is not stored. */
+  /** Returns how many entries it replaced. An entry that alone exceeds `maxWeight` isn't stored. */
   set(key: Key, value: Value, weight = NONE): number {
     this.delete(key);
     const { exclusive, shared } = weight;
@@ -90,7 +90,7 @@ export class BoundedMap<Key, Value> {
     this.#weight -= exclusive + this.#added(shared);
   }
 
-  /** Returns the weight that a shared part adds: 0 if another entry has it. */
+  /** Returns the weight that a shared part adds: 0 if another entry already has it. */
   #added(shared: SharedPart | undefined): number {
     return shared && !this.#holders.has(shared) ? shared.weight : 0;
   }
@@ -106,7 +106,7 @@ export class BoundedMap<Key, Value> {
     return deleted;
   }
 
-  /** Removes the first entry that was not read since the hand last passed it. The map is not empty. */
+  /** Removes the first entry that wasn't read since the hand last passed it. The map must not be empty. */
   #evict(): void {
     for (;;) {
       const entry = this.#slots[this.#hand];

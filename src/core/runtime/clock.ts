@@ -1,4 +1,4 @@
-/** Reads the clock. Throws if it returns no valid time: otherwise expired tokens and old keys would pass. */
+/** Reads the clock. Throws for an invalid time: otherwise expired tokens and old keys would be accepted. */
 export function readClock(now: () => number): Date {
   const time: unknown = now();
   const date = new Date(typeof time === "number" ? time : Number.NaN);

@@ -9,5 +9,5 @@ type Compact<T> = {
 export const compact = <T extends object>(object: T): Compact<T> =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Compact<T>;
 
-/** The same type, for an object that is filled step by step. */
+/** The same type with writable properties, for an object that is filled step by step. */
 export type Writable<T> = { -readonly [Name in keyof T]: T[Name] };

@@ -1,7 +1,7 @@
-/** Comparisons that take the same time for every text. */
+/** Comparisons whose time doesn't depend on the content of strings. */
 import { timingSafeEqual } from "node:crypto";
 
-/** Returns whether two texts are equal. How long it takes shows only whether they have one length. */
+/** Returns whether two strings are equal. The time reveals only whether they have the same length. */
 export function areEqual(text: string, other: string): boolean {
   const [bytes, otherBytes] = [Buffer.from(text), Buffer.from(other)];
   return bytes.length === otherBytes.length && timingSafeEqual(bytes, otherBytes);

@@ -1,4 +1,4 @@
-/** The most bytes that V8 needs for each part of a value that was parsed from JSON and frozen. */
+/** The maximum number of bytes that V8 needs for each part of a frozen value that was parsed from JSON. */
 const OBJECT = 72;
 /** A property with a name that no other object has. */
 const PROPERTY = 160;
@@ -6,12 +6,12 @@ const PROPERTY = 160;
 const INDEXED = 600;
 const ELEMENT = 24;
 const STRING = 32;
-/** Two bytes for each character: one is enough only if no character of the string needs more. */
+/** Two bytes for each character, because one special character makes V8 use two for the whole string. */
 const CHARACTER = 2;
 
 /**
- * Estimates how much memory a JSON value needs: never much less, and usually more. Without recursion, because
- * values may be deep. The part `except` does not count.
+ * Estimates how much memory a JSON value needs. The estimate is usually too high, and never much too low.
+ * There is no recursion, because values may be deeply nested. The part `except` doesn't count.
  */
 export function estimateBytes(root: unknown, except?: object): number {
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** Detects JSON that parsers read in different ways. */
+/** Detects JSON that parsers read differently. */
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
@@ -9,20 +9,20 @@ const CLOSING_BRACKET = 0x5d;
 const BACKSLASH = 0x5c;
 /** The first byte of a byte order mark in UTF-8. JSON never starts with it. */
 const BYTE_ORDER_MARK = 0xef;
-/** From this length on, in bytes, native code searches for the end of a string. */
+/** For strings of at least this many bytes, native code searches for the end. */
 const LONG = 64;
 
 /**
- * Reports whether every parser reads this value from its JSON. Parsers disagree about a byte order mark, and
+ * Returns whether every parser reads this value from its JSON. Parsers disagree about byte order marks, and
  * about which of two properties with the same name counts (RFC 8725 section 2.4). With `levels`, only the
  * outermost arrays and objects are compared.
  */
 export const isOnlyReading = (value: object, json: Buffer, levels = Infinity): boolean =>
   json[0] !== BYTE_ORDER_MARK && countProperties(value, levels) === countColons(json, levels);
 
-/** Counts the properties in the source text: each has one colon outside of strings. */
+/** Counts the properties in the source: each has one colon outside strings. */
 function countColons(json: Buffer, levels: number): number {
-  // Read once: reading the length of a buffer takes as long as reading a byte.
+  // Read only once: reading the length of a buffer takes as long as reading a byte.
   const { length } = json;
   let colons = 0;
   let level = 0;
@@ -43,7 +43,7 @@ function endOfString(json: Buffer, from: number): number {
   let index = from;
   while (index < length && json[index] !== QUOTE) {
     index += json[index] === BACKSLASH ? 2 : 1;
-    // A long string: native code finds its end faster, if it has no escapes.
+    // For a long string without escapes, native code finds the end faster.
     if (index - start < LONG) continue;
     const end = json.indexOf(QUOTE, index);
     const escape = json.subarray(index, end < 0 ? length : end).indexOf(BACKSLASH);
@@ -55,7 +55,7 @@ function endOfString(json: Buffer, from: number): number {
   return index;
 }
 
-/** Counts the properties after parsing, without recursion: deeply nested JSON must not overflow the stack. */
+/** Counts the properties after parsing. No recursion: deeply nested JSON must not overflow the stack. */
 function countProperties(root: object, levels: number): number {
   let count = 0;
   let current: readonly object[] = [root];
@@ -63,7 +63,7 @@ function countProperties(root: object, levels: number): number {
     const next: object[] = [];
     for (const container of current) {
       const isArray = Array.isArray(container);
-      // Not Object.values: it takes three times as long for an object of many properties.
+      // For objects with many properties, Object.values takes three times as long.
       const entries = (isArray ? container : Object.keys(container)) as readonly unknown[];
       if (!isArray) count += entries.length;
       if (level === levels) continue;
@@ -78,8 +78,8 @@ function countProperties(root: object, levels: number): number {
 }
 
 /**
- * Returns whether an object has a property whose name differs from one of these only in letter case. Some
- * parsers read both as the same, also with the two letters that Unicode folds to `s` and `k`.
+ * Returns whether an object has a property whose name differs from one of these names only in letter case.
+ * Some parsers treat both as the same, and some also fold the two Unicode letters that become `s` and `k`.
  */
 export function hasOtherSpelling(object: object, names: ReadonlySet<string>): boolean {
   for (const key of Object.keys(object)) {

@@ -1,8 +1,8 @@
-/** The memory of one process as a store. */
+/** A store in the memory of one process. */
 import { readClock } from "./clock.ts";
 import type { Store } from "./store.ts";
 
-/** How many keys are checked with each new one, to delete those that have expired. */
+/** How many entries are checked with each new key, to delete those that have expired. */
 const SWEPT = 2;
 
 interface Entry {
@@ -10,7 +10,7 @@ interface Entry {
   readonly end: number;
 }
 
-/** Creates a store. If it is full, it rejects new keys. */
+/** Creates a store. A full store rejects new keys. */
 export function createMemoryStore(maxEntries: number, now: () => number): Store {
   const entries = new Map<string, Entry>();
   const find = (key: string, time: number): string | undefined => {
@@ -18,11 +18,11 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
     return entry && time < entry.end ? entry.value : undefined;
   };
   /**
-   * Where the next check goes on. A search from the first entry would pass over the places of all deleted
-   * ones, which V8 keeps until it copies the map.
+   * Where the next check continues. A search from the start would pass over the slots of all deleted entries,
+   * which V8 keeps until it copies the map.
    */
   let cursor = entries.entries();
-  /** No entry ends earlier. */
+  /** No entry expires earlier than this. */
   let soonestEnd = Infinity;
   /** Checks the next entries in turn, until one has expired. Returns whether it has deleted one. */
   const sweep = (time: number, count: number): boolean => {
@@ -40,7 +40,7 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
     }
     return false;
   };
-  /** Deletes an entry that has expired, if there is one. Most calls for a full store end at once. */
+  /** Deletes an expired entry, if there is one. For a full store, most calls return at once. */
   const makeRoom = (time: number): void => {
     if (time < soonestEnd || sweep(time, entries.size)) return;
     soonestEnd = Infinity;

@@ -1,10 +1,10 @@
 const failedHooks = new WeakSet();
-/** The promises of hooks. A hook may return the same one for every event: one reaction is enough. */
+/** The promises of hooks that are already observed. A hook may return the same promise for every event. */
 const observed = new WeakSet();
 
 /**
- * Calls a hook whose result is ignored: an exception or rejection must not change the outcome of a request.
- * The first failure of a hook becomes a process warning, so that a broken log does not go unnoticed.
+ * Calls a hook and ignores its result: an exception or rejection must not change the outcome of a request.
+ * The first failure of a hook becomes a process warning, so that a broken log doesn't go unnoticed.
  */
 export function notify<Values extends unknown[]>(
   hook: (...values: Values) => unknown,
@@ -14,7 +14,7 @@ export function notify<Values extends unknown[]>(
     const result = hook(...values);
     if (typeof result !== "object" || result === null || observed.has(result)) return;
     observed.add(result);
-    // Also catches promises of another realm or library: an unhandled rejection would end the process.
+    // Also handles promises of another realm or library: an unhandled rejection would end the process.
     Promise.resolve(result).catch(() => warnOnce(hook));
   } catch {
     warnOnce(hook);

@@ -1,32 +1,32 @@
-/** Remembers the results of a slow lookup, and looks up each key only once at a time. */
+/** Remembers the results of slow lookups, with at most one lookup per key at a time. */
 import { BoundedMap } from "./bounded-map.ts";
 
-/** A time in which something may be used, in milliseconds since the epoch. */
+/** A period in which something may be used, in milliseconds since the epoch. */
 export interface Period {
   readonly since: number;
   readonly until: number;
 }
 
-/** Returns whether a period includes a time. A time before it means that the clock was set back. */
+/** Returns whether a period includes a time. An earlier time means that the clock was set back. */
 export const isCurrent = ({ since, until }: Period, now: number): boolean => now >= since && now < until;
 
 /** The result of one lookup. */
 export interface LookupResult<Value> {
   readonly value: Value;
-  /** When the result ends, in milliseconds since the epoch. */
+  /** Until when the result may be used, in milliseconds since the epoch. */
   readonly until: number;
-  /** Whether the key does not exist. Default: `false`. */
+  /** Whether the key doesn't exist. Default: `false`. */
   readonly isNegative?: boolean;
   /** The estimated memory of the value. Default: `0`. */
   readonly bytes?: number;
 }
 
 interface RememberedOptions {
-  /** The maximum number of results, and of negative results. Beyond it, unused keys are looked up again. */
+  /** The maximum number of results, and separately of negative ones. Unused keys are looked up again. */
   readonly maxEntries: number;
   /** The maximum memory of all results, in bytes. Default: no limit. */
   readonly maxBytes?: number;
-  /** How long `last` returns a result after its end, in milliseconds. Default: `0`. */
+  /** How long after its end `last` still returns a result, in milliseconds. Default: `0`. */
   readonly keepMs?: number;
 }
 
@@ -34,7 +34,7 @@ type Entry<Value> = Period & { readonly value: Value };
 
 export class Remembered<Value> {
   readonly #results: BoundedMap<string, Entry<Value>>;
-  /** Separate from the others: clients can invent any number of keys, which must not replace real ones. */
+  /** Separate, because clients can invent any number of keys, which must not replace real ones. */
   readonly #negativeResults: BoundedMap<string, Entry<Value>>;
   readonly #lookups = new Map<string, Promise<Value>>();
   readonly #keepMs: number;
@@ -56,13 +56,13 @@ export class Remembered<Value> {
     return entry && isCurrent(entry, now) ? entry.value : undefined;
   }
 
-  /** Returns the last result that is not negative, even if it has ended. */
+  /** Returns the last result that isn't negative, even if it has ended. */
   last(key: string): Value | undefined {
     return this.#results.get(key)?.value;
   }
 
   /**
-   * Looks a key up, and remembers the result from `now` on. Requests for the same key share the lookup. If it
+   * Looks up a key, and remembers the result from `now` on. Requests for the same key share the lookup. If it
    * fails, nothing is remembered.
    */
   lookUp(key: string, now: number, find: () => Promise<LookupResult<Value>>): Promise<Value> {
@@ -77,7 +77,7 @@ export class Remembered<Value> {
     const { value, until, isNegative = false, bytes = 0 } = await find();
     for (const results of [this.#results, this.#negativeResults]) {
       results.delete(key);
-      // Two for each new one, so that results that have ended become fewer.
+      // Two for each new result, so that the number of old results decreases.
       results.deleteOldest((old) => old.until + this.#keepMs <= since, 2);
     }
     const results = isNegative ? this.#negativeResults : this.#results;

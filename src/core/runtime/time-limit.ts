@@ -6,10 +6,10 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-/** All waiters of a promise share one reaction, because a promise keeps its reactions until it settles. */
+/** All waiters of a promise share one reaction, because a promise keeps every reaction until it settles. */
 const waitersOf = new WeakMap<object, Set<Waiter>>();
 
-/** Calls a waiter when a promise settles, unless the returned function is called before. */
+/** Calls a waiter when a promise settles, unless the returned function is called first. */
 function addWaiter(promise: object, waiter: Waiter): () => void {
   const waiters = waitersOf.get(promise) ?? observePromise(promise);
   waiters.add(waiter);
@@ -23,7 +23,7 @@ function observePromise(promise: object): Set<Waiter> {
     waitersOf.delete(promise);
     for (const waiter of waiters) call(waiter);
   };
-  // Also for promises of another realm or library.
+  // Also works for promises of another realm or library.
   Promise.resolve(promise).then(
     (value: unknown) => callWaiters(({ resolve }) => resolve(value)),
     (reason: unknown) => callWaiters(({ reject }) => reject(reason)),
@@ -32,8 +32,8 @@ function observePromise(promise: object): Set<Waiter> {
 }
 
 /**
- * Waits for a result that comes from outside, such as a key source or a revocation check. Rejects if it takes
- * too long, so that no request hangs. The work itself continues, but its result is ignored, and it keeps no
+ * Waits for an external result, for example of a key source or a revocation check. Rejects if it takes too
+ * long, so that no request hangs. The work itself continues, but its result is ignored, and it keeps no
  * reference to the request.
  */
 export async function withinLimit<T>(
@@ -49,7 +49,7 @@ export async function withinLimit<T>(
       timer = setTimeout(() => {
         forget();
         reject(new Error(`${subject} timed out after ${limitMs} ms.`));
-        // Unreferenced, so that the timer does not keep the process alive.
+        // Unreferenced, so that the timer doesn't keep the process alive.
       }, limitMs).unref();
     });
   } finally {

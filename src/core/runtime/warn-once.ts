@@ -1,4 +1,4 @@
-/** Creates a function that emits a process warning when it is first called. */
+/** Creates a function that emits a process warning the first time it's called. */
 export function createWarning(message: string): () => void {
   let hasWarned = false;
   return () => {

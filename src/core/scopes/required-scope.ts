@@ -4,24 +4,25 @@ import { type Covering, coveringOf, type GrantedScopes, isScope, isScopePart, sp
 /** A required scope, compiled once, at construction. */
 export interface RequiredScope {
   readonly text: string;
-  /** What its id is filled with, and the parts around the id; absent for a scope without a template. */
+  /** The parameter that fills the id, and the parts around the id; absent for a scope without a template. */
   readonly template?: {
     readonly resource: string;
     readonly parameter: string;
     readonly action: string;
   };
-  /** The grants that cover it; with a template, those that cover it for every id. */
+  /** The grants that cover the scope. With a template, these are the grants that cover it for every id. */
   readonly covering: readonly Covering[];
 }
 
-/** A required scope with the route parameters of one request. */
+/** A required scope, filled with the route parameters of one request. */
 export interface BoundScope {
-  /** The scope with its parameters, or the template if a scope cannot contain one. Safe in a header. */
+  /** The scope with its parameter, or the template if a scope can't contain the value. Safe in a header. */
   readonly text: string;
   readonly covering: readonly Covering[];
 }
 
-/** Compiles scopes that are in code, not in the table. With `"any"`, `<name>` may be any parameter.
+/**
+ * Compiles scopes that are written in code, not in the table. With `"any"`, `<name>` may be any parameter.
  * @throws ConfigurationError listing every invalid scope
  */
 export function compileScopeList(
@@ -73,21 +74,21 @@ export function compileScope(
     report({
       code: "template_misplaced",
       path,
-      message: `\`${text}\` has a parameter in another place than the id, so that a caller would choose more than the id.`,
+      message: `\`${text}\` has a parameter outside the id, so a caller could choose more than the id.`,
       hint: "Write it as the second of three parts: `resource:<parameter>:action`.",
     });
     return undefined;
   }
   if (parameter === undefined) return { text, covering: coveringOf(parts) };
-  // No scope has a colon in a part, so only the grants for every id remain.
+  // No scope has a colon in a part, so only grants for every id cover it.
   return { text, template: { resource, parameter, action }, covering: coveringOf([resource, ":", action]) };
 }
 
-/** The scope for every id, in place of a template. */
+/** The scope for every id, to write instead of a template. */
 const withoutId = ([resource = "", , action = "<>"]: readonly string[]): string =>
   /[<>{}]/.test(resource + action) ? "a scope without `<` and `>`" : `\`${resource}:${action}\``;
 
-/** Space-delimited scopes, as in a claim, are a common mistake: each must be a separate element. */
+/** Space-delimited scopes, as in a claim, are a common mistake: each must be a separate array element. */
 function hintForScope(text: unknown, path: readonly (string | number)[]): string {
   const isElement = typeof path.at(-1) === "number";
   const words = isElement && typeof text === "string" ? text.split(" ").filter((word) => word !== "") : [];
@@ -97,8 +98,8 @@ function hintForScope(text: unknown, path: readonly (string | number)[]): string
 }
 
 /**
- * Fills in the route parameter of one request. If no granted scope can contain the value (it is empty, or has
- * a colon), only a grant for every id covers the scope, and its text stays a template.
+ * Fills in the route parameter of one request. If no granted scope can contain the value, because it's empty
+ * or has a colon, only a grant for every id covers the scope, and its text stays a template.
  */
 export function bindScope(scope: RequiredScope, parameter: (name: string) => string): BoundScope {
   const { template, text } = scope;
@@ -120,12 +121,12 @@ export const isCovered = (
   granted.covers(scope.covering) ||
   (scope.template !== undefined && granted.covers(bindScope(scope, parameter).covering));
 
-/** `{id}` is a parameter in other tools. Here it would be a scope that no token has. */
+/** `{id}` is a parameter in other tools. Here it would be part of a scope that no token has. */
 const isForeign = (part: string): boolean =>
   parameterIn(part) === undefined && /[<>]|^\$?\{\w+\}$/.test(part);
 
 /**
- * Clients request the scopes of a challenge: a request for the id `*` must not make them ask for all ids.
+ * Clients request the scopes of a challenge, so a request for the id `*` must not make them request all ids.
  * A long id could exceed the header size that clients and proxies accept.
  */
 const isRepeatable = (id: string): boolean => id !== "*" && id.length <= 200 && isScopePart(id);

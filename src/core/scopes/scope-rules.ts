@@ -29,13 +29,13 @@ export function resolveScopeRules(
   return { adminScope, implied };
 }
 
-/** Returns why no token can be granted a scope. */
+/** Explains why no token can be granted a scope. */
 export function findScopeMistake(
   scope: string,
 ): { readonly message: string; readonly hint: string } | undefined {
   if (!isScopeToken(scope))
     return {
-      message: `${JSON.stringify(scope)} is not a scope.`,
+      message: `${JSON.stringify(scope)} isn't a scope.`,
       hint: "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
     };
   const parts = splitScope(scope);
@@ -47,13 +47,13 @@ export function findScopeMistake(
   const hasWideId = parts.length === 3 && parts[1] === "*";
   if (scope !== "*" && parts.some((part, index) => part.includes("*") && !(hasWideId && index === 1)))
     return {
-      message: `${JSON.stringify(scope)} is not a wildcard: \`*\` stands for every id, and for nothing else.`,
+      message: `${JSON.stringify(scope)} isn't a wildcard: \`*\` stands for every id, and for nothing else.`,
       hint: "Write one scope for each action, such as `agents:read` or `agents:*:read`.",
     };
   return undefined;
 }
 
-/** A hierarchy of two-part scopes also applies to each id. */
+/** A hierarchy of two-part scopes also applies to each id, so it must not be written for ids. */
 function findHierarchyMistake(scope: string): ReturnType<typeof findScopeMistake> {
   const [resource, id, action] = splitScope(scope);
   if (action === undefined || id === undefined || !/[*<>{}]/.test(id)) return findScopeMistake(scope);
@@ -64,7 +64,7 @@ function findHierarchyMistake(scope: string): ReturnType<typeof findScopeMistake
 }
 
 function closureOf(scope: string, links: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
-  // Iterating over a set also visits the scopes that the loop adds.
+  // Iteration over a set also visits the scopes that the loop adds.
   const closure = new Set(links.get(scope));
   for (const reached of closure) for (const implied of links.get(reached) ?? []) closure.add(implied);
   return closure;

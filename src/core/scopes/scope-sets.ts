@@ -1,7 +1,7 @@
 import { BoundedMap } from "../runtime/bounded-map.ts";
 import { coveringOf, GrantedScopes, isScope, type ScopeRules, splitScope } from "./scope.ts";
 
-/** What an array of granted scopes covers. Frozen, and shared by all tokens with the same scopes. */
+/** What an array of granted scopes covers. It's frozen, and shared by all tokens with the same scopes. */
 export interface ScopeSet {
   readonly scopes: readonly string[];
   readonly granted: GrantedScopes;
@@ -13,14 +13,14 @@ export interface ScopeSet {
 const MAX_SETS = 1_000;
 const MAX_SETS_BYTES = 4 * 1024 * 1024;
 
-/** The size of a set without grants, and the most that each grant adds, in bytes. */
+/** The size of a set without grants, and the maximum that each grant adds, in bytes. */
 const SET_BYTES = 800;
 const GRANT_BYTES = 120;
 
 /** The sets of one resource server. */
 interface ServerSets {
   readonly sets: BoundedMap<string, ScopeSet>;
-  /** Compared by its scopes: building a cache key costs as much as reading a principal. */
+  /** Compared first, by its scopes: building a cache key costs as much as reading a principal. */
   latest?: ScopeSet;
 }
 
@@ -37,8 +37,8 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
     serverSetsByRules.set(rules, server);
   }
   if (server.latest && isEqual(server.latest.scopes, scopes)) return server.latest;
-  // JSON instead of a separator: a scope of a token may be any string, and two arrays must not share a key. A
-  // copy is used because a `Set` from untyped code would always become `{}`.
+  // JSON, because a token's scope may be any string, including a separator, and two arrays must not share a
+  // key. A copy, because a `Set` from untyped code would always become `{}`.
   const key = JSON.stringify([...scopes]);
   let set = server.sets.get(key);
   if (!set) {
@@ -49,7 +49,7 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
   return set;
 }
 
-/** Reads only `scopes`, so that the `has` of a principal of another server, or of a test, has no effect. */
+/** Reads only `scopes`: the `has` of another server's principal, or of a test's object, has no effect. */
 export const grantedScopesOf = (
   principal: { readonly scopes: readonly string[] },
   rules: ScopeRules,

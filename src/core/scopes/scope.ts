@@ -1,7 +1,7 @@
 /**
  * The grammar of scopes, and which scope covers which. A scope is a scope-token (RFC 6749 section 3.3).
- * `resource:action` and `resource:<id>:action` have structure; any other is opaque and covers only itself. So
- * does a URI: `urn:example:read` is not `read` for the id `example`.
+ * `resource:action` and `resource:<id>:action` have structure. Any other scope is opaque, and covers only
+ * itself. A URI is opaque too: `urn:example:read` isn't `read` for the id `example`.
  */
 
 /** How a granted scope satisfied a required scope. */
@@ -25,7 +25,7 @@ export interface ScopeRules {
 
 const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** Reports whether a string is a scope-token: printable ASCII without space, quotation mark and backslash. */
+/** Returns whether a string is a scope-token: printable ASCII without spaces, quotes and backslashes. */
 export const isScopeToken = (value: string): boolean => SCOPE_TOKEN.test(value);
 
 /** Splits a scope into its parts; a URI is one part. A scope with an empty part grants nothing. */
@@ -51,7 +51,7 @@ function structureOf(parts: readonly string[]): Structure | undefined {
     : { resource, id: second, action: third };
 }
 
-/** Returns whether a string can be one part of a granted scope. An id with a colon would be several parts. */
+/** Returns whether a string can be a part of a granted scope. An id with a colon would be several parts. */
 export const isScopePart = (value: string): boolean => isScopeToken(value) && !value.includes(":");
 
 /** A scope that covers a required scope, and how. */
@@ -63,7 +63,7 @@ export interface Covering {
 /** Returns the scopes that cover a required scope, by its parts; none if no scope can have these parts. */
 export function coveringOf(parts: readonly string[]): readonly Covering[] {
   const structure = structureOf(parts);
-  // Joined, a part with a colon would be several parts: an id `web:run` must not become a resource's action.
+  // Joined, a part with a colon would become several: an id `web:run` must not become an action.
   if (!structure) {
     const isScope = parts.every((part) => isScopePart(part) || (isUri(part) && isScopeToken(part)));
     return isScope ? [{ text: parts.join(":"), by: "exact" }] : [];
@@ -89,7 +89,7 @@ export class GrantedScopes {
     this.rules = rules;
     const granted = [...scopes];
     for (const scope of granted) this.#add(scope, scope);
-    // Last, so that a scope of the token itself is reported in preference to an implied one.
+    // Added last, so that decisions report a scope of the token itself rather than an implied one.
     if (rules.implied.size > 0) for (const scope of granted) this.#addImplied(scope);
   }
 
@@ -98,12 +98,12 @@ export class GrantedScopes {
     return this.#grants.size;
   }
 
-  /** Returns whether a grant covers a required scope, which is passed as the scopes that cover it. */
+  /** Returns whether a grant covers a required scope. `covering` are the scopes that cover it. */
   covers(covering: readonly Covering[]): boolean {
     return this.#admin !== undefined || covering.some(({ text }) => this.#grants.has(text));
   }
 
-  /** Finds the grant that covers a required scope, which is passed as the scopes that cover it. */
+  /** Finds the grant that covers a required scope. `covering` are the scopes that cover it. */
   find(covering: readonly Covering[], required: string): Satisfaction | undefined {
     for (const { text, by } of covering) {
       const granted = this.#grants.get(text);
@@ -152,14 +152,14 @@ export class GrantedScopes {
       for (const implied of this.#impliedBy(reached)) {
         seen.add(implied);
         this.#add(implied, scope);
-        // A hierarchy applied to an id must not grant admin just because the result equals the admin scope.
+        // A hierarchy for an id must not grant admin just because the result equals the admin scope.
         const isNamed = this.rules.implied.get(reached)?.includes(implied);
         if (isNamed && implied === this.rules.adminScope) this.#admin ??= scope;
       }
     }
   }
 
-  /** A hierarchy for a resource also applies to each of its ids, but never to ids of another resource. */
+  /** A hierarchy for a resource also applies to each of its ids, but never to the ids of another resource. */
   #impliedBy(scope: string): readonly string[] {
     const direct = this.rules.implied.get(scope) ?? [];
     const structure = structureOf(splitScope(scope));

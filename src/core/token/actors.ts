@@ -11,14 +11,14 @@ export interface Actor {
   readonly clientId?: string;
 }
 
-/** The actors of a token, the current one first, and those that acted before it. */
+/** The actors of a token: the current one, and then those that acted before it. */
 export type Delegation =
   | { readonly kind: "direct" }
   | { readonly kind: "delegated"; readonly actors: readonly [Actor, ...Actor[]] }
   | { readonly kind: "malformed" }
   | { readonly kind: "too deep" };
 
-/** Each token exchange adds one actor. */
+/** The limit of actors; each token exchange adds one. */
 const MAX_DEPTH = 8;
 
 const MALFORMED = { kind: "malformed" } as const;

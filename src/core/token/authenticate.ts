@@ -9,10 +9,10 @@ import { readPrincipal } from "./principal.ts";
 import { checkRevocation, type RevocationRules, revocationChecksOf } from "./revocation-check.ts";
 import { digestOf, type TokenCache } from "./token-cache.ts";
 
-/** Identifies the principal of a token; at once if it is remembered and nothing returns a promise. */
+/** Identifies the principal of a token; synchronously, if it's remembered and nothing returns a promise. */
 export type Identifier = (token: string) => Pending<Identified>;
 
-/** The options for tokens that are not JWTs, and for the steps after a token is verified. */
+/** The options for tokens that aren't JWTs, and for the steps after a token is verified. */
 export interface IdentificationRules extends RevocationRules, GrantsRules, OpaqueRules {}
 
 /** Creates the function that identifies principals: token -> principal -> revoked? -> granted scopes. */
@@ -30,7 +30,7 @@ export function createIdentifier(
   const readToken = (token: string): Pending<Identified> => {
     const opaque = identifyOpaque?.(token);
     if (opaque) return opaque;
-    // Before hashing: a client may send a token of any size.
+    // Checked before hashing, because a client may send a token of any size.
     return findFormMistake(token, rules.maxTokenBytes) ?? identifyJwt(token);
   };
   if (checks.length === 0 && !addGrants) return readToken;
@@ -60,7 +60,7 @@ async function verifyToken(token: string, issuers: Issuers): Promise<Identified>
   return { kind: "identified", principal, acceptance: { keys: verifier.keys, key, endsAt } };
 }
 
-/** Caches accepted tokens, and verifies a token only once if several requests send it at the same time. */
+/** Caches accepted tokens. If several requests send one token at the same time, it's verified only once. */
 function withCache(cache: TokenCache, verify: (token: string) => Promise<Identified>): Identifier {
   const pending = new Map<string, Promise<Identified>>();
   const verifyOnce = async (token: string, digest: string): Promise<Identified> => {

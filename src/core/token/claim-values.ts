@@ -1,11 +1,11 @@
-/** The values of a claim that are compared with a parameter of the request. */
+/** Reads the values of a claim that are compared with a parameter of the request. */
 import { claimAt, type ClaimPath } from "./claim-path.ts";
 
-/** The claim that a value is read from, by its name or path. */
+/** A claim, and the issuer that it belongs to. */
 export interface ClaimSource {
   /** The claim: a name, or the path of a nested claim as an array. */
   readonly claim: ClaimPath;
-  /** The issuer whose tokens have this meaning of the claim. Needed with several issuers. Default: any. */
+  /** The issuer in whose tokens the claim has this meaning. Required with several issuers. Default: any. */
   readonly issuer?: string;
 }
 
@@ -16,8 +16,8 @@ interface Claimant {
 }
 
 /**
- * Reads a claim as an array of strings. An integer becomes its decimal string. A claim with any other value,
- * or with one such value in its array, has no values.
+ * Reads a claim as an array of strings. An integer becomes its decimal string. If the claim, or an element of
+ * its array, has any other type, the result is empty.
  */
 function readClaim({ claims, issuer }: Claimant, source: ClaimSource): readonly unknown[] {
   // A polluted prototype must not select another issuer.
@@ -31,7 +31,7 @@ function readClaim({ claims, issuer }: Claimant, source: ClaimSource): readonly 
 export const claimValuesOf = (claimant: Claimant, source: ClaimSource): ReadonlySet<string> =>
   new Set(readClaim(claimant, source).map(String));
 
-/** Returns whether a claim has a value, and whether it is one of several. Compares code units. */
+/** Returns whether a claim has this value, and whether it's one of several. Compares code units. */
 export function findInClaim(
   claimant: Claimant,
   source: ClaimSource,
@@ -42,6 +42,6 @@ export function findInClaim(
   return new Set(values.map(String)).size > 1 ? "one of several" : "only";
 }
 
-/** A larger integer has lost digits when it was parsed, so that two tenants would have one id. */
+/** A larger integer loses digits when it's parsed, so two tenants could get the same id. */
 const isIdentifier = (value: unknown): boolean =>
   (typeof value === "string" && value !== "") || (Number.isSafeInteger(value) && !Object.is(value, -0));

@@ -15,11 +15,11 @@ export function clientOf({ claims }: { readonly claims: Claims }): string | unde
   return undefined;
 }
 
-/** Returns whether a user is the client of the token, so that there is no user. */
+/** Returns whether the user id is the client's id. If so, the token has no user. */
 export const isClient = (userId: string, claims: Claims): boolean =>
   CLIENT_CLAIMS.some((name) => claimAt(claims, name) === userId);
 
-/** Returns whether each claim of the client that a token has names an allowed client, and it has one. */
+/** Returns whether a token has at least one client claim, and each one names an allowed client. */
 export function isClientAllowed(claims: Claims, allowed: ReadonlySet<string>): boolean {
   const present = CLIENT_CLAIMS.filter((name) => Object.hasOwn(claims, name)).map((name) => claims[name]);
   return present.length > 0 && present.every((client) => typeof client === "string" && allowed.has(client));

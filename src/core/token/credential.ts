@@ -8,19 +8,22 @@ interface HeaderSource {
   /** The name of the field, in lower case. */
   readonly header: string;
   /**
-   * The scheme in front of the token, in any letter case; `null` if the field has the token alone. Must be
-   * written for any field but `authorization`, whose default is `"Bearer"`.
+   * The scheme before the token, in any letter case; `null` if the field contains only the token. Required
+   * for any field but `authorization`, whose default is `"Bearer"`.
    */
   readonly scheme?: string | null;
 }
 
-/** A request's credential. `missing` includes other servers' schemes; `malformed` includes several tokens. */
+/**
+ * The credential of a request. `missing` includes credentials with the scheme of another server, `malformed`
+ * includes several tokens.
+ */
 export type Credential =
   | {
       readonly kind: "token";
       readonly token: string;
       readonly source: "header" | "cookie";
-      /** `Bearer` for every source but the scheme `DPoP`, whose requests have a proof (RFC 9449). */
+      /** `DPoP` if the request must have a proof (RFC 9449), `Bearer` for every other source. */
       readonly scheme: AuthenticationScheme;
     }
   | { readonly kind: "missing" }
@@ -38,8 +41,8 @@ const malformed = (cause: string) => ({ kind: "malformed", cause }) as const;
 const SEVERAL_SOURCES = malformed("The request carries a token in several places.");
 const SEVERAL_COOKIES = malformed("The request has several cookies with the name of the token.");
 
-/** For a token in the header for which `isMalformed` returns `true`. */
-export const WRONG_SYNTAX = malformed("The token has a character that RFC 6750 does not allow.");
+/** For a token in a header, if `isMalformed` returns `true`. */
+export const WRONG_SYNTAX = malformed("The token has a character that RFC 6750 doesn't allow.");
 const TOO_LARGE = { kind: "too_large" } as const;
 
 /** RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1). */
@@ -48,7 +51,7 @@ const BEARER_PREFIX = "bearer ";
 const DPOP = "dpop";
 const AUTHORIZATION = "authorization";
 
-/** Returns a source with its own `scheme`, so that a polluted prototype cannot add one. */
+/** Returns a source with its own `scheme`, so that a polluted prototype can't add one. */
 export function resolveTokenSource(source: TokenSource): TokenSource {
   if ("cookie" in source) return source;
   const { header } = source;
@@ -56,7 +59,7 @@ export function resolveTokenSource(source: TokenSource): TokenSource {
   return { header, scheme: source.scheme ?? null };
 }
 
-/** Returns the fields that may carry a token, without `authorization`. */
+/** Returns the fields that may carry a token, except `authorization`. */
 export const tokenHeadersOf = (sources: readonly TokenSource[]): readonly string[] =>
   [...new Set(sources.flatMap((source) => ("header" in source ? source.header : [])))].filter(
     (name) => name !== AUTHORIZATION,
@@ -75,7 +78,7 @@ const OTHER_SCHEME = /^[\w!#$%&'*+\-.^`|~]{1,64} {1,64}\S/i;
 /** The size of the other cookies that a user agent may send: 50 of 4096 bytes (RFC 6265 section 6.1). */
 const MAX_COOKIE_BYTES = 50 * 4096;
 
-/** Where a request may have its token, and what to do about several. */
+/** Where a request may have its token, and what happens if it has several. */
 export interface CredentialRules {
   readonly tokenSources: readonly TokenSource[];
   readonly maxTokenBytes: number;
@@ -85,9 +88,9 @@ export interface CredentialRules {
 }
 
 /**
- * Reads the credential of a request. Several credentials are malformed even if one is valid, unless the first
- * of the sources counts: the next server may read a different one (RFC 6750 section 2). The length is checked
- * before the whole field is read.
+ * Reads the credential of a request. Several credentials are malformed even if one of them is valid, because
+ * the next server may read another one (RFC 6750 section 2); with `multipleCredentials: "first"`, the first
+ * source counts. The length is checked before the whole field is read.
  */
 export function readCredential(
   request: AccessRequest,
@@ -120,7 +123,7 @@ function readHeader(
 ): Credential {
   if (typeof fields === "string") return readField(fields, source, maxTokenBytes, acceptsDpop);
   const [field, ...others] = fields ?? [];
-  // Even with different schemes: the next server may read the other field.
+  // Refused even with different schemes: the next server may read the other field.
   if (others.length > 0) return malformed(`The request has several ${nameOf(source.header)} headers.`);
   return field === undefined ? MISSING : readField(field, source, maxTokenBytes, acceptsDpop);
 }
@@ -128,7 +131,7 @@ function readHeader(
 /** Returns the name of a field or a scheme as it is usually written: `Authorization`. */
 const nameOf = (header: string): string => header.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
 
-/** A field with the token alone. Several fields that were joined have a comma, which no token contains. */
+/** Reads a field that contains only the token. Joined fields have a comma, which no token contains. */
 function readToken(field: string, maxTokenBytes: number): Credential {
   if (field === "") return MISSING;
   return field.length > maxTokenBytes
@@ -136,7 +139,7 @@ function readToken(field: string, maxTokenBytes: number): Credential {
     : { kind: "token", token: field, source: "header", scheme: "Bearer" };
 }
 
-/** Another scheme is not a credential for this server (RFC 6750 section 3.1). */
+/** Another scheme isn't a credential for this server (RFC 6750 section 3.1). */
 function readField(
   field: string,
   { header, scheme: expected = BEARER }: HeaderSource,
@@ -150,12 +153,12 @@ function readField(
   const prefix = scheme === BEARER ? BEARER_PREFIX : `${scheme.toLowerCase()} `;
   if (field.slice(0, start).toLowerCase() !== prefix) {
     if (OTHER_SCHEME.test(field)) return MISSING;
-    // Short fields only: the whole field may have megabytes.
+    // Only a short field is read as a whole: a field may have megabytes.
     const isSchemeAlone = field.length < start && `${field.toLowerCase()} ` === prefix;
     if (isSchemeAlone && isDpop) return DPOP_WITHOUT_TOKEN;
     return isSchemeAlone
       ? withoutToken(header, scheme)
-      : malformed(`The ${nameOf(header)} header has no scheme in front of the credential.`);
+      : malformed(`The ${nameOf(header)} header has no scheme before the credential.`);
   }
   if (field.length - start > maxTokenBytes) return isDpop ? { ...TOO_LARGE, scheme: "DPoP" } : TOO_LARGE;
   let tokenStart = start;
@@ -175,17 +178,17 @@ const withoutToken = (header: string, scheme: string): Credential =>
   malformed(`The ${nameOf(header)} header has the scheme ${nameOf(scheme)} without a token.`);
 
 /**
- * Reports whether a rejected token of the header has the wrong syntax. Called last, because checking every
+ * Returns whether a rejected token in a header has the wrong syntax. Called last, because checking every
  * character is slower than finding a cached token, and an accepted token always has the right syntax.
  */
 export const isMalformed = ({ token, source }: Token): boolean =>
   source === "header" && !hasTokenSyntax(token);
 
-/** A second cookie of the same name (RFC 6265 section 4.2.1) may be from an attacker on a sibling domain. */
+/** Another cookie with the same name (RFC 6265 section 4.2.1) may be from an attacker on a sibling domain. */
 function readCookie(cookie: string | undefined, name: string, maxTokenBytes: number): Credential {
   if (cookie === undefined) return MISSING;
   if (cookie.length > MAX_COOKIE_BYTES + maxTokenBytes) return TOO_LARGE;
-  // Fast path: do not split thousands of other cookies.
+  // Fast path: don't split thousands of other cookies.
   if (!cookie.includes(name)) return MISSING;
   const values: string[] = [];
   for (const pair of cookie.split(";")) {

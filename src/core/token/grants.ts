@@ -9,7 +9,7 @@ import type { Identified } from "./identification.ts";
 import { type Principal, withScopes } from "./principal.ts";
 import { unavailable } from "./rejection.ts";
 
-/** Whose scopes are looked up. The result is used for all tokens of the user, so it has no claims. */
+/** The user whose scopes are looked up, without claims: the result is used for all tokens of the user. */
 export type GrantedUser = Pick<Principal, "userId" | "issuer">;
 
 /** Returns the scopes that a store grants to a user, in addition to those of a token. */
@@ -22,10 +22,10 @@ export interface GrantsRules {
   readonly scopeRules: ScopeRules;
 }
 
-/** How many users are remembered. Beyond that, grants that were not used recently are looked up again. */
+/** How many users are remembered. Beyond that, grants that weren't used recently are looked up again. */
 const MAX_USERS = 10_000;
 
-/** Creates the function that adds grants. It is synchronous if the grants of the user are remembered. */
+/** Creates the function that adds grants. It's synchronous if the grants of the user are remembered. */
 export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }: GrantsRules) {
   if (!grantsFor) return undefined;
   const remembered = new Remembered<readonly string[]>({ maxEntries: MAX_USERS });
@@ -39,7 +39,7 @@ export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }
     return { value: Object.freeze([...(scopes as string[])]), until: since + grantsMaxAgeSeconds * 1000 };
   };
 
-  /** Returns the same principal for the same grants, so that what is derived from it can be remembered. */
+  /** Returns the same principal for the same grants, so that values derived from it can be remembered. */
   const addScopes = (principal: Principal, scopes: readonly string[]): Identified => {
     let granted = lastGranted.get(principal);
     if (granted?.scopes !== scopes) {
@@ -52,7 +52,7 @@ export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }
   return (identified: Identified): Pending<Identified> => {
     if (identified.kind !== "identified") return identified;
     const { principal } = identified;
-    // The roles of the owner would add scopes to those of the key.
+    // An API key must not get the roles of its owner in addition to its own scopes.
     if (principal.tokenKind === "api_key") return identified;
     const { userId, issuer } = principal;
     const key = keys.get(principal) ?? JSON.stringify([issuer, userId]);
@@ -65,7 +65,7 @@ export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }
       .lookUp(key, time, () => findScopes(user, time))
       .then(
         (granted) => addScopes(principal, granted),
-        // Not decided with fewer scopes: the 403 would be wrong, and clients would request new tokens.
+        // Deciding with fewer scopes could send a wrong 403, and clients would request new tokens.
         (cause: unknown) => unavailable(cause),
       );
   };

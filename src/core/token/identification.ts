@@ -2,7 +2,7 @@ import type { Principal } from "./principal.ts";
 import type { RejectedToken, UncheckedToken } from "./rejection.ts";
 import type { Acceptance } from "./token-cache.ts";
 
-/** The principal of a token, or why there is none. */
+/** The principal of a token, or why the token wasn't accepted. */
 export type Identified =
   | {
       readonly kind: "identified";

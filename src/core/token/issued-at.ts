@@ -1,8 +1,8 @@
 /** How far the clock of an issuer may be ahead of ours. */
 
 /**
- * An `iat` that is later than now by more than this is refused, and a revocation up to a time includes tokens
- * that are this much younger: so each token that was accepted before a revocation is revoked by it.
+ * A token whose `iat` is further in the future is refused. A revocation up to a time includes tokens that are
+ * younger by this much, so it revokes every token that was accepted before it.
  */
 const LEAST_SECONDS = 5;
 

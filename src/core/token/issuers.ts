@@ -14,7 +14,7 @@ export interface IssuerConfiguration {
   readonly principal: Omit<PrincipalRules, keyof SharedRules>;
 }
 
-/** What the principals of all issuers have in common. */
+/** The rules that the principals of all issuers share. */
 export type SharedRules = Pick<PrincipalRules, "scopeRules" | "bindings">;
 
 /** Verifies the tokens of one issuer. */
@@ -28,7 +28,7 @@ interface IssuerVerifier {
 /** All issuers whose tokens are accepted. */
 export type Issuers = ReturnType<typeof createIssuers>;
 
-/** The issuers of each server, for the messages of `scopegate/testing` and of the command line. */
+/** The issuers of each server, for messages of `scopegate/testing` and of the command line. */
 const ISSUERS = new WeakMap<object, readonly IssuerConfiguration[]>();
 
 export const issuersOf = (server: object): readonly IssuerConfiguration[] => ISSUERS.get(server) ?? [];
@@ -38,8 +38,8 @@ export function rememberIssuers(server: object, issuers: readonly IssuerConfigur
 }
 
 /**
- * Combines the configured issuers. With `selectByIssuer`, the unverified `iss` of a token selects an issuer,
- * whose verifier checks the whole token, including `iss`, so that its keys cannot sign tokens of another.
+ * Combines the configured issuers. With `selectByIssuer`, the unverified `iss` of a token selects an issuer.
+ * Its verifier then checks the whole token, including `iss`, so its keys can't sign tokens of another issuer.
  */
 export function createIssuers(
   configurations: readonly IssuerConfiguration[],
@@ -56,7 +56,7 @@ export function createIssuers(
   const [firstVerifier] = verifiers;
   const byIssuer = new Map(configurations.map(({ token }, index) => [token.issuer, verifiers[index]]));
   return {
-    /** Returns the verifier for a token, or why no issuer accepts it. */
+    /** Returns the verifier for a token, or the reason why no issuer accepts it. */
     verifierFor(jwt: JwtParts): IssuerVerifier | RejectedToken {
       if (firstVerifier && !selectByIssuer) return firstVerifier;
       const claims = readJsonSegment(jwt.payload);

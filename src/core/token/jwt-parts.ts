@@ -12,7 +12,7 @@ interface JoseHeader {
   readonly typ?: string;
 }
 
-/** A compact JWS, split into its parts. Only the header is parsed: the payload is not verified yet. */
+/** A compact JWS, split into its parts. Only the header is parsed, because the payload isn't verified yet. */
 export interface JwtParts {
   /** The whole token. */
   readonly encoded: string;
@@ -21,7 +21,7 @@ export interface JwtParts {
   readonly payload: string;
 }
 
-/** Tokens of one key share a header, so headers are cached. Attackers send many, so the cache is small. */
+/** Tokens with one key share a header, so headers are cached. Attackers send many, so the cache is small. */
 const MAX_HEADERS = 100;
 const MAX_REMEMBERED_HEADER = 1_000;
 const headers = new BoundedMap<string, JoseHeader>(MAX_HEADERS);
@@ -31,7 +31,7 @@ const DECODER = new TextDecoder("utf-8", { fatal: true });
 
 /** Checks only the length and the number of segments, which takes constant memory for any input. */
 export function findFormMistake(token: string, maxTokenBytes: number): RejectedToken | undefined {
-  // Untyped code may pass undefined.
+  // Untyped code may pass `undefined`.
   if (typeof (token as unknown) !== "string") return rejectToken("malformed");
   if (token.length > maxTokenBytes) return rejectToken("too_large");
   const first = token.indexOf(".");
@@ -59,19 +59,19 @@ export function readJwt(token: string): { readonly kind: "jwt"; readonly jwt: Jw
 function readHeader(segment: string): JoseHeader | undefined {
   const json = isCanonicalBase64Url(segment) ? readJsonSegment(segment) : undefined;
   if (!json) return undefined;
-  // As a claim: a polluted prototype must not set a header parameter.
+  // Read like a claim: a polluted prototype must not set a header parameter.
   const alg = claimAt(json, "alg");
   const kid = claimAt(json, "kid");
   const typ = claimAt(json, "typ");
   if (typeof alg !== "string" || !isOptionalString(kid) || !isOptionalString(typ)) return undefined;
-  // Critical extensions (RFC 7515 section 4.1.11) are not supported, and neither is `b64` (RFC 7797).
+  // Critical extensions (RFC 7515 section 4.1.11) and `b64` (RFC 7797) aren't supported.
   if (Object.hasOwn(json, "crit") || Object.hasOwn(json, "b64")) return undefined;
   const header = Object.freeze(compact({ alg, kid, typ }));
   if (segment.length <= MAX_REMEMBERED_HEADER) headers.set(copyOf(segment), header);
   return header;
 }
 
-/** Copies a slice of a token: the slice would keep the whole token in memory. */
+/** Copies a slice of a token, because the slice itself would keep the whole token in memory. */
 export const copyOf = (ascii: string): string => Buffer.from(ascii, "latin1").toString("latin1");
 
 /** Parses the JSON object of a segment; `undefined` if another parser might read a different object. */

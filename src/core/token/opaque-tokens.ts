@@ -1,4 +1,4 @@
-/** Tokens that are not JWTs, such as API keys: how they are recognized, and how they become a principal. */
+/** Tokens that aren't JWTs, such as API keys: how they are recognized, and how they become a principal. */
 import { readClock } from "../runtime/clock.ts";
 import { isPending, type Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
@@ -14,7 +14,7 @@ import { findUnmetRequirement, type TokenRequirements } from "./required-claims.
 export type OpaqueVerification =
   | {
       readonly kind: "verified";
-      /** The same object for the same answer, so that the principal stays the same. Its values are frozen. */
+      /** The same object for the same result, so that the principal stays the same. Its values are frozen. */
       readonly claims: Record<string, unknown>;
     }
   | RejectedToken
@@ -28,39 +28,42 @@ export interface OpaqueContext {
   readonly sessionIdClaim: ClaimPath;
   /** The clock of the server, in milliseconds. */
   readonly now: () => number;
-  /** The expected `aud`; `undefined` if the audience is not verified. */
+  /** The expected `aud`; `undefined` if the audience isn't verified. */
   readonly audience: readonly string[] | undefined;
   /** The tolerated clock difference for the times of a token, in seconds. */
   readonly clockToleranceSeconds: number;
 }
 
-/** The state of one kind of tokens that are not JWTs, if something else must be asked about them. */
+/** The state of one kind of tokens that aren't JWTs, if another service is asked about them. */
 export interface OpaqueStatus {
   /** The `tokenKind` of the principals. */
   readonly tokenKind: TokenKind;
-  /** `degraded`: the last answer was a failure, so only remembered tokens are accepted. */
+  /** `degraded`: the last request failed, so only remembered tokens are accepted. */
   readonly state: "ok" | "degraded";
-  /** The number of questions under way. */
+  /** The number of pending requests. */
   readonly underWay: number;
-  /** Why the state is not `ok`. */
+  /** Why the state isn't `ok`. */
   readonly cause?: unknown;
 }
 
-/** A kind of token that is not a JWT: an entry of the option `opaqueTokens`. */
+/** A kind of token that isn't a JWT: an entry of the option `opaqueTokens`. */
 export interface OpaqueTokens {
   /** The `tokenKind` of the principals. */
   readonly tokenKind: TokenKind;
   /** The claim with the scopes. */
   readonly scopesClaim: ClaimPath;
-  /** The only `iss` that it accepts. Absent: if a token has an `iss`, the server must accept this issuer. */
+  /**
+   * The only `iss` that it accepts. If absent: the `iss` of a token, if it has one, must be an issuer that
+   * the server accepts.
+   */
   readonly issuer?: string | undefined;
-  /** The names of all claims that its tokens can have. Absent: any. */
+  /** The names of all claims that its tokens can have. If absent: any. */
   readonly claimNames?: readonly string[] | undefined;
   /** Returns whether a token is of this kind, by its characters. The first matching kind verifies it. */
   matches(token: string): boolean;
   /** Verifies a token. If it is rejected, no other kind is tried. */
   verify(token: string, context: OpaqueContext): Pending<OpaqueVerification>;
-  /** What its tokens begin with. No other kind may begin with it. Absent: `matches` alone knows. */
+  /** The prefixes of its tokens, which no other kind may share. If absent: only `matches` recognizes them. */
   readonly prefixes?: readonly string[] | undefined;
   /** Returns the current state, for `server.health()`. */
   status?(context: OpaqueContext): OpaqueStatus;
@@ -90,11 +93,11 @@ export interface OpaqueRules {
   readonly maxTokenBytes: number;
 }
 
-/** What tokens that are not JWTs must satisfy. */
+/** The requirements for tokens that aren't JWTs. */
 export interface OpaqueRequirements {
   /** The requirements of the server. */
   readonly shared: TokenRequirements;
-  /** The requirements of each issuer that the server accepts. Empty: any issuer, with those of the server. */
+  /** The requirements of each accepted issuer. If empty: any issuer, with the server's requirements. */
   readonly byIssuer: ReadonlyMap<string, TokenRequirements>;
 }
 
@@ -104,7 +107,7 @@ export const requirementsOf = (
   issuer: string | undefined,
 ): TokenRequirements => (issuer === undefined ? undefined : byIssuer.get(issuer)) ?? shared;
 
-/** Creates one principal for each object of claims, for one server: scope hierarchies may differ. */
+/** Creates one principal for each object of claims, per server: scope hierarchies may differ. */
 function createKindIdentifier(
   kind: OpaqueTokens,
   { opaqueContext, opaqueRequirements, scopeRules, bindings }: OpaqueRules,
@@ -114,14 +117,14 @@ function createKindIdentifier(
   const principals = new WeakMap<object, Principal>();
   const principalRules: PrincipalRules = {
     scopeSources: [{ claim: scopesClaim }],
-    // This package creates the claims of an API key.
+    // This package creates the claims of an API key, so their names are fixed.
     userIdClaim: tokenKind === "api_key" ? "sub" : userIdClaim,
     sessionIdClaim,
     scopeRules,
     bindings,
     tokenKind,
   };
-  /** Runs for each request, because tokens become too old. */
+  /** Runs for each request, because tokens get older. */
   const checkRequirements = (principal: Principal): Identified => {
     const { claims, issuer } = principal;
     const { byIssuer } = opaqueRequirements;
@@ -139,7 +142,7 @@ function createKindIdentifier(
     const { claims } = verification;
     const earlier = principals.get(claims);
     if (earlier) return checkRequirements(earlier);
-    // A copy, because `readPrincipal` changes it, and the claims may be frozen.
+    // A copy, because `readPrincipal` changes the object, and the claims may be frozen.
     const identified = readPrincipal({ ...claims }, principalRules);
     if (identified.kind === "rejected") return identified;
     principals.set(claims, identified.principal);

@@ -10,7 +10,7 @@ import { claimAt, claimNameOf, type ClaimPath, isOptionalString } from "./claim-
 import { type RejectedToken, rejectToken } from "./rejection.ts";
 import { readScopes, type ResolvedScopeSource } from "./scope-sources.ts";
 
-/** The kinds of tokens that are not JWTs: an API key, or a token that its issuer looks up (RFC 7662). */
+/** The kinds of tokens that aren't JWTs: an API key, or a token that its issuer looks up (RFC 7662). */
 export type TokenKind = "api_key" | "introspected";
 
 /** The claims that a principal is read from, and the scope hierarchy. */
@@ -19,7 +19,7 @@ export interface PrincipalRules {
   readonly userIdClaim: ClaimPath;
   readonly sessionIdClaim: ClaimPath;
   readonly scopeRules: ScopeRules;
-  /** The bindings to a key of the client that the server can check. */
+  /** The bindings to a client's key that the server can check. */
   readonly bindings: readonly TokenBinding[];
   /** Absent for JWTs. */
   readonly tokenKind?: TokenKind;
@@ -41,26 +41,28 @@ export interface Principal {
   readonly tokenId?: string;
   /** The `exp` claim, in seconds since the epoch. */
   readonly expiresAt?: number;
-  /** Who acts for the user: the outermost `act` (RFC 8693 section 4.1). Absent for a user that acts alone. */
+  /** Who acts for the user: the outermost `act` (RFC 8693 section 4.1). Absent if nobody does. */
   readonly actor?: Actor;
   /** The chain of actors, at most eight, the current one first. Only the first one decides anything. */
   readonly delegation?: readonly Actor[];
   /**
-   * The key of the client that the token is bound to, and that the client has proved to hold: that of DPoP
-   * (RFC 9449), or the certificate of TLS (RFC 8705). Absent for a bearer token.
+   * How the token is bound to a key that the client has proved to hold: by DPoP (RFC 9449), or by the TLS
+   * certificate (RFC 8705). Absent for a bearer token.
    */
   readonly binding?: TokenBinding;
-  /** What the caller sent, if it was not a JWT: an API key, or a token that its issuer looked up. */
+  /** The kind of token, if it wasn't a JWT: an API key, or a token that its issuer looked up. */
   readonly tokenKind?: TokenKind;
   /** All claims of the verified token. Check the type of the claims that you read. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Reports whether the granted scopes cover a scope, the admin scope and implied scopes included. */
+  /** Returns whether the granted scopes cover a scope, including by the admin scope and implied scopes. */
   has(scope: string): boolean;
-  /** Returns the ids with `resource:<id>:action` granted, or `"all"`. A `filtered` route filters by them. */
+  /**
+   * Returns the ids with `resource:<id>:action` granted, or `"all"`, to filter a list of a `filtered` rule.
+   */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
   /**
-   * Returns the values of a claim, as `where` of a rule compares them: a string or a safe integer, or an
-   * array of them. A handler filters its list by them. Empty for a claim with any other value.
+   * Returns the values of a claim, as `where` compares them: a string or a safe integer, or an array of them.
+   * A handler can filter its list by them. Empty for a claim with any other value.
    */
   values(source: ClaimSource): ReadonlySet<string>;
 }
@@ -95,7 +97,7 @@ export function readPrincipal(
   const claim = rules.scopeSources[0]?.claim;
   if (typeof claim === "string" && claims[claim] === scopeClaims.scopes) claims[claim] = set.scopes;
   const { has, resourceIds } = set;
-  // Assigned one by one, because an object literal with spreads is slow and every token creates one.
+  // Assigned one by one, because an object literal with spreads is slow, and every token needs one.
   const values = (source: ClaimSource) => claimValuesOf(principal, source);
   const principal: Writable<Principal> = { has, resourceIds, values, scopes: set.scopes, audience, claims };
   if (userId !== undefined) principal.userId = userId;
@@ -118,7 +120,7 @@ const DATES = ["exp", "nbf", "iat"] as const;
 
 const invalidClaim = (claim: string): RejectedToken => rejectToken("claims", claim);
 
-/** Creates a hypothetical principal, whose claims no token contains. */
+/** Creates a hypothetical principal, whose claims aren't from a token. */
 export function createPrincipal(
   { scopes, audience, claims }: Pick<Principal, "scopes" | "audience" | "claims">,
   rules: ScopeRules,
@@ -151,10 +153,10 @@ export function withScopes(principal: Principal, scopes: readonly string[], rule
   return Object.freeze({ ...principal, has: set.has, resourceIds: set.resourceIds, scopes: set.scopes });
 }
 
-/** The principal itself, and what a cache needs for its entry. */
+/** The estimated bytes of a principal and its cache entry. */
 const PRINCIPAL_BYTES = 800;
 
-/** An issuer uses few claim names in all its tokens. V8 stores their shape once for all tokens. */
+/** An issuer uses the same few claim names in all its tokens, and V8 stores their shape only once. */
 const MAX_SHARED_NAMES = 32;
 
 /**
@@ -171,7 +173,7 @@ export function principalWeight({ claims, scopes, audience }: Principal): Weight
 
 const scopeWeights = new WeakMap<readonly string[], SharedPart>();
 
-/** Handlers of concurrent requests may share one principal, so none of them may change a claim. */
+/** Handlers of concurrent requests may share a principal, so none of them may change a claim. */
 function freezePrincipal(principal: Principal): Principal {
   deepFreeze(principal.claims, principal.scopes);
   return Object.freeze(principal);
@@ -184,7 +186,7 @@ function readAudience(value: unknown): readonly string[] | undefined {
   return isStringArray(value) ? Object.freeze(value) : undefined;
 }
 
-/** Most tokens have one audience: they share one array. */
+/** Most tokens have the same audience, so they share one array. */
 let lastAudience: readonly string[] = NO_AUDIENCE;
 function sharedAudience(audience: string): readonly string[] {
   if (lastAudience[0] !== audience) lastAudience = Object.freeze([audience]);
@@ -192,18 +194,18 @@ function sharedAudience(audience: string): readonly string[] {
 }
 
 /**
- * Returns a safe integer as its decimal string, and any other value unchanged. A larger number has already
- * lost digits when it was parsed, so that two users would have one id.
+ * Returns a safe integer as its decimal string, and any other value unchanged. A larger number has lost
+ * digits when it was parsed, so two users could get the same id.
  */
 const asId = (value: unknown): unknown => (Number.isSafeInteger(value) ? String(value) : value);
 
 const isStringArray = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string");
 
-/** JSON.parse reads `1e400` as Infinity, and such a token would never expire. */
+/** JSON.parse reads `1e400` as Infinity. A token with this `exp` would never expire. */
 const isNumericDate = (value: unknown): boolean => value === undefined || Number.isFinite(value);
 
-/** Freezes a JSON value without recursion: deeply nested claims must not overflow the stack. */
+/** Freezes a JSON value. No recursion, because deeply nested claims must not overflow the stack. */
 function deepFreeze(root: object, frozen: readonly string[]): void {
   const pending = [root];
   for (let next = pending.pop(); next; next = pending.pop()) {

@@ -1,8 +1,8 @@
-/** Why a token does not become a principal. */
+/** Why a token doesn't become a principal. */
 import type { Rejection } from "../errors.ts";
 import type { Writable } from "../runtime/compact.ts";
 
-/** The token is not accepted. */
+/** The token isn't accepted. */
 export interface RejectedToken {
   readonly kind: "rejected";
   readonly rejection: Rejection;
@@ -12,12 +12,12 @@ export interface RejectedToken {
   readonly cause?: string;
 }
 
-/** The token could not be checked: it may be valid. */
+/** The token couldn't be checked. It may be valid. */
 export interface UncheckedToken {
   readonly kind: "unavailable";
   /** The error, for the operator's log. */
   readonly cause: unknown;
-  /** In how many seconds the client may try again, if that is known. */
+  /** After how many seconds the client may try again, if known. */
   readonly retryAfterSeconds?: number;
 }
 

@@ -1,10 +1,10 @@
-/** What the claims of every token must satisfy: JWTs, introspected tokens and API keys. */
+/** Requirements for the claims of every token: JWTs, introspected tokens and API keys. */
 import { claimAt } from "./claim-path.ts";
 import { isClientAllowed } from "./clients.ts";
 import { isIssuedLater } from "./issued-at.ts";
 import { type RejectedToken, rejectToken } from "./rejection.ts";
 
-/** A value that a claim can be required to have. It is compared exactly, with its type. */
+/** A value that a claim can be required to have. It's compared exactly, including its type. */
 export type ClaimValue = string | number | boolean;
 
 /** The required value of each claim, or several accepted ones: `{ token_use: "access" }`. */
@@ -13,7 +13,7 @@ export type RequiredClaimValues = Readonly<Record<string, ClaimValue | readonly 
 /** Names of claims, objects from names to values, or one such object. */
 export type RequiredClaims = readonly (string | RequiredClaimValues)[] | RequiredClaimValues;
 
-/** One claim that a token must have; without `values`, with any value. */
+/** One claim that a token must have. Without `values`, any value is accepted. */
 export interface RequiredClaim {
   readonly name: string;
   readonly values: readonly ClaimValue[] | undefined;
@@ -42,7 +42,7 @@ export function findUnmetClaim(claims: Claims, required: readonly RequiredClaim[
   return required.find(isUnmet)?.name;
 }
 
-/** What the server, or the issuer of a token, requires of a token that is not a JWT. */
+/** What the server, or the issuer of a token, requires of a token that isn't a JWT. */
 export interface TokenRequirements {
   readonly requiredClaims: readonly RequiredClaim[];
   /** The clients whose tokens are accepted; `undefined` for any. */
@@ -50,7 +50,7 @@ export interface TokenRequirements {
   readonly maxTokenAgeSeconds: number | undefined;
 }
 
-/** Returns why a token that is not a JWT does not satisfy the requirements. Times are in seconds. */
+/** Returns why a token that isn't a JWT doesn't satisfy the requirements. Times are in seconds. */
 export function findUnmetRequirement(
   claims: Claims,
   { requiredClaims, clients, maxTokenAgeSeconds }: TokenRequirements,

@@ -1,4 +1,4 @@
-/** Whether a caller that was verified earlier may stay connected. */
+/** Checks whether a caller that was verified earlier may stay connected. */
 import { readClock } from "../runtime/clock.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import type { IssuerConfiguration } from "./issuers.ts";
@@ -7,7 +7,7 @@ import type { Principal } from "./principal.ts";
 import { checkRevocation, type RevocationRules, revocationChecksOf } from "./revocation-check.ts";
 import { endOf, type TokenRules } from "./verifier.ts";
 
-/** Why access ends: the token expired, was revoked, or it is not known whether it was revoked. */
+/** Why access ends: the token expired, it was revoked, or it isn't known whether it was revoked. */
 export type EndReason = "expired" | "revoked" | "unavailable";
 
 /** Whether the token of a principal is still valid, and if not, why. */
@@ -15,7 +15,7 @@ export type Revalidation =
   | {
       /** The caller may stay connected. */
       readonly valid: true;
-      /** In how many milliseconds the token expires; `Infinity` for a token that does not expire. */
+      /** After how many milliseconds the token expires; `Infinity` for a token that doesn't expire. */
       readonly expiresInMs: number;
     }
   | {
@@ -27,7 +27,7 @@ export type Revalidation =
 
 const EXPIRED = Object.freeze({ valid: false, reason: "expired" } as const);
 
-/** The longest wait for a check, far below the limit of timers. The time limit of `isRevoked` is shorter. */
+/** The longest wait for a check: far below the limit of timers, and longer than that of `isRevoked`. */
 const MAX_WAIT_MS = 60_000;
 
 interface RevalidationRules
@@ -49,7 +49,7 @@ export async function revalidate(
   const checks = revocationChecksOf(rules);
   if (checks.length > 0) {
     const checking = checkRevocation({ kind: "identified", principal }, checks);
-    // A check that hangs must not keep a connection open after its token has ended.
+    // A check that hangs must not keep a connection open after its token has expired.
     const checked = await withinLimit(checking, "`isRevoked`", waitMs).catch(() => undefined);
     if (!checked) return EXPIRED;
     if (checked.kind !== "identified")
@@ -68,7 +68,7 @@ function timeRulesOf(
     const { maxTokenAgeSeconds } = requirementsOf(opaqueRequirements, issuer);
     return { clockToleranceSeconds: opaqueContext.clockToleranceSeconds, maxTokenAgeSeconds };
   }
-  // A single issuer may be configured without its name.
+  // A single issuer may be configured without a name.
   const configuration =
     issuers.length === 1 ? issuers[0] : issuers.find(({ token }) => token.issuer === issuer);
   if (!configuration) throw new TypeError("revalidate takes a principal whose issuer this server accepts.");

@@ -6,10 +6,10 @@ import type { Principal } from "./principal.ts";
 import { unavailable } from "./rejection.ts";
 import type { Revocations } from "./revocation.ts";
 
-/** One check; it answers `true` if the principal is revoked. */
+/** One check. It returns `true` if the principal is revoked. */
 export type RevocationCheck = (principal: Principal) => Pending<boolean>;
 
-/** The options that decide what is revoked. */
+/** The options that determine what is revoked. */
 export interface RevocationRules {
   readonly revocation: Revocations | undefined;
   readonly isRevoked: RevocationCheck | undefined;
@@ -21,8 +21,8 @@ export function revocationChecksOf({ revocation, isRevoked }: RevocationRules): 
 }
 
 /**
- * Runs each check in turn, and stops at the first that reports a revocation or fails. A failed check is not a
- * revocation: the client gets 503 and can use its token again later.
+ * Runs each check in turn, and stops at the first one that reports a revocation or fails. A failed check
+ * isn't a revocation: the client gets 503 and can use its token again later.
  */
 export function checkRevocation(
   identified: Identified,
@@ -31,26 +31,26 @@ export function checkRevocation(
   if (identified.kind !== "identified") return identified;
   const { principal } = identified;
   for (const [index, check] of checks.entries()) {
-    let answer: unknown;
+    let result: unknown;
     try {
-      answer = check(principal);
+      result = check(principal);
     } catch (cause) {
       return unavailable(cause);
     }
-    if (answer === true) return revoked(principal);
-    if (answer !== false) return awaitAnswer(answer, principal, checks.slice(index + 1));
+    if (result === true) return revoked(principal);
+    if (result !== false) return awaitCheck(result, principal, checks.slice(index + 1));
   }
   return identified;
 }
 
-/** Waits for a check that did not answer at once, and then runs the others. */
-async function awaitAnswer(
-  answer: unknown,
+/** Waits for a check that returned a promise, and then runs the others. */
+async function awaitCheck(
+  result: unknown,
   principal: Principal,
   otherChecks: readonly RevocationCheck[],
 ): Promise<Identified> {
   try {
-    const isRevoked = await withinLimit(answer, "The revocation check");
+    const isRevoked = await withinLimit(result, "The revocation check");
     if (isRevoked === true) return revoked(principal);
     if (isRevoked === false) return await checkRevocation({ kind: "identified", principal }, otherChecks);
     throw new TypeError("`isRevoked` must return true or false.");

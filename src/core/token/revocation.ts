@@ -1,24 +1,23 @@
-/** What can be revoked, and the interface to what is revoked. */
+/** What can be revoked, and the interface of the option `revocation`. */
 import type { Pending } from "../runtime/pending.ts";
 import type { Principal } from "./principal.ts";
 
-/** The state of the store of revocations, as far as the last question to it shows. */
+/** The state of the store of revocations, according to the last request to it. */
 export interface RevocationStatus {
   /**
-   * `ok`: the store answers, or was not asked yet. `degraded`: it does not answer, and its answers of the
-   * last `staleSeconds` are used. `unavailable`: it has not answered for longer, so requests with a token get
-   * 503.
+   * `ok`: the store responds, or wasn't asked yet. `degraded`: it doesn't respond, and its results of the
+   * last `staleSeconds` are used. `unavailable`: it didn't respond for longer, and tokens get 503.
    */
   readonly state: "ok" | "degraded" | "unavailable";
-  /** When the store was last asked a question that it answered. */
+  /** When the last request to which the store responded was sent. */
   readonly reachedAt?: Date;
-  /** Why the state is not `ok`. */
+  /** Why the state isn't `ok`. */
   readonly cause?: unknown;
-  /** What to change in the settings of the store, as far as `ready()` could read them. */
+  /** What to change in the settings of the store, if `ready()` could read them. */
   readonly warnings?: readonly string[];
 }
 
-/** What the server knows when it revokes. */
+/** The context of a revocation. */
 export interface RevocationContext {
   /** The time, in milliseconds since the epoch. */
   readonly nowMs: number;
@@ -28,10 +27,10 @@ export interface RevocationContext {
   readonly principal?: Principal;
 }
 
-/** What is revoked, for the option `revocation` of a server. */
+/** Stores what is revoked, for the option `revocation` of a server. */
 export interface Revocations {
   /**
-   * Returns whether a principal is revoked. It is called for every request with an accepted token, so it
+   * Returns whether a principal is revoked. It's called for every request with an accepted token, so it
    * should rarely need a promise. If it throws or rejects, the request gets 503.
    */
   isRevoked(principal: Principal): Pending<boolean>;
@@ -39,9 +38,9 @@ export interface Revocations {
   revoke(target: RevocationTarget, options: RevocationOptions, context: RevocationContext): Promise<void>;
   /** Withdraws the revocation of a target. Returns whether there was one. */
   unrevoke(target: RevocationTarget, context: RevocationContext): Promise<boolean>;
-  /** Resolves when the store can be asked. */
+  /** Resolves when the store responds. */
   ready(): Promise<void>;
-  /** Returns the current state, without asking the store. */
+  /** Returns the current state, without a request to the store. */
   status(): RevocationStatus;
   /** Stops background work. */
   close(): void;
@@ -53,7 +52,7 @@ export interface Revocations {
  */
 export type RevocationTarget =
   | {
-      /** A token that this server accepts. It is identified by its `jti`, or else by all its claims. */
+      /** A token that this server accepts. It's identified by its `jti`, or else by all its claims. */
       readonly token: string;
     }
   | {
@@ -71,8 +70,8 @@ export type RevocationTarget =
       readonly userId: string;
       readonly issuer?: string;
       /**
-       * Tokens that were issued then or earlier, and up to five seconds later, or `clockToleranceSeconds` if
-       * that is longer: the clock of the issuer may be ahead. Default: now.
+       * Revokes tokens that were issued at this time or earlier. Includes tokens issued up to five seconds
+       * later (or `clockToleranceSeconds`, if longer), because the issuer's clock may be ahead. Default: now.
        */
       readonly before?: Date;
     }
@@ -80,12 +79,12 @@ export type RevocationTarget =
       /** The claim `client_id`, `azp` or `cid` of the tokens. */
       readonly clientId: string;
       readonly issuer?: string;
-      /** As for `userId`. */
+      /** The same as for `userId`. */
       readonly before?: Date;
     }
   | {
       readonly issuer: string;
-      /** As for `userId`. */
+      /** The same as for `userId`. */
       readonly before?: Date;
     };
 
@@ -96,6 +95,6 @@ export interface RevocationOptions {
    * without `token`, `keepSeconds` from now.
    */
   readonly until?: Date;
-  /** Why, for operators. It is stored, and never sent to a client. */
+  /** The reason, for operators. It's stored, but never sent to a client. */
   readonly reason?: string;
 }

@@ -8,23 +8,23 @@ export interface ScopeSource {
   /** Whether a token without the claim is rejected. Default: `true`; `false` with `authorization: false`. */
   readonly required?: boolean;
   /**
-   * The scopes that each value of the claim grants, for a claim with roles. A value that is not listed grants
+   * The scopes that each value of the claim grants, for a claim with roles. A value that isn't listed grants
    * nothing. A string is one value, spaces included, except in the claims `scope` and `scp`. Default: the
-   * values are scopes, except `adminScope` in a claim with another name than `scopes`, `scope` or `scp`: a
-   * role of that name does not make an administrator. To grant it, add a source with the claim and a `map`.
+   * values are scopes. But in a claim not named `scopes`, `scope` or `scp`, `adminScope` grants nothing: a
+   * role with that name doesn't make an administrator. To grant it, add a source with the claim and a `map`.
    */
   readonly map?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A source with what it cannot grant. */
+/** A source, and the scope that it can't grant. */
 export interface ResolvedScopeSource extends ScopeSource {
-  /** The admin scope, if the source does not name it; else absent. */
+  /** The admin scope, unless the source may grant it. */
   readonly withheld?: string | undefined;
 }
 
 const SCOPE_CLAIMS: readonly string[] = ["scopes", "scope", "scp"];
 
-/** Returns whether the values of a claim are scopes by its name: others are roles that anyone may name. */
+/** Returns whether a claim contains scopes, by its name. Others contain roles, which anyone may name. */
 export const isScopeClaim = (claim: ClaimPath): boolean => SCOPE_CLAIMS.includes(claimNameOf(claim));
 
 /** Reads the scopes of all sources, each once. Rejects a claim that is missing or has the wrong type. */
@@ -44,7 +44,7 @@ export function readScopes(
     else granted.push(values);
   }
   const [firstScopes] = granted;
-  // The array of the token itself, so that the principal can share it.
+  // Returns the token's own array, so that the principal can share it.
   if (firstScopes && granted.length === 1) return { kind: "scopes", scopes: firstScopes };
   return { kind: "scopes", scopes: [...new Set(granted.flat())] };
 }
@@ -71,6 +71,6 @@ function invalidScopes(claim: ClaimPath, isList: boolean): RejectedToken {
   return rejectToken("claims", claimNameOf(claim), isList ? cause : undefined);
 }
 
-/** Returns whether a path finds nothing because it is a list of claims, such as `["scp", "roles"]`. */
+/** Returns whether a path finds nothing because it names several claims, such as `["scp", "roles"]`. */
 const isListOfClaims = (claims: Readonly<Record<string, unknown>>, path: ClaimPath): boolean =>
   typeof path !== "string" && path.length > 1 && path.every((name) => Object.hasOwn(claims, name));

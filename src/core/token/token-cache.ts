@@ -7,7 +7,7 @@ import { type Principal, principalWeight } from "./principal.ts";
 
 /** The limits of the token cache. */
 export interface TokenCacheRules {
-  /** The maximum number of tokens. A full cache replaces a token that was not used recently. */
+  /** The maximum number of tokens. A full cache replaces a token that wasn't used recently. */
   readonly maxEntries: number;
   /** The maximum age of an entry, in seconds. */
   readonly maxAgeSeconds: number;
@@ -19,7 +19,7 @@ export interface TokenCacheRules {
 export interface Acceptance {
   readonly keys: KeyResolver;
   readonly key: VerificationKey;
-  /** In milliseconds; `Infinity` for a token that does not expire. */
+  /** In milliseconds; `Infinity` for a token that doesn't expire. */
   readonly endsAt: number;
 }
 
@@ -38,7 +38,7 @@ export interface CacheEvent {
   readonly durationMs?: number;
 }
 
-/** How often in `maxAgeSeconds` old entries are deleted, and the most at once: no request waits for long. */
+/** How often old entries are deleted in `maxAgeSeconds`, and how many at once: no request waits for long. */
 const SWEEPS = 8;
 const MAX_SWEPT = 1_000;
 
@@ -48,9 +48,9 @@ interface Entry extends Acceptance {
 }
 
 /**
- * Caches the principals of accepted tokens. An entry is valid until it is older than `maxAgeSeconds`, the
- * token expires, its verification key is withdrawn or the clock is set back. Entries are stored by the
- * SHA-256 of the whole token, signature included. The token itself is not stored.
+ * Caches the principals of accepted tokens. An entry is valid until it's older than `maxAgeSeconds`, the
+ * token expires, its verification key is withdrawn, or the clock is set back. Entries are stored by the
+ * SHA-256 of the whole token, signature included. The token itself isn't stored.
  */
 export class TokenCache {
   readonly #entries: BoundedMap<string, Entry>;

@@ -4,7 +4,7 @@ import { readJsonSegment } from "./jwt-parts.ts";
 
 /**
  * What a rejected token claims. Nothing is verified: anyone can write such a token. Each value is cut to 200
- * characters. Control characters are replaced by `?`, and tokens by `[token]`.
+ * characters. Control characters are replaced with `?`, and tokens with `[token]`.
  */
 export interface ClaimedToken {
   /** The `alg` of the header. */
@@ -20,7 +20,7 @@ const MAX_LENGTH = 200;
 /** Reads what a token claims; `undefined` if nothing can be read. */
 export function readClaimed(token: string): ClaimedToken | undefined {
   const [header = "", payload = "", signature] = token.split(".", 3);
-  // Other text is not parsed: that would cost more than the refusal.
+  // Other strings aren't parsed: that would cost more than the refusal.
   if (signature === undefined) return undefined;
   const { alg, kid } = { ...readJsonSegment(header) };
   const { iss } = { ...readJsonSegment(payload) };

@@ -27,7 +27,7 @@ import { compileRequiredClaims, findUnmetClaim, type RequiredClaims } from "./re
 export interface TokenRules {
   readonly algorithms: readonly Algorithm[];
   readonly issuer: string | undefined;
-  /** The accepted `aud` values; `undefined` if the audience is not verified. */
+  /** The accepted `aud` values; `undefined` if the audience isn't verified. */
   readonly audience: readonly string[] | undefined;
   readonly requiredClaims: RequiredClaims;
   /** The clients whose tokens are accepted; `undefined` for any. */
@@ -63,8 +63,8 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
   const algorithms = [...rules.algorithms];
   const audience = rules.audience && [...rules.audience];
   const requiredNames = requiredClaims.map(({ name }) => name);
-  // Every option is an own property, so that a polluted prototype sets none. One literal, because V8 takes
-  // two microseconds for a spread that adds a property.
+  // Every option is an own property, so that a polluted prototype can't set it. They are in one literal,
+  // because V8 takes two microseconds for a spread that adds a property.
   const optionsAt = (currentDate: Date): Record<keyof JWTVerifyOptions, unknown> => ({
     algorithms,
     audience,
@@ -97,7 +97,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     }
     const verification = await verifyWithKeys(candidates, jwt, algorithm);
     if (verification.kind !== "rejected" || verification.rejection !== "signature") return verification;
-    // The issuer may have given the `kid` of an old key to a new one.
+    // The issuer may have reused the `kid` of an old key for a new one.
     const newer = await keys.findNewer?.(query);
     return newer?.length ? verifyWithKeys(newer, jwt, algorithm) : verification;
   };
@@ -125,7 +125,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
         // jose checks `iat` only together with a maximum age.
         if (isIssuedLater(payload.iat, currentDate.getTime() / 1000, rules.clockToleranceSeconds))
           return rejectToken("not_yet_valid");
-        // jose checks that they are present, not which values they have.
+        // jose only checks that the claims are present, not their values.
         const claim = findUnmetClaim(payload, requiredClaims);
         if (claim !== undefined) return rejectToken("claims", claim);
         if (clients && !isClientAllowed(payload, clients)) return rejectToken("claims", "client_id");
@@ -140,7 +140,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
   }
 }
 
-/** Every error of jose is a rejection: none may become a 500 response or expose a stack trace. */
+/** Every error of jose is a rejection. None may become a 500 response or expose a stack trace. */
 function toVerificationRejection(error: unknown): RejectedToken {
   if (error instanceof JWSSignatureVerificationFailed) return rejectToken("signature");
   if (error instanceof JWTExpired) return rejectToken("expired");
@@ -157,7 +157,7 @@ function toClaimRejection({ claim, reason }: JWTClaimValidationFailed): Rejected
   return rejectToken("claims", claim);
 }
 
-/** Ignores the clock tolerance: a token within it is verified again instead of read from the cache. */
+/** Ignores the clock tolerance: within it, a token is verified again instead of read from the cache. */
 export function endOf(
   { exp, iat }: Readonly<Record<string, unknown>>,
   maxTokenAgeSeconds = Infinity,

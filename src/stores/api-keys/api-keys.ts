@@ -26,21 +26,21 @@ export interface ApiKeysOptions {
    */
   readonly prefix: string;
   /**
-   * Returns the record with an id, or `null` or `undefined` if there is none. It need not run in constant
-   * time: the id is not secret, and the hash of the key is compared here. The request is refused with 503 if
-   * `find` throws, takes more than five seconds, or returns anything else.
+   * Returns the record with an id, or `null` or `undefined` if there is none. It needn't run in constant
+   * time: the id isn't secret, and the hash of the key is compared by the library. The request is refused
+   * with 503 if `find` throws, takes more than five seconds, or returns anything else.
    */
   readonly find: (id: string) => Pending<ApiKeyRecord | null | undefined>;
-  /** A secret of at least 16 characters. Only those who know it can create keys. Default: none. */
+  /** A secret of at least 16 characters, without which nobody can create keys. Default: none. */
   readonly pepper?: string;
   /**
    * Called in the background with the id of an accepted key and the time in seconds, at most once a minute
-   * for each key. If it fails, the request is not affected. Default: none.
+   * for each key. A failure doesn't affect the request. Default: none.
    */
   readonly onUse?: (id: string, at: number) => unknown;
   /**
    * How long a record is used before `find` is called again, in seconds from 0 to 3600. Requests that arrive
-   * during a call share its result, also with 0. Default: `30`.
+   * during a call share its result, even with 0. Default: `30`.
    */
   readonly cacheSeconds?: number;
 }
@@ -60,11 +60,11 @@ const USE_MS = 60_000;
 
 interface KnownKey {
   readonly kind: "known";
-  /** A copy, because the store may change its object. */
+  /** A copy, because the store may change its own object. */
   readonly record: ApiKeyRecord;
   readonly digest: Buffer;
   readonly json: string;
-  /** The same object as long as the record grants the same, so that the principal stays the same too. */
+  /** The same object as long as the record grants the same, so that the principal also stays the same. */
   readonly claims: Record<string, unknown>;
   usedAt: number;
 }
@@ -93,7 +93,8 @@ type KeyLookup = KnownKey | { readonly kind: "unknown" };
 export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
   checkOptions("apiKeys", options, OPTIONS);
   const { prefix, find, onUse, cacheSeconds = 30 } = options;
-  // Kept after its end: the next record of the key may grant the same, and `usedAt` is not in the store.
+  // Kept longer than it's used: the next record of the key may grant the same, and the store doesn't contain
+  // `usedAt`.
   const remembered = new Remembered<KeyLookup>({ maxEntries: MAX_KEYS, keepMs: Infinity });
 
   const findKey = async (id: string, since: number): Promise<LookupResult<KeyLookup>> => {
@@ -109,7 +110,7 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
 
   const decideKey = (key: KeyLookup, digest: Buffer, time: number): OpaqueVerification => {
     if (key.kind === "unknown") return reject("key", "There is no API key with this id.");
-    if (!timingSafeEqual(key.digest, digest)) return reject("key", "The API key does not match its hash.");
+    if (!timingSafeEqual(key.digest, digest)) return reject("key", "The API key doesn't match its hash.");
     const { id, expiresAt, revokedAt } = key.record;
     if (revokedAt !== undefined) return reject("revoked");
     if (expiresAt !== undefined && time >= expiresAt * 1000) return reject("expired");
@@ -147,7 +148,7 @@ const reject = (rejection: Rejection, cause?: string): OpaqueVerification => ({
   ...compact({ cause }),
 });
 
-/** Creates what is remembered of a record. `last` is what was remembered of the same key. */
+/** Creates the entry to remember for a record. `last` is the previous entry of the same key. */
 function toKnownKey(record: ApiKeyRecord, last: KnownKey | undefined): KnownKey {
   const json = JSON.stringify(claimsOf(record));
   const recordUsedAt = (record.lastUsedAt ?? 0) * 1000;

@@ -8,17 +8,19 @@ import { type ApiKeyStore, duplicate, withoutHash, withRevocation } from "./stor
 type Records = ReadonlyMap<string, ApiKeyRecord>;
 type Edit<T> = (records: Map<string, ApiKeyRecord>) => T;
 
-/** Writing takes milliseconds. After this time, the process that made a lock has ended or hangs. */
+/** Writing takes milliseconds. After this time, the process that created a lock has ended or hangs. */
 const ABANDONED_MS = 5_000;
-/** How long a process waits for others: longer, so that a lock that was left delays it only. */
+/**
+ * How long a process waits for others. Longer than `ABANDONED_MS`, so that an abandoned lock only delays it.
+ */
 const LOCK_MS = 6_000;
 
 /**
  * Creates a store in a JSON file, for one machine and up to a thousand keys. `add` creates the file with mode
  * 0600. Each change replaces the whole file, with its owner and mode, and processes read it again when it has
- * changed. Several processes can write: each creates `<path>.lock` while it writes. A lock of a process
- * that has ended is removed after five seconds. All functions reject if the file is invalid, if it belongs to
- * another user than this one and root, or if other users can write it.
+ * changed. Several processes can write: each creates `<path>.lock` while it writes. A lock of a process that
+ * has ended is removed after five seconds. All functions reject if the file is invalid, belongs to a user
+ * other than this one and root, or can be written by other users.
  *
  * @example
  * ```ts
@@ -87,7 +89,10 @@ export function apiKeyFile(path: string): ApiKeyStore {
   };
 }
 
-/** Who can write the file can give any scope to a key. Windows has neither these modes nor owners. */
+/**
+ * Anyone who can write the file can give any scope to a key. Windows has neither these modes nor these
+ * owners.
+ */
 function assertPrivate(
   path: string,
   stats: { isFile(): boolean; readonly mode: bigint; readonly uid: bigint },
@@ -99,13 +104,13 @@ function assertPrivate(
     throw new Error(`${path} belongs to another user, who can change it: run chown.`);
 }
 
-/** Writes another file, and renames it: a reader sees the old file or the new one. */
+/** Writes another file and renames it, so that readers see either the old file or the new one. */
 async function replaceFile(target: string, text: string, { next, isOurs }: Lock): Promise<void> {
   const file = await open(next, "wx", 0o600);
   try {
     const old = await stat(target).catch(() => undefined);
     if (old) {
-      // Root writes the file of a service, which must still be able to read it.
+      // If root writes the file of a service, the service must still be able to read it.
       if (process.getuid?.() === 0) await file.chown(old.uid, old.gid);
       await file.chmod(old.mode & 0o777);
     }
@@ -124,7 +129,7 @@ async function replaceFile(target: string, text: string, { next, isOurs }: Lock)
 interface Lock {
   /** The file that the owner of the lock writes. A process that removes the lock also removes this file. */
   readonly next: string;
-  /** Returns whether no other process has removed it. */
+  /** Returns whether the lock still exists: another process may have removed it. */
   readonly isOurs: () => Promise<boolean>;
   readonly close: () => Promise<void>;
 }
@@ -155,7 +160,10 @@ async function openLock(path: string, waitedMs = 0): Promise<Lock> {
 
 const nextFor = (lock: string, ino: number): string => `${lock}.${ino}`;
 
-/** Removes a lock whose process has ended. Only one process at a time may, or it could remove a new lock. */
+/**
+ * Removes a lock whose process has ended. Only one process may do this at a time: otherwise it could remove a
+ * new lock.
+ */
 async function removeAbandoned(path: string): Promise<boolean> {
   if (!(await findAbandoned(path))) return false;
   const breaking = `${path}.breaking`;
@@ -163,7 +171,7 @@ async function removeAbandoned(path: string): Promise<boolean> {
     await (await open(breaking, "wx", 0o600)).close();
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
-    // Left by a process that ended here, too.
+    // A process may also have ended here, and left this lock.
     if (await findAbandoned(breaking)) await rm(breaking, { force: true });
     return false;
   }

@@ -1,11 +1,14 @@
-/** The form of a key, `<prefix><id><secret><checksum>`, and the hash that a store has instead of the key. */
+/** The format of a key, `<prefix><id><secret><checksum>`, and the hash that is stored instead of the key. */
 import { createHmac, hash, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { OptionCheck } from "../../core/options/check-options.ts";
 
-/** A double click selects a word of these characters, and bearer tokens allow them (RFC 6750 section 2.1). */
+/**
+ * A double click selects all of these characters as one word, and bearer tokens allow them (RFC 6750 section
+ * 2.1).
+ */
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** 43 random characters of an alphabet of 62 have 256 bits. */
+/** 43 random characters from an alphabet of 62 have 256 bits. */
 const LENGTHS = { id: 12, secret: 43, checksum: 6 };
 
 export const PREFIX_CHECK: OptionCheck = {
@@ -26,7 +29,7 @@ export function makeKey(prefix: string): { readonly id: string; readonly key: st
   return { id, key: content + checksumOf(content) };
 }
 
-/** Returns the id in a key; `undefined` if the string does not have the form of a key. */
+/** Returns the id in a key; `undefined` if the string doesn't have the format of a key. */
 export function idOf(key: string, prefix: string): string | undefined {
   const { id, secret, checksum } = LENGTHS;
   if (key.length !== prefix.length + id + secret + checksum || !/^\w+$/.test(key)) return undefined;
@@ -34,7 +37,7 @@ export function idOf(key: string, prefix: string): string | undefined {
   return isIntact ? key.slice(prefix.length, prefix.length + id) : undefined;
 }
 
-/** Hashes a key. A slow hash is not needed: the secret is random, so it cannot be guessed. */
+/** Hashes a key. No slow hash is needed, because the random secret can't be guessed. */
 export function digestOf(key: string, pepper?: string): Buffer {
   if (pepper === undefined) return hash("sha256", key, "buffer");
   return createHmac("sha256", pepper).update(key).digest();
@@ -47,7 +50,7 @@ const randomCharacters = (count: number): string =>
 function checksumOf(content: string): string {
   let rest = crc32(content);
   let digits = "";
-  // The last digit first.
+  // Starts with the last digit.
   while (digits.length < LENGTHS.checksum) {
     digits = ALPHABET.charAt(rest % ALPHABET.length) + digits;
     rest = Math.floor(rest / ALPHABET.length);

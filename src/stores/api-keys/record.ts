@@ -6,21 +6,21 @@ import { digestOf, makeKey, PEPPER_CHECK, PREFIX_CHECK } from "./key-format.ts";
 
 /** The record of a key in a store, without the key itself. Times are in seconds since the epoch. */
 export interface ApiKeyRecord {
-  /** The part of the key that is not secret: 12 letters or digits. It becomes `principal.tokenId`. */
+  /** The part of the key that isn't secret: 12 letters or digits. It becomes `principal.tokenId`. */
   readonly id: string;
   /** The SHA-256 of the key, or its HMAC-SHA-256 with the pepper, in base64url. */
   readonly hash: string;
-  /** What people call the key. */
+  /** A name for the key. */
   readonly name: string;
   /** The scopes that the key grants: at least one. */
   readonly scopes: readonly string[];
-  /** The user or service account that the key speaks for. It becomes `principal.userId`. */
+  /** The user or service account that the key belongs to. It becomes `principal.userId`. */
   readonly ownerId: string;
   /** When the key was created. */
   readonly createdAt: number;
-  /** When the key expires. Absent: never. */
+  /** When the key expires. If absent: never. */
   readonly expiresAt?: number;
-  /** When the key was revoked. Absent: it is not revoked. */
+  /** When the key was revoked. If absent: it isn't revoked. */
   readonly revokedAt?: number;
   /** Why the key was revoked, for operators. */
   readonly revokedReason?: string;
@@ -34,23 +34,23 @@ export interface NewApiKey extends Pick<ApiKeyRecord, "name" | "scopes" | "owner
   readonly prefix: string;
   /** When the key expires. Default: never. */
   readonly expiresAt?: Date;
-  /** The `pepper` of `apiKeys`, if it is set: at least 16 characters. Default: none. */
+  /** The `pepper` of `apiKeys`, if it's set: at least 16 characters. Default: none. */
   readonly pepper?: string;
 }
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
-/** Returns whether a token with the scope is granted something. */
+/** Returns whether the scope grants anything. */
 const isUsefulScope = (scope: unknown): boolean => isText(scope) && isScope(scope) && !/<\w*>/.test(scope);
 
 const OPTIONS: OptionChecks<NewApiKey> = {
   prefix: PREFIX_CHECK,
-  name: required({ accepts: isText, hint: "Write what people call the key." }),
+  name: required({ accepts: isText, hint: "Write a name for the key." }),
   scopes: required({
     accepts: (scopes) => Array.isArray(scopes) && scopes.length > 0 && scopes.every(isUsefulScope),
     hint: 'Write an array of at least one `resource:action`, such as ["agents:read"]. Templates such as <id> and empty parts grant nothing.',
   }),
-  ownerId: required({ accepts: isText, hint: "Write the user or service account that the key speaks for." }),
+  ownerId: required({ accepts: isText, hint: "Write the user or service account that the key belongs to." }),
   expiresAt: {
     accepts: (end) => toSeconds(Number(end)) > toSeconds(Date.now()),
     hint: "Write a Date in the future, or omit the option. Is the variable set?",

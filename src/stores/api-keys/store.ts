@@ -1,13 +1,13 @@
-/** Where the records of API keys are kept. */
+/** Stores the records of API keys. */
 import { orUndefined } from "../../core/errors.ts";
 import type { Store, StoreOptions } from "../../core/runtime/store.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
 import { type ApiKeyRecord, toSeconds } from "./record.ts";
 
-/** A record without its hash, which may be shown to users. */
+/** A record without its hash. It can be shown to users. */
 export type ListedApiKey = Omit<ApiKeyRecord, "hash">;
 
-/** Keeps the records of keys. Functions can be passed on alone: `apiKeys({ prefix, find: store.find })`. */
+/** Stores the records of keys. Its functions need no `this`: `apiKeys({ prefix, find: store.find })`. */
 export interface ApiKeyStore {
   /** Returns the record with an id, for `find` of `apiKeys`. */
   readonly find: (id: string) => Promise<ApiKeyRecord | undefined>;
@@ -21,7 +21,7 @@ export interface ApiKeyStore {
   readonly markUsed: (id: string, at: number) => Promise<void>;
 }
 
-/** The time and reason of the first revocation stay. */
+/** Returns the record as revoked. The time and reason of the first revocation stay. */
 export function withRevocation(record: ApiKeyRecord, reason: string | undefined): ApiKeyRecord {
   if (record.revokedAt !== undefined) return record;
   const revoked = { ...record, revokedAt: toSeconds(Date.now()) };
@@ -33,13 +33,13 @@ export const withoutHash = ({ hash: _, ...listed }: ApiKeyRecord): ListedApiKey 
 export const duplicate = ({ id }: ApiKeyRecord): Error =>
   new Error(`The store has an API key with the id ${id}.`);
 
-/** How many numbers of the list are read at once. */
+/** How many entries of the list are read at once. */
 const LISTED = 256;
 
 /**
- * Keeps the records of keys in a store that may be shared: `memoryStore()` for one process,
- * `redisStore(client)` for several. `list` reads all keys, so it is for operators. Each call rejects if the
- * store does not answer within five seconds.
+ * Keeps the records of keys in a store: `memoryStore()` for one process, `redisStore(client)` for several.
+ * `list` reads all keys, so it's meant for operators. Each call rejects if the store doesn't respond within
+ * five seconds.
  *
  * @example
  * ```ts
@@ -63,8 +63,8 @@ export function apiKeyStore(store: Store): ApiKeyStore {
     find,
     async add(record) {
       if (await find(record.id)) throw duplicate(record);
-      // The list is one key for each number, which only one process can set: no id gets lost in it. First,
-      // because a key that is accepted must be listed.
+      // The list has one key for each number, which only one process can set, so no id gets lost. The list is
+      // written first, because an accepted key must be listed.
       const { length } = await listIds(read);
       for (let number = length; !(await write(`${KEY}${number}`, record.id, { ifAbsent: true }));)
         number += 1;
@@ -74,7 +74,7 @@ export function apiKeyStore(store: Store): ApiKeyStore {
     async list() {
       const ids = [...new Set(await listIds(read))];
       const records = await read(ids.map((id) => `${KEY}id:${id}`));
-      // Uses have keys of their own, so that saving one cannot overwrite a revocation.
+      // The time of use has its own key, so that saving it can't overwrite a revocation.
       const uses = await read(ids.map((id) => `${KEY}used:${id}`));
       return records.flatMap((json, index) => {
         if (json === undefined) return [];
@@ -96,7 +96,7 @@ export function apiKeyStore(store: Store): ApiKeyStore {
 
 const KEY = "api-key:";
 
-/** Reads the ids in the order of their numbers, which have no gap. */
+/** Reads the ids in the order of their numbers, which have no gaps. */
 async function listIds(
   read: (keys: readonly string[]) => Promise<readonly (string | undefined)[]>,
 ): Promise<readonly string[]> {
@@ -110,9 +110,11 @@ async function listIds(
   }
 }
 
-/** @throws TypeError that quotes nothing: the message of a syntax error would show a part of the hash */
+/**
+ * @throws TypeError that quotes nothing, because the message of a syntax error would show a part of the hash
+ */
 function parseRecord(json: string): ApiKeyRecord {
   const record = orUndefined(() => JSON.parse(json) as ApiKeyRecord | null);
   if (typeof record === "object" && record !== null) return record;
-  throw new TypeError("The store has a record of an API key that is not a JSON object.");
+  throw new TypeError("The store has a record of an API key that isn't a JSON object.");
 }

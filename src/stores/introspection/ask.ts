@@ -4,25 +4,25 @@ import { readClock } from "../../core/runtime/clock.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
 import type { OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 import type { TokenVerifier } from "../../core/token/verifier.ts";
-import { type AnswerRules, type Claims, findMistake, readJson, readSigned } from "./answer.ts";
+import { type ResponseRules, type Claims, findMistake, readJson, readSigned } from "./response.ts";
 import type { Authentication } from "./client.ts";
 import { type IntrospectionFetch, post } from "./endpoint.ts";
 
-/** How to ask, and what the answer must be. */
-export interface AskRules extends AnswerRules {
+/** How to send a request, and what the response must contain. */
+export interface AskRules extends ResponseRules {
   readonly url: string;
   readonly authenticate: Authentication;
   readonly fetch: IntrospectionFetch;
   readonly timeoutMs: number;
   readonly now: () => number;
-  /** Verifies signed answers; without it, answers are JSON. */
+  /** Verifies signed responses; without it, responses are JSON. */
   readonly verify: TokenVerifier | undefined;
 }
 
-/** The `typ` of a signed answer, and its media type (RFC 9701 section 4). */
+/** The `typ` of a signed response, and its media type (RFC 9701 section 4). */
 export const SIGNED = "token-introspection+jwt";
 
-/** Asks the endpoint. Rejects if it does not say in time whether the token is active. */
+/** Asks the endpoint. Rejects if it doesn't report in time whether the token is active. */
 export async function ask(token: string, digest: string, rules: AskRules): Promise<OpaqueVerification> {
   const request = new AbortController();
   try {
@@ -30,12 +30,12 @@ export async function ask(token: string, digest: string, rules: AskRules): Promi
     const claims = await withinLimit(asked, displayUrl(rules.url), rules.timeoutMs);
     const mistake = findMistake(claims, rules, readClock(rules.now).getTime() / 1000);
     if (mistake) return mistake;
-    // Every token needs an id, so that it can be revoked here. RFC 7662 does not require one.
+    // Every token needs an id, so that it can be revoked here. RFC 7662 doesn't require one.
     const { jti } = claims;
     if (jti === undefined || jti === "") claims["jti"] = Buffer.from(digest, "latin1").toString("base64url");
     return { kind: "verified", claims };
   } finally {
-    // Stops reading an answer that came too late.
+    // Stops reading a response that arrives too late.
     request.abort();
   }
 }

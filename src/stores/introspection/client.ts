@@ -9,12 +9,12 @@ import { readClock } from "../../core/runtime/clock.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 
-/** A client of the issuer, with the secret or the private key that it is registered with. */
+/** A client of the issuer, with the secret or the private key that it's registered with. */
 export type IntrospectionClient =
   | {
       /** The `client_id`. */
       readonly id: string;
-      /** The client secret. It is sent to the endpoint only. */
+      /** The client secret. It's sent only to the endpoint. */
       readonly secret: string;
       /** In the header or in the body (RFC 6749 section 2.3.1). Default: `"client_secret_basic"`. */
       readonly method?: "client_secret_basic" | "client_secret_post";
@@ -24,7 +24,7 @@ export type IntrospectionClient =
       readonly id: string;
       /** Signs an assertion for each request: `private_key_jwt` (RFC 7523). A PEM, a JWK or a `KeyObject`. */
       readonly privateKey: string | JsonWebKey | KeyObject;
-      /** The algorithm of the signature; it must suit the key, and is not HS*. */
+      /** The algorithm of the signature. It must match the key, and can't be HS*. */
       readonly algorithm: Algorithm;
       /** The `kid` of the signature. Default: none. */
       readonly keyId?: string;
@@ -32,7 +32,7 @@ export type IntrospectionClient =
       readonly audience?: string;
     };
 
-/** What a request contains for the client. */
+/** The credentials that a request contains. */
 interface Credentials {
   readonly headers?: Record<string, string>;
   readonly fields?: Record<string, string>;
@@ -43,7 +43,7 @@ export type Authentication = (now: () => number) => Pending<Credentials>;
 
 const ASSERTION_SECONDS = 60;
 
-/** `undefined` for a private key that cannot sign with the algorithm. */
+/** Returns `undefined` for a private key that can't sign with the algorithm. */
 export function createAuthentication(client: IntrospectionClient, url: string): Authentication | undefined {
   const { id } = client;
   if ("secret" in client) {
@@ -71,7 +71,7 @@ export function createAuthentication(client: IntrospectionClient, url: string): 
   };
 }
 
-/** As in a form: a colon in an id must not end it (RFC 6749 section 2.3.1). */
+/** Encoded as in a form: a colon in an id must not end it (RFC 6749 section 2.3.1). */
 const encode = (text: string): string => new URLSearchParams({ "": text }).toString().slice(1);
 
 function importPrivateKey(key: string | JsonWebKey | KeyObject): KeyObject | undefined {

@@ -9,15 +9,15 @@ export type IntrospectionFetch = (
   init: HttpInit & { readonly method: "POST"; readonly body: string },
 ) => Promise<Response>;
 
-/** The maximum size of an answer, in bytes. Answers are far smaller, and each is remembered. */
+/** The maximum size of a response, in bytes. Responses are far smaller, and each one is remembered. */
 const MAX_BYTES = 64 * 1024;
 
-/** The codes of failed connections, which do not depend on the token. */
+/** The codes of failed connections, which don't depend on the token. */
 const UNREACHABLE = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
 
 const CAUSES: Readonly<Record<number, string>> = {
-  401: " It does not accept the credentials of this client: check `client`.",
-  429: " It limits how often this client may ask.",
+  401: " It doesn't accept the credentials of this client: check `client`.",
+  429: " It limits the requests of this client.",
 };
 
 interface Facts {
@@ -26,7 +26,7 @@ interface Facts {
   readonly cause?: unknown;
 }
 
-/** Why the endpoint did not say whether a token is active. The message quotes nothing that was sent. */
+/** Why the endpoint didn't report whether a token is active. The message quotes nothing that was sent. */
 export class EndpointError extends Error {
   /** The name of the class. */
   override readonly name = "EndpointError";
@@ -43,7 +43,9 @@ export class EndpointError extends Error {
   }
 }
 
-/** Returns the body of the answer. Follows no redirect: the token and the secret would be sent elsewhere. */
+/**
+ * Returns the body of the response. Follows no redirect: the token and the secret would be sent elsewhere.
+ */
 export async function post(
   url: string,
   fetch: IntrospectionFetch,
@@ -70,9 +72,10 @@ export async function post(
     throw new EndpointError(url, what, { concernsAll: status in CAUSES, retryAfterSeconds });
   } catch (error) {
     if (error instanceof EndpointError || error instanceof FetchError) throw error;
-    // The error itself is dropped: an HTTP client may put the request into it, with the token and the secret.
+    // The error itself is dropped, because an HTTP client may put the request into it, with the token and the
+    // secret.
     const code = errorCodeOf(error);
-    const what = `cannot be queried${code === undefined ? "" : ` (${code})`}.`;
+    const what = `can't be queried${code === undefined ? "" : ` (${code})`}.`;
     throw new EndpointError(url, what, { concernsAll: UNREACHABLE.has(code ?? "") });
   }
 }

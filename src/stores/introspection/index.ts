@@ -17,8 +17,8 @@ export type { IntrospectionFetch } from "./endpoint.ts";
 export type { IntrospectionCache, IntrospectionOptions } from "./options.ts";
 
 /**
- * Verifies opaque tokens at the introspection endpoint of their issuer: an entry of the option `opaqueTokens`
- * of a server. It accepts no token while the endpoint is down, except those it remembers.
+ * Verifies opaque tokens at the introspection endpoint of their issuer, as an entry of the option
+ * `opaqueTokens`. While the endpoint is down, it accepts only tokens that it remembers.
  *
  * @throws ConfigurationError that lists every mistake in the options
  * @example
@@ -53,7 +53,13 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
 
   const createLookup = ({ now, audience: ofServer, clockToleranceSeconds }: OpaqueContext): Lookup => {
     const audience = settings.verifyAudience === false ? undefined : (ownAudience ?? ofServer);
-    const signed = { algorithms, issuer, audience: [client.id, ...(audience ?? [])], now, ...SIGNED_ANSWER };
+    const signed = {
+      algorithms,
+      issuer,
+      audience: [client.id, ...(audience ?? [])],
+      now,
+      ...SIGNED_RESPONSE,
+    };
     const verify = keys && createTokenVerifier(signed, keys);
     const rules = { ...settings, audience, clockToleranceSeconds, now, verify };
     return new Lookup({
@@ -64,7 +70,7 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
       ask: (token, digest) => ask(token, digest, rules),
     });
   };
-  // One for each server, because each has its own audience and clock.
+  // One lookup for each server, because each server has its own audience and clock.
   const lookups = new WeakMap<OpaqueContext, Lookup>();
   const lookupFor = (context: OpaqueContext): Lookup => {
     const lookup = lookups.get(context) ?? createLookup(context);
@@ -75,7 +81,7 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
     tokenKind: "introspected",
     scopesClaim: settings.scopesClaim ?? "scope",
     issuer,
-    // Requires `true`, because a promise would match every token.
+    // Compares with `true`, because a promise would match every token.
     matches: (token) => (matches(token) as unknown) === true,
     verify(token, context) {
       if (!hasTokenSyntax(token)) return { kind: "rejected", rejection: "malformed" };
@@ -87,8 +93,11 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
   };
 }
 
-/** A fresh answer that is meant for this server. The tolerance is for its time only, not for the token's. */
-const SIGNED_ANSWER = {
+/**
+ * A fresh response that is meant for this server. The tolerance is only for the response's own time, not for
+ * the token's.
+ */
+const SIGNED_RESPONSE = {
   tokenTypes: [SIGNED],
   requiredClaims: [],
   clockToleranceSeconds: 60,
@@ -98,6 +107,6 @@ const SIGNED_ANSWER = {
 function matcherOf(prefix: string | readonly string[] | undefined): (token: string) => boolean {
   const prefixes = prefix === undefined ? undefined : [prefix].flat();
   if (prefixes) return (token) => prefixes.some((start) => token.startsWith(start));
-  // Also excludes invalid JWTs: a JWT with an extra character must not be treated as an opaque token.
+  // Also excludes invalid JWTs: a JWT with an extra character must not be handled as an opaque token.
   return (token) => !/^[\w-]+\.[\w-]+\./.test(token);
 }

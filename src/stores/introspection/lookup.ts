@@ -1,4 +1,4 @@
-/** Asks about tokens for one server, and remembers the answers. */
+/** Looks up tokens for one server, and remembers the results. */
 import { readClock } from "../../core/runtime/clock.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { estimateBytes } from "../../core/runtime/estimate-bytes.ts";
@@ -18,11 +18,11 @@ interface LookupRules {
   /** The endpoint, for messages. */
   readonly url: string;
   readonly now: () => number;
-  /** Asks the endpoint. Rejects if the endpoint does not say whether the token is active. */
+  /** Asks the endpoint. Rejects if the endpoint doesn't report whether the token is active. */
   readonly ask: (token: string, digest: string) => Promise<OpaqueVerification>;
 }
 
-/** A failure that concerns all tokens, and the time in which no token is asked about. */
+/** A failure that concerns all tokens, and the period in which no token is looked up. */
 interface Outage extends Period {
   readonly result: OpaqueVerification;
 }
@@ -36,7 +36,7 @@ export class Lookup {
   readonly #rules: LookupRules;
   readonly #remembered: Remembered<OpaqueVerification>;
   #outage: Outage | undefined;
-  /** Why the last question failed; `undefined` after an answer. */
+  /** Why the last request failed; `undefined` if it didn't fail. */
   #fault: unknown;
 
   constructor(rules: LookupRules) {
@@ -44,7 +44,7 @@ export class Lookup {
     this.#remembered = new Remembered({ maxEntries: rules.maxEntries, maxBytes: MAX_BYTES });
   }
 
-  /** Returns the result for a token, without a promise if it is remembered. */
+  /** Returns the result for a token, without a promise if it's remembered. */
   verify(token: string): Pending<OpaqueVerification> {
     const digest = digestOf(token);
     const now = this.#now();
@@ -52,8 +52,8 @@ export class Lookup {
     if (result) return result;
     if (!this.#remembered.lookups.has(digest)) {
       if (this.#outage && isCurrent(this.#outage, now)) return this.#outage.result;
-      // Without this limit, invented tokens cause as many requests to the issuer as clients send here.
-      // The result is not remembered, because it says nothing about the token.
+      // Without this limit, each invented token would cause a request to the issuer. The result isn't
+      // remembered, because it isn't about the token.
       if (this.#remembered.lookups.size >= this.#rules.maxConcurrentRequests) return this.#tooMany();
     }
     return this.#remembered.lookUp(digest, now, () => this.#ask(token, digest, now));
@@ -70,7 +70,7 @@ export class Lookup {
     this.#fault = undefined;
     if (value.kind !== "verified")
       return { value, until: this.#now() + negativeSeconds * 1000, isNegative: true };
-    // The age counts from the request: the token may be revoked before the answer arrives.
+    // The age counts from the request, because the token may be revoked before the response arrives.
     const until = Math.min(askedAt + maxAgeSeconds * 1000, endOf(value.claims));
     return { value, until, bytes: estimateBytes(value.claims) };
   }
@@ -96,7 +96,7 @@ export class Lookup {
 
   #tooMany(): OpaqueVerification {
     const { url, maxConcurrentRequests: limit } = this.#rules;
-    const cause = new EndpointError(url, `is not asked: ${String(limit)} requests are in flight already.`);
+    const cause = new EndpointError(url, `wasn't asked: ${String(limit)} requests are already in flight.`);
     return { kind: "unavailable", cause, retryAfterSeconds: 1 };
   }
 

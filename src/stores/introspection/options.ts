@@ -11,7 +11,7 @@ import type { ClaimPath } from "../../core/token/claim-path.ts";
 import { createAuthentication, type IntrospectionClient } from "./client.ts";
 import type { IntrospectionFetch } from "./endpoint.ts";
 
-/** How long answers are remembered. Tokens are remembered by their SHA-256 only. */
+/** How long results are remembered. Tokens are only stored as their SHA-256. */
 export interface IntrospectionCache {
   /** The maximum number of active tokens, and separately of rejected tokens. Default: `10_000`. */
   readonly maxEntries?: number;
@@ -27,33 +27,35 @@ export interface IntrospectionOptions {
   readonly url: string;
   /** How this server authenticates to the endpoint: as a client with a secret, or with a private key. */
   readonly client: IntrospectionClient;
-  /** The start of the tokens, or an array of them. Default: all tokens without the shape of a JWT. */
+  /** The prefix of the tokens, or an array of prefixes. Default: all tokens that don't look like a JWT. */
   readonly prefix?: string | readonly string[];
   /** Instead of `prefix`: returns `true` for the tokens to look up at the endpoint. */
   readonly matches?: (token: string) => boolean;
   /**
-   * The expected `iss` of the answer, exact; required with `keys`. Default: if the answer has an `iss`, an
-   * issuer of the server, or any if the server names none.
+   * The expected `iss` of the response, compared exactly; required with `keys`. Default: if the response has
+   * an `iss`, it must be an issuer of the server; any, if the server has no `issuer`.
    */
   readonly issuer?: string;
-  /** The expected `aud` of the answer, or an array of accepted ones. Default: the audience of the server. */
+  /**
+   * The expected `aud` of the response, or an array of accepted values. Default: the audience of the server.
+   */
   readonly audience?: string | readonly string[];
-  /** `false` accepts tokens for any service, if the answer has a `token_type`. Default: `true`. */
+  /** `false` accepts tokens for any service, if the response has a `token_type`. Default: `true`. */
   readonly verifyAudience?: boolean;
-  /** The property of the answer that holds the scopes. Default: `"scope"`. */
+  /** The property of the response that contains the scopes. Default: `"scope"`. */
   readonly scopesClaim?: ClaimPath;
-  /** How long answers are remembered. */
+  /** How long results are remembered. */
   readonly cache?: IntrospectionCache;
   /** How long to wait for the endpoint, in milliseconds, at most 5,000. Default: `3_000`. */
   readonly timeoutMs?: number;
   /**
    * How many requests to the endpoint may be in flight at the same time, from 1 to 10,000, for each server. A
-   * further token that is not remembered gets 503 with `Retry-After: 1`. Default: `50`.
+   * request with another unknown token gets 503 with `Retry-After: 1`. Default: `50`.
    */
   readonly maxConcurrentRequests?: number;
-  /** Requires a signed answer (RFC 9701), and verifies it with these keys. */
+  /** Requires a signed response (RFC 9701), and verifies it with these keys. */
   readonly keys?: KeySource;
-  /** The accepted algorithms of signed answers. Default: `["RS256"]`. */
+  /** The accepted algorithms of signed responses. Default: `["RS256"]`. */
   readonly algorithms?: readonly Algorithm[];
   /** Sends the requests, for example through a proxy. It must support `redirect: "manual"`. */
   readonly fetch?: IntrospectionFetch;
@@ -61,7 +63,7 @@ export interface IntrospectionOptions {
 
 const CLIENT =
   "Write { id, secret, method } or { id, privateKey, algorithm, keyId, audience }. Is the environment variable set?";
-const ISSUER = "Write the `iss` of the answers, exactly.";
+const ISSUER = "Write the `iss` of the responses, exactly.";
 const SECONDS = values.numberFrom(0, 3600, "Write a number of seconds from 0 to 3600.");
 const textOrTexts = (hint: string) =>
   z.union([values.text(hint), values.nonEmptyArray(values.text(hint), hint)], { error: hint });
@@ -101,7 +103,7 @@ const optional = {
 const shape = {
   url: values.secureUrl,
   client: z.union([secretClient, keyClient], { error: CLIENT }),
-  // With an `issuer` that is undefined, more tokens would be accepted than intended.
+  // Without this check, an `issuer` that is undefined would accept more tokens than intended.
   ...exactOptional(optional),
 };
 const schema = z.strictObject(shape, { error: "Write { url, client }." });
@@ -116,7 +118,7 @@ export function resolveOptions(options: IntrospectionOptions) {
   const { prefix, matches, keys: source, issuer, client, url } = options;
   const code = "option_conflict";
   if (prefix !== undefined && matches)
-    report({ code, path: ["matches"], message: "cannot be combined with `prefix`.", hint: "Remove one." });
+    report({ code, path: ["matches"], message: "can't be combined with `prefix`.", hint: "Remove one." });
   if (source && issuer === undefined)
     report({
       code: "option_missing",
@@ -157,6 +159,6 @@ function reportShape(issue: z.core.$ZodIssue, report: Report): void {
 const KEY_UNUSABLE: ConfigurationIssue = {
   code: "key_unusable",
   path: ["client", "privateKey"],
-  message: "cannot sign with `client.algorithm`.",
+  message: "can't sign with `client.algorithm`.",
   hint: "Pass a private key as a PEM, JWK or KeyObject, RSA with 2048 bits or more, and its algorithm.",
 };

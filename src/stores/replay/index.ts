@@ -7,10 +7,10 @@ import type { Store } from "../../core/runtime/store.ts";
 /** Remembers values that may be used once. */
 export interface Replays {
   /**
-   * Remembers an id until a time. Returns `true` the first time and `false` until then: of several calls with
-   * one id, in all processes that share the store, exactly one gets `true`.
-   * @throws TypeError for an empty id and for a date that is not valid
-   * @throws Error if the store does not answer within five seconds; the value must be refused then
+   * Remembers an id until a time. Returns `true` for the first call with this id, and `false` for every other
+   * call until then, in all processes that share the store.
+   * @throws TypeError for an empty id and for a date that isn't valid
+   * @throws Error if the store doesn't respond within five seconds; the value must be refused then
    */
   remember(id: string, until: Date): Promise<boolean>;
 }
@@ -23,7 +23,7 @@ export interface ReplaysOptions {
 
 /**
  * Remembers values that may be used once in a store: `memoryStore()` for one process, `redisStore(client)`
- * for several. If a store loses an id, or a primary fails before its replica knows it, the id can be used
+ * for several. If a store loses an id, or a primary fails before its replica has the id, it can be used
  * again.
  *
  * @throws ConfigurationError for wrong options

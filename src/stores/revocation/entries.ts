@@ -1,4 +1,4 @@
-/** How revocations are stored: which keys a principal has, and what the value of a key revokes. */
+/** How revocations are stored: the keys that concern a principal, and what the value of a key revokes. */
 import { hash } from "node:crypto";
 import { orUndefined } from "../../core/errors.ts";
 import { compact } from "../../core/runtime/compact.ts";
@@ -6,10 +6,10 @@ import { clientOf } from "../../core/token/clients.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { fingerprintOf, type RevokedEntry, type RevokedSubject } from "./target.ts";
 
-/** What a value revokes of the tokens that its key names: one entry for each issuer, or for all of them. */
+/** What a value revokes: one entry for each issuer, or one for all of them. */
 export type StoredEntry = Pick<RevokedEntry, "issuer" | "before" | "until" | "reason">;
 
-/** Longer ids are hashed: some stores limit the length of keys. */
+/** Longer ids are hashed, because some stores limit the length of keys. */
 const MAX_ID_LENGTH = 200;
 
 const keyFor = (kind: RevokedEntry["kind"], id: string): string =>
@@ -33,7 +33,7 @@ export function keysOf(principal: Principal): readonly string[] {
   return keys;
 }
 
-/** Returns whether entries of one of its keys revoke a principal. `now` is in seconds. */
+/** Returns whether the entries of a key revoke a principal. `now` is in seconds. */
 export const areRevoking = (
   entries: readonly StoredEntry[],
   { issuer, claims }: Principal,
@@ -46,13 +46,13 @@ export const areRevoking = (
       isIssuedBefore(claims["iat"], entry.before),
   );
 
-/** A token without `iat` may have been issued at any time. */
+/** A token without `iat` may have been issued at any time, so it counts as revoked. */
 const isIssuedBefore = (issuedAt: unknown, before = Infinity): boolean =>
   typeof issuedAt !== "number" || Math.floor(issuedAt) <= before;
 
 export const writeEntries = (entries: readonly StoredEntry[]): string => JSON.stringify(entries);
 
-/** What any other value revokes: every token with the id. An operator may have written it by hand. */
+/** Any other value revokes every token with the id: an operator may have written it by hand. */
 const EVERYTHING: readonly StoredEntry[] = [{ until: Infinity }];
 
 export function readEntries(value: string | undefined): readonly StoredEntry[] {
@@ -71,13 +71,13 @@ function isEntry(value: unknown): value is StoredEntry {
   );
 }
 
-/** Adds an entry to those of the same key. The result revokes everything that they revoked. */
+/** Adds an entry to the others of the same key. The result revokes everything that they revoked. */
 export function mergeEntry(
   entries: readonly StoredEntry[],
   { issuer, before, until, reason }: RevokedEntry,
 ): readonly StoredEntry[] {
   const added: StoredEntry = compact({ issuer, before, until, reason });
-  // JSON has no infinity, so such a value lasts as long as the new entry.
+  // JSON has no infinity, so such a value ends when the new entry ends.
   if (entries === EVERYTHING) return [compact({ until, reason })];
   const earlier = entries.find((entry) => entry.issuer === issuer);
   if (!earlier) return [...entries, added];
@@ -95,7 +95,7 @@ export function mergeEntry(
 export const endOfEntries = (entries: readonly StoredEntry[]): number =>
   Math.max(...entries.map(({ until }) => until)) * 1000;
 
-/** Removes the entry of an issuer; without one, all entries. */
+/** Removes the entry for an issuer; without `issuer`, all entries. */
 export const withoutEntry = (
   entries: readonly StoredEntry[],
   issuer: string | undefined,

@@ -1,24 +1,24 @@
-/** What happens between a process and the store of its revocations, for operators. */
+/** Events of the store of revocations, for operators. */
 import { notify } from "../../core/runtime/notify.ts";
 
 /** Something that happened to the store, or to the connection to it. */
 export type RevocationEvent =
   | {
-      /** The store does not answer. What was asked for within `staleSeconds` stays in use. */
+      /** The store doesn't respond. Results of the last `staleSeconds` stay in use. */
       readonly type: "failed";
       readonly cause: unknown;
     }
   | {
-      /** The store has not answered for `staleSeconds`. `whenDown` decides about requests with a token. */
+      /** The store hasn't responded for `staleSeconds`. `whenDown` decides about requests with a token. */
       readonly type: "stale";
       readonly whenDown: "refuse" | "accept";
     }
   | {
-      /** The store answers again. */
+      /** The store responds again. */
       readonly type: "recovered";
     };
 
-/** Reports events to a hook. Without one, events that an operator has to act on become process warnings. */
+/** Reports events to a hook. Without a hook, events that need an operator become process warnings. */
 export function createReport(
   onEvent: ((event: RevocationEvent) => void) | undefined,
 ): (event: RevocationEvent) => void {
@@ -33,11 +33,11 @@ function warn(event: RevocationEvent): void {
 function messageOf(event: RevocationEvent): string | undefined {
   switch (event.type) {
     case "failed":
-      return `The store of revocations does not answer: ${event.cause instanceof Error ? event.cause.message : "unknown error"}.`;
+      return `The store of revocations doesn't respond: ${event.cause instanceof Error ? event.cause.message : "unknown error"}.`;
     case "stale":
       return event.whenDown === "refuse"
-        ? "The store of revocations has not answered for `staleSeconds`. Requests with a token get 503."
-        : "The store of revocations has not answered for `staleSeconds`. Newly revoked tokens are accepted.";
+        ? "The store of revocations hasn't responded for `staleSeconds`. Requests with a token get 503."
+        : "The store of revocations hasn't responded for `staleSeconds`. Newly revoked tokens are accepted.";
     case "recovered":
       return undefined;
   }

@@ -1,23 +1,23 @@
-/** Asks a store what it has for keys, with a time limit, and knows whether it answers. */
+/** Reads keys from a store, with a time limit, and tracks whether the store responds. */
 import type { Store } from "../../core/runtime/store.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
 import type { RevocationEvent } from "./events.ts";
 
-/** How long an answer may take, and the time between two attempts to reach a store that fails. */
-const ANSWER_MS = 2_000;
+/** How long a response may take, and the time between two attempts to reach a store that fails. */
+const RESPONSE_MS = 2_000;
 const RETRY_MS = 250;
 
-/** How many keys an attempt asks for, of those that were not answered. */
+/** How many of the keys without a value an attempt asks for. */
 const RETRIED_KEYS = 10;
 
 interface Question {
   readonly keys: readonly string[];
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (reply: StoreReply) => void;
   readonly reject: (cause: unknown) => void;
 }
 
-/** The values of the keys of a question. */
-export interface Answer {
+/** The values of the requested keys. */
+export interface StoreReply {
   readonly values: readonly (string | undefined)[];
   /** When the store was asked, by `performance.now()`. */
   readonly askedAt: number;
@@ -44,21 +44,21 @@ export class Questions {
     this.#rules = rules;
   }
 
-  /** Why the store does not answer; `undefined` if it does, or was not asked yet. */
+  /** Why the store doesn't respond; `undefined` if it does, or wasn't asked yet. */
   get fault(): Error | undefined {
     return this.#fault;
   }
 
-  /** When the store was last asked a question that it answered, by `performance.now()`. */
+  /** When the last request to which the store responded was sent, by `performance.now()`. */
   get reachedAt(): number | undefined {
     return this.#reachedAt;
   }
 
   /**
-   * Asks for the values of keys. All questions of one turn of the event loop are one call of the store. While
-   * it fails, it is not asked: requests must not wait, or fill the memory of a client that hangs.
+   * Reads the values of keys. All requests in one turn of the event loop become one call of the store. While
+   * the store fails, it isn't called: requests must not wait, or fill the memory of a client that hangs.
    */
-  async ask(keys: readonly string[]): Promise<Answer> {
+  async ask(keys: readonly string[]): Promise<StoreReply> {
     if (this.#fault !== undefined) throw this.#fault;
     return new Promise((resolve, reject) => {
       this.#waiting.push({ keys, resolve, reject });
@@ -86,13 +86,13 @@ export class Questions {
     }
   }
 
-  async #read(keys: readonly string[]): Promise<Answer> {
+  async #read(keys: readonly string[]): Promise<StoreReply> {
     const askedAt = performance.now();
-    const values = await withinLimit(this.#store.get(keys), "The store of revocations", ANSWER_MS);
+    const values = await withinLimit(this.#store.get(keys), "The store of revocations", RESPONSE_MS);
     if (!Array.isArray(values) || values.length !== keys.length || !values.every(isValue))
       throw new TypeError("`get` of a store must return one string or undefined for each key.");
     this.#reachedAt = Math.max(askedAt, this.#reachedAt ?? 0);
-    return { values: values as Answer["values"], askedAt };
+    return { values: values as StoreReply["values"], askedAt };
   }
 
   #fail(cause: unknown, keys: readonly string[]): void {

@@ -1,4 +1,4 @@
-/** Revocations as keys of a store: each process asks for those of a caller, and remembers the answer. */
+/** Revocations as keys of a store: each process reads the keys of a caller, and remembers the result. */
 import {
   callback,
   checkOptions,
@@ -35,17 +35,18 @@ import { type RevokedEntry, type RevokedSubject, toRevokedEntry, toRevokedSubjec
 
 /** The options of `sharedRevocation`. */
 export interface SharedRevocationOptions {
-  /** How long the answer of the store about a caller is used, in milliseconds to 60,000. Default: `500`. */
+  /** How long the store's result for a caller is used, in milliseconds, up to 60,000. Default: `500`. */
   readonly freshMs?: number;
-  /** How long an answer is used while the store does not answer, in seconds to 3,600. Default: `30`. */
+  /** How long a result is used while the store doesn't respond, in seconds, up to 3,600. Default: `30`. */
   readonly staleSeconds?: number;
   /**
-   * While the store does not answer: `"refuse"` answers 503 to callers without an answer of the last
-   * `staleSeconds`, `"accept"` accepts them, once the process has reached the store. Default: `"refuse"`.
+   * What happens to a caller without a result of the last `staleSeconds` while the store doesn't respond.
+   * `"refuse"`: it gets 503. `"accept"`: it is accepted, if the process has reached the store before.
+   * Default: `"refuse"`.
    */
   readonly whenDown?: "refuse" | "accept";
   /**
-   * The longest time that a revocation is kept, in seconds. It must be at least as long as tokens are valid.
+   * The longest time that a revocation is kept, in seconds. It must be at least the lifetime of tokens.
    * Default: `2_592_000`, which is 30 days.
    */
   readonly keepSeconds?: number;
@@ -75,14 +76,14 @@ const DEFAULTS = {
 /** Entries are stored for longer than needed, because the clocks of machines differ. */
 const MARGIN_MS = 3_600_000;
 
-/** How many of its own changes a process remembers: they count until a caller is asked for again. */
+/** How many of its own changes a process remembers. They count until a caller's keys are read again. */
 const MAX_CHANGES = 100_000;
 
 /**
- * Shares revocations with other processes through a store, for the option `revocation` of a server. A token
- * that is revoked in one process is refused by all others within `freshMs` plus one round trip to the store.
+ * Shares revocations between processes through a store, for the option `revocation` of a server. All other
+ * processes refuse a revoked token within `freshMs` plus one round trip to the store.
  *
- * It does not make revocations durable: that is a matter of the store and its settings.
+ * It doesn't make revocations durable: that depends on the store and its settings.
  *
  * @throws TypeError for anything but a store
  * @throws ConfigurationError that lists every mistake in the options
@@ -111,13 +112,13 @@ export function sharedRevocation(store: Store, options: SharedRevocationOptions 
     throw optionError(
       ["sharedRevocation", "freshMs"],
       "is longer than `staleSeconds`.",
-      "Write a shorter time: an answer is fresh before it is stale.",
+      "Write a shorter time: a result is fresh before it is stale.",
     );
   const revocations = new StoredRevocations(store, rules);
-  // Functions, so that a program can pass them on alone, or replace one of them.
+  // Functions without `this`, so that a program can pass them on, or replace one of them.
   return {
     isRevoked: (principal) => revocations.isRevoked(principal),
-    // Async, so that a wrong target rejects.
+    // Async, so that a wrong target rejects the promise.
     revoke: async (target, details, context) =>
       revocations.add(toRevokedEntry(target, details, { ...context, keepSeconds: rules.keepSeconds })),
     unrevoke: async (target, { principal }) => revocations.remove(toRevokedSubject(target, principal)),
@@ -134,8 +135,8 @@ export interface InMemoryRevocationOptions extends Pick<SharedRevocationOptions,
 }
 
 /**
- * Keeps revocations in one process, for the option `revocation` of a server. It forgets them when the process
- * ends, and other processes do not see them.
+ * Keeps revocations in one process, for the option `revocation` of a server. They are lost when the process
+ * ends, and other processes don't see them.
  *
  * @throws ConfigurationError that lists every mistake in the options
  * @example
@@ -159,7 +160,7 @@ export function inMemoryRevocation(options: InMemoryRevocationOptions = {}): Rev
   return sharedRevocation(store, rules);
 }
 
-/** What is remembered of a principal. */
+/** The remembered result for a principal. */
 interface Remembered {
   readonly keys: readonly string[];
   /** When the store was asked, by `performance.now()`. */
@@ -168,7 +169,7 @@ interface Remembered {
   asking: Promise<boolean> | undefined;
 }
 
-/** A change that this process made: it counts for answers that are older. */
+/** A change by this process. It counts for results that are older. */
 interface Change {
   readonly entries: readonly StoredEntry[];
   /** When the store confirmed it, by `performance.now()`. */
@@ -180,7 +181,7 @@ const NO_CHANGES: readonly Change[] = [];
 const isPendingChange = ({ confirmedAt }: Change): boolean => confirmedAt === Infinity;
 
 const NOT_CONFIRMED =
-  "The store did not confirm the change. What was revoked is refused by this process alone for now.";
+  "The store didn't confirm the change. For now, only this process refuses what was revoked.";
 
 /** The latest time that a `Date` can have. */
 const MAX_DATE = 8.64e15;
@@ -217,7 +218,7 @@ class StoredRevocations {
   async add(entry: RevokedEntry): Promise<void> {
     const key = keyOf(entry);
     const earlier = this.#changes.get(key)?.entries ?? [];
-    // At once in this process, and also if the store does not confirm it.
+    // In this process, the change takes effect at once, even if the store doesn't confirm it.
     this.#changes.set(key, { entries: mergeEntry(earlier, entry), confirmedAt: Infinity });
     await this.#changeInTurn(key, (stored) => mergeEntry(stored, entry));
   }
@@ -263,7 +264,7 @@ class StoredRevocations {
     return remembered;
   }
 
-  /** Returns the changes of this process that the answer about a principal does not know. */
+  /** Returns the changes by this process that a principal's result doesn't include. */
   #newerChanges({ keys, askedAt }: Remembered): readonly Change[] {
     if (this.#changes.size === 0) return NO_CHANGES;
     let newer: Change[] | undefined;
@@ -294,7 +295,7 @@ class StoredRevocations {
     }
   }
 
-  /** @throws the cause, if it is not known whether the principal is revoked */
+  /** @throws the cause, if it isn't known whether the principal is revoked */
   #decideWithoutStore(principal: Principal, remembered: Remembered, cause: unknown): boolean {
     const { staleSeconds, whenDown } = this.#rules;
     if (remembered.isRevoked || this.#areRevoking(this.#newerChanges(remembered), principal)) return true;
@@ -303,7 +304,9 @@ class StoredRevocations {
     throw cause;
   }
 
-  /** Changes what the store has for a key. The changes of this process run in turn: none must get lost. */
+  /**
+   * Changes the value of a key in the store. The changes of this process run in turn, so that none gets lost.
+   */
   async #changeInTurn(
     key: string,
     edit: (stored: readonly StoredEntry[]) => readonly StoredEntry[],
@@ -313,7 +316,7 @@ class StoredRevocations {
     this.#writes.set(key, writing);
     try {
       const entries = await writing;
-      // If another change of the key waits, what this process has changed stays in force until then.
+      // If another change of the key is waiting, the changes of this process stay in force until then.
       if (this.#writes.get(key) === writing)
         this.#changes.set(key, { entries, confirmedAt: performance.now() });
     } catch (cause) {

@@ -30,9 +30,9 @@ export interface SecurityEventsOptions {
   readonly onOtherEvent?: (event: { readonly type: string; readonly subject: unknown }) => void;
 }
 
-/** What the route returns to the transmitter. */
+/** The response of the route to the transmitter. */
 export interface SecurityEventsResponse {
-  /** 202 if the event is accepted, 400 if it is not, 503 if it must be delivered again. */
+  /** 202 if the event is accepted, 400 if it isn't, 503 if it must be delivered again. */
   readonly status: 202 | 400 | 503;
   /** The names and values of the header fields to send. */
   readonly headers: Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ export interface SecurityEventsResponse {
   readonly body: string;
 }
 
-/** `createResourceServer`, which receives them, checks `issuer`, `keys`, `audience` and `algorithms`. */
+/** `createResourceServer` checks `issuer`, `keys`, `audience` and `algorithms`. */
 const OPTIONS: OptionChecks<SecurityEventsOptions> = {
   issuer: anyValue,
   keys: anyValue,
@@ -55,7 +55,7 @@ const SESSION_REVOKED = `${CAEP}session-revoked`;
 const CREDENTIAL_CHANGE = `${CAEP}credential-change`;
 const VERIFICATION = "https://schemas.openid.net/secevent/ssf/event-type/verification";
 
-/** Transmitters retry an event for hours at most. An older one may be a recording that is replayed. */
+/** Transmitters retry an event for hours at most. An older event may be replayed by an attacker. */
 const MAX_AGE_SECONDS = 3 * 86_400;
 
 const ACCEPTED: SecurityEventsResponse = {
@@ -85,11 +85,12 @@ const ERRORS: Partial<Readonly<Record<Rejection, string>>> = {
  * body of the request as a string, and returns the response. A CAEP `session-revoked` event, and a
  * `credential-change` other than `create`, revoke the session (`opaque`), user (`iss_sub`) or token
  * (`jwt_id`) that they name, also in `aliases` and `complex` subjects (RFC 9493). The status is 202; 400 with
- * an error of RFC 8935 for an event that cannot be verified or applied, and for anything but a string; 503 if
- * the keys or the store are not available. No body makes it throw. `server.close()` also stops its own work.
+ * an error of RFC 8935 for an event that can't be verified or applied, and for anything but a string; 503 if
+ * the keys or the store are unavailable. It never throws because of a body. `server.close()` also stops its
+ * work.
  *
- * The signature of an event proves who sent it, so the route can be `"public"`. The function does not read
- * the request: limit the size of the body where you read it. An event has a few kilobytes at most.
+ * The signature of an event proves who sent it, so the route can be `"public"`. The function doesn't read the
+ * request: limit the size of the body where you read it. An event has a few kilobytes at most.
  *
  * @throws TypeError for anything but a resource server with the option `revocation`
  * @throws ConfigurationError for wrong options
@@ -123,7 +124,8 @@ export function securityEvents(
   assertRevocation(server);
   checkOptions("securityEvents", options, OPTIONS);
   const { issuer, keys, audience, algorithms = ["RS256"], tokenIssuer = issuer } = options;
-  // A separate server: a security event must not be accepted as an access token, nor an access token here.
+  // A separate server, so that no security event is accepted as an access token, and no access token as a
+  // security event.
   const verifier = createResourceServer({
     issuer,
     keys,
@@ -151,7 +153,8 @@ export function securityEvents(
         if (options.onOtherEvent) notify(options.onOtherEvent, { type, subject });
         continue;
       }
-      // An event that is delivered again must not revoke newer tokens, so the time of arrival does not count.
+      // The time of the event counts, not its arrival: an event that is delivered again must not revoke newer
+      // tokens.
       const before = new Date(timeOf(payload["event_timestamp"], iat) * 1000);
       const targets = readSubject(subject, { issuer: tokenIssuer, before });
       if (targets.length === 0)
@@ -172,7 +175,7 @@ export function securityEvents(
     } catch (error) {
       if (error instanceof TokenRejectedError)
         return rejectEvent(ERRORS[error.rejection] ?? "invalid_request", "The event is not accepted.");
-      // A mistake in the program, such as a store that is not a `RevocationStore`.
+      // A mistake in the program, such as an invalid store.
       if (error instanceof RangeError || error instanceof TypeError) throw error;
       const retryAfter = error instanceof KeysUnavailableError ? "5" : "1";
       return { status: 503, headers: { "Retry-After": retryAfter }, body: "" };
@@ -180,13 +183,13 @@ export function securityEvents(
   };
 }
 
-/** Returns whether an event ends access. A credential that was added takes none away. */
+/** Returns whether an event ends access. Adding a credential doesn't. */
 const isRevoking = (type: string, { change_type: change }: Json): boolean =>
   type === SESSION_REVOKED || (type === CREDENTIAL_CHANGE && change !== "create");
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Fails when the service starts, for a server that cannot revoke anything. */
+/** Fails when the service starts, if the server can't revoke anything. */
 function assertRevocation(server: ResourceServer): void {
   if ((Object(server) as Partial<ResourceServer>).health?.().revocation) return;
   throw new TypeError(
@@ -194,7 +197,10 @@ function assertRevocation(server: ResourceServer): void {
   );
 }
 
-/** When the event happened, at most when it was signed: a later time would revoke tokens issued later. */
+/**
+ * Returns when the event happened, but at most when it was signed: a later time would revoke tokens that are
+ * issued later.
+ */
 function timeOf(time: unknown, iat: unknown): number {
   const latest = Math.min(Number(iat), Date.now() / 1000);
   return Math.max(0, typeof time === "number" ? Math.min(time, latest) : latest);

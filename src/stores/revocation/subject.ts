@@ -3,7 +3,7 @@ import type { RevocationTarget } from "../../core/token/revocation.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a subject is read for. */
+/** The context of a subject. */
 interface SubjectContext {
   /** The issuer whose tokens may be revoked. */
   readonly issuer: string;
@@ -12,17 +12,17 @@ interface SubjectContext {
 }
 
 /**
- * Returns what a subject revokes; nothing if no key of a token can identify it, as an e-mail address, or if
- * it belongs to another issuer.
+ * Returns what a subject revokes. Returns nothing if a token can't be identified by it, as with an e-mail
+ * address, or if it belongs to another issuer.
  */
 export function readSubject(subject: unknown, context: SubjectContext): readonly RevocationTarget[] {
   const { format, iss, sub, jti, id, session, user, identifiers } = Object(subject) as Json;
   const { issuer, before } = context;
   switch (format) {
-    // If it names a session and its user, only the session is revoked.
+    // If it names both a session and its user, only the session is revoked.
     case "complex":
       return readSubject(session ?? user, context);
-    // Several names of one subject (RFC 9493 section 3.2.8), which cannot be nested.
+    // Several names of one subject (RFC 9493 section 3.2.8), which can't be nested.
     case "aliases":
       return Array.isArray(identifiers)
         ? (identifiers as readonly unknown[])

@@ -1,4 +1,4 @@
-/** Converts what is to be revoked to an entry. */
+/** Converts a revocation target to an entry. */
 import { hash } from "node:crypto";
 import { compact } from "../../core/runtime/compact.ts";
 import { iatToleranceOf } from "../../core/token/issued-at.ts";
@@ -11,17 +11,17 @@ export interface RevokedSubject {
   readonly kind: "token" | "claims" | "session" | "user" | "client" | "issuer";
   /** The `jti`, session id, user id, client id or issuer, or the fingerprint. */
   readonly id: string;
-  /** Only tokens of this issuer are revoked. Absent: tokens of every issuer. */
+  /** Only tokens of this issuer are revoked. If absent: tokens of every issuer. */
   readonly issuer?: string;
 }
 
 /** One revocation. Times are in seconds since the epoch, as in the claims of tokens. */
 export interface RevokedEntry extends RevokedSubject {
-  /** The latest `iat` that is revoked. Tokens without `iat` are revoked too. Absent: all tokens. */
+  /** The latest `iat` that is revoked. Tokens without `iat` are revoked too. If absent: all tokens. */
   readonly before?: number;
   /** When the entry can be deleted, because the tokens have expired. */
   readonly until: number;
-  /** Why, for operators. */
+  /** The reason, for operators. */
   readonly reason?: string;
 }
 
@@ -59,12 +59,12 @@ export function toRevokedEntry(
   return compact({ ...subject, before: latest, until, reason: options.reason });
 }
 
-/** Converts a target to what it names. `principal` is that of a target with a token. */
+/** Converts a target to what it names. `principal` is for a target with a token. */
 export function toRevokedSubject(target: RevocationTarget, principal: Principal | undefined): RevokedSubject {
   return principal ? identifyToken(principal, target) : identifyTarget({ ...target });
 }
 
-/** What is revoked only up to a time, because its tokens issued later are good ones. */
+/** Subjects that are only revoked up to a time, because tokens issued later are valid. */
 const SINCE_A_TIME: ReadonlySet<RevokedEntry["kind"]> = new Set(["user", "client", "issuer"]);
 
 /** Returns until when the tokens can be valid, in seconds. */
@@ -87,7 +87,7 @@ function endOfRevocation(until: Date | undefined, { keepSeconds, nowMs, principa
 function identifyTarget(target: Readonly<Record<string, unknown>>): RevokedSubject {
   const { issuer, before: _, ...ids } = target;
   const [name, ...otherNames] = Object.keys(ids);
-  // An issuer that is present, but undefined, must not revoke the tokens of all issuers.
+  // An `issuer` that is present but undefined must not revoke the tokens of all issuers.
   if (otherNames.length > 0 || ("issuer" in target && !isText(issuer))) throw new TypeError(USAGE);
   const kind = KINDS.get(name);
   // An id that is undefined must not revoke all tokens of an issuer.
@@ -96,7 +96,7 @@ function identifyTarget(target: Readonly<Record<string, unknown>>): RevokedSubje
   return compact({ kind, id, issuer: kind === "issuer" ? undefined : (issuer as string | undefined) });
 }
 
-/** A token is identified by its `jti`, which is unique for one issuer (RFC 7519 section 4.1.7). */
+/** A token is identified by its `jti`, which is unique for its issuer (RFC 7519 section 4.1.7). */
 function identifyToken(principal: Principal, target: RevocationTarget): RevokedSubject {
   if (Object.keys(target).length > 1) throw new TypeError(USAGE);
   const { tokenId, issuer } = principal;
@@ -115,8 +115,8 @@ function endOfToken({ expiresAt }: Principal): number {
 const fingerprints = new WeakMap<Principal, string>();
 
 /**
- * Identifies a token without `jti` by its claims. Its characters would not do: from an ECDSA signature, a
- * client can compute a second valid signature, and so a second token.
+ * Identifies a token without `jti` by its claims. A hash of the token wouldn't work: from an ECDSA signature,
+ * a client can compute a second valid signature, and so a second token.
  */
 export function fingerprintOf(principal: Principal): string {
   let fingerprint = fingerprints.get(principal);

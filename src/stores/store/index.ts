@@ -1,4 +1,4 @@
-/** The entry point `scopegate/store`: where what several processes share is stored. */
+/** The entry point `scopegate/store`: storage that several processes can share. */
 export type { Store, StoreOptions } from "../../core/runtime/store.ts";
 export { memoryStore, type MemoryStoreOptions } from "./memory.ts";
 export {

@@ -12,8 +12,8 @@ export interface MemoryStoreOptions {
 }
 
 /**
- * Creates a store for one process. It forgets everything when the process ends, and other processes do not
- * see it.
+ * Creates a store for one process. Its content is lost when the process ends, and other processes don't see
+ * it.
  *
  * @throws ConfigurationError that lists every mistake in the options
  * @example

@@ -11,7 +11,10 @@ import type { Store } from "../../core/runtime/store.ts";
 
 type Reply = Promise<unknown>;
 
-/** A client of the package `redis`, version 4 or later, made by `createClient`, `createCluster` or so. */
+/**
+ * A client of the package `redis`, version 4 or later, created by a function such as `createClient` or
+ * `createCluster`.
+ */
 export interface NodeRedisClient {
   /** The command GET. */
   get(key: string): Promise<unknown>;
@@ -31,7 +34,7 @@ export interface IoredisClient {
   pipeline(commands: string[][]): { exec(): Promise<readonly (readonly unknown[])[] | null> };
 }
 
-/** A connected client. It is not closed by this package. */
+/** A connected client. This package doesn't close it. */
 export type RedisClient = NodeRedisClient | IoredisClient;
 
 /** The options of `redisStore`. */
@@ -40,7 +43,7 @@ export interface RedisStoreOptions {
   readonly keyPrefix?: string;
   /**
    * How many replicas must have a value before `set` resolves, and how long Redis waits for them (`WAIT`). If
-   * fewer confirm it, `set` rejects. Default: the primary alone.
+   * fewer replicas confirm it, `set` rejects. Default: only the primary.
    */
   readonly confirm?: { readonly replicas: number; readonly timeoutMs: number };
 }
@@ -68,11 +71,11 @@ interface SetFlags {
 
 /**
  * Creates a store that several processes share, in Redis: one server, a primary with replicas (Sentinel), or
- * a cluster. It uses the commands `GET`, `SET` and `DEL`, with `confirm` also `WAIT`, and
- * `CONFIG GET` if the user of the connection may. Each key is a command of its own; commands of one turn of
- * the event loop are sent together.
+ * a cluster. It uses the commands `GET`, `SET` and `DEL`, with `confirm` also `WAIT`, and `CONFIG GET` if the
+ * connection's user may run it. There is one command for each key; the commands of one turn of the event loop
+ * are sent together.
  *
- * Redis decides how long a value survives a crash, and what it deletes if its memory is full.
+ * Redis decides whether a value survives a crash, and what it deletes when its memory is full.
  *
  * @throws TypeError for anything but a client of `redis` or `ioredis`
  * @throws ConfigurationError that lists every mistake in the options
@@ -101,7 +104,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     },
     async set(key, value, { until, ifAbsent = false } = {}) {
       const flags: SetFlags = compact({
-        // By the clock of this process alone: that of Redis may differ.
+        // Relative, because the clock of Redis may differ.
         PX: until && Math.max(1, until.getTime() - Date.now()),
         NX: ifAbsent ? (true as const) : undefined,
       });
@@ -132,7 +135,9 @@ const textOf = (reply: unknown): string => (Buffer.isBuffer(reply) ? reply.toStr
 /** With `NX`, the reply is null if the key has a value. */
 const isStored = (reply: unknown): boolean => textOf(reply) === "OK";
 
-/** Keeps only the message: an error also holds the command, and an error of a connection the password. */
+/**
+ * Keeps only the message, because an error also contains the command, and a connection error the password.
+ */
 async function withSafeErrors<Result>(reply: Promise<Result>): Promise<Result> {
   try {
     return await reply;
@@ -144,7 +149,7 @@ async function withSafeErrors<Result>(reply: Promise<Result>): Promise<Result> {
 
 /** @throws TypeError for anything but a client of `redis` or `ioredis` */
 function commandsOf(client: RedisClient): Commands {
-  // A client of ioredis has a `sendCommand` too, which takes an object.
+  // A client of ioredis also has a `sendCommand`, which takes an object.
   if (has(client, "call") && has(client, "pipeline")) return commandsOfIoredis(client);
   if (has(client, "sendCommand") && has(client, "get")) return commandsOfNodeRedis(client as never);
   throw new TypeError("redisStore takes a client of the package `redis` or `ioredis`.");
@@ -175,12 +180,15 @@ function commandsOfIoredis(client: IoredisClient): Commands {
   };
 }
 
-/** How `createClient`, `createSentinel` and `createCluster` take a raw command: the last is for a key. */
+/**
+ * How the clients of `createClient`, `createSentinel` and `createCluster` take a raw command. The last one
+ * also takes its key.
+ */
 interface RawNodeRedis extends NodeRedisClient {
   sendCommand(...values: unknown[]): Reply;
-  /** Of a sentinel: runs a function with one connection. */
+  /** For a sentinel: runs a function with one connection. */
   use?(run: (client: RawNodeRedis) => Reply): Reply;
-  /** Of a pool. */
+  /** For a pool: the same. */
   execute?(run: (client: RawNodeRedis) => Reply): Reply;
 }
 
@@ -214,7 +222,7 @@ function sendRaw(client: RawNodeRedis, key: string | undefined, command: readonl
     : client.sendCommand(command);
 }
 
-/** Returns the settings that lose values. Without the right to read the settings, returns nothing. */
+/** Returns the settings that can lose values. Returns nothing if it may not read the settings. */
 async function findWarnings(commands: Commands): Promise<readonly string[]> {
   const read = async (name: string): Promise<string | undefined> => {
     try {
@@ -234,7 +242,7 @@ async function findWarnings(commands: Commands): Promise<readonly string[]> {
   return warnings;
 }
 
-/** A map of RESP3 is an object or a `Map`, and a map of RESP2 an array of names and values. */
+/** A map is an object or a `Map` with RESP3, and an array of names and values with RESP2. */
 function valueOf(reply: unknown): string | undefined {
   if (Array.isArray(reply)) return reply.length < 2 ? undefined : textOf(reply[1]);
   const values = reply instanceof Map ? [...reply.values()] : Object.values(Object(reply) as object);

@@ -28,9 +28,9 @@ import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditRepo
 import { findInTable, servesOf } from "./table-findings.ts";
 
 /**
- * Compares the table of a server with the routes of an application, as `routesOf` lists them. It does not
+ * Compares the table of a server with the routes of an application, as `routesOf` lists them. It doesn't
  * cover handlers without a route, such as static files and upgrades. `routesOf` also reports whether
- * `protect` runs in front of a route. A pattern that cannot be read is a finding.
+ * `protect` runs before a route. A pattern that can't be read is a finding.
  *
  * @throws TypeError for anything but a resource server and an iterable of `{ method, pattern }`
  * @example
@@ -91,7 +91,8 @@ export function auditRoutes(
   }
   const uncertain = list.find((route) => route.unguarded?.isUncertain)?.unguarded;
   if (uncertain) findings.push(guardMissing(uncertain));
-  // If only operations are listed, the audit is about an MCP server, not about the application around it.
+  // If only operations are listed, the audit is about an MCP server, not about the application that contains
+  // it.
   if (routesOnly.length > 0) findings.push(...findUnreachedRules(table, coverages));
   findings.push(...findInTable(table, servesOf(coverages)));
   return createAuditReport(
@@ -109,7 +110,10 @@ const AUTHORIZATION_OFF: AuditFinding = {
 
 const BELOW = { kind: "wildcard", name: "rest" } as const;
 
-/** Returns whether longer paths of other routes begin with the path of this route, without its wildcard. */
+/**
+ * Returns whether other routes have longer paths that begin with the path of this route, without its
+ * wildcard.
+ */
 const hasRoutesBelow = ({ alternatives }: RouteCoverage, all: readonly RouteCoverage[]): boolean =>
   alternatives.some((path) => {
     const below = [...path.slice(0, path.at(-1)?.kind === "wildcard" ? -1 : undefined), BELOW];
@@ -118,7 +122,7 @@ const hasRoutesBelow = ({ alternatives }: RouteCoverage, all: readonly RouteCove
     );
   });
 
-/** A public route need not be guarded. Neither need OPTIONS, which CORS middleware answers first. */
+/** A public route needn't be guarded. Neither does OPTIONS: CORS middleware responds first. */
 function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
   if (route.method === "OPTIONS" && rule?.rule.method !== "OPTIONS") return false;
   return !rule || deciding.some(({ requirement }) => requirement.kind !== "public");
@@ -128,7 +132,7 @@ function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
 const hasOwnRule = ({ alternatives, rule }: RouteCoverage): boolean =>
   rule !== undefined && haveCommonRoute(alternatives, alternativesOf(rule));
 
-/** Rules that no route reaches, each with the routes without a rule that it may have been meant for. */
+/** Finds rules that no route reaches, each with the routes without a rule that it may have been meant for. */
 function findUnreachedRules(
   { rules }: CompiledTable,
   coverages: readonly RouteCoverage[],
@@ -159,7 +163,7 @@ function requireIterable(routes: unknown): readonly ListedRoute[] {
   return [...(routes as Iterable<ListedRoute>)];
 }
 
-/** Each route once: a trailing slash does not make another route. */
+/** Reads each route once: a trailing slash doesn't make another route. */
 function readList(routes: readonly unknown[]): readonly ListedRoute[] {
   const distinct = new Map<string, ListedRoute>();
   for (const [index, entry] of routes.entries()) {

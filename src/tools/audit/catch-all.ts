@@ -1,4 +1,4 @@
-/** Public rules for every path: they make routes that are missing from the table public. */
+/** Finds public rules for every path, which make routes that are missing from the table public. */
 import { alternativesOf } from "../../adapters/shared/route-coverage.ts";
 import { checkOptions, type OptionChecks, optionError } from "../../core/options/check-options.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
@@ -9,7 +9,7 @@ import { strengthOf } from "./table-findings.ts";
 export interface AuditOptions {
   /**
    * Keys of rules that are intentionally `"public"` or `"optional"` for every path. For a single-page
-   * application: `["GET /{*path}"]`. Default: none, so that such a rule is an error.
+   * application: `["GET /{*path}"]`. Default: none, so such a rule is an error.
    */
   readonly publicCatchAll?: readonly string[];
 }
@@ -21,7 +21,7 @@ const OPTIONS: OptionChecks<AuditOptions> = {
   },
 };
 
-/** @throws ConfigurationError for a key without such a rule, so that no outdated exception stays */
+/** @throws ConfigurationError for a key without such a rule, so that outdated exceptions are removed */
 export function findCatchAlls(
   rules: readonly CompiledRule[],
   options: AuditOptions,
@@ -33,7 +33,7 @@ export function findCatchAlls(
   if (unknown !== undefined)
     throw optionError(
       ["audit", "publicCatchAll"],
-      `contains ${JSON.stringify(unknown)}, which is not a public or optional rule for every path.`,
+      `contains ${JSON.stringify(unknown)}, which isn't a public or optional rule for every path.`,
       "Write the key of such a rule, or remove it.",
     );
   return openRules
@@ -42,7 +42,7 @@ export function findCatchAlls(
       kind: "public_catch_all",
       severity: "error",
       rule,
-      message: `\`${rule.key}\` is for everybody, at every path without a narrower rule: a route that is missing from the table is public.`,
+      message: `\`${rule.key}\` allows everyone at every path without a narrower rule: a route that is missing from the table is public.`,
       hint: `${fixOf(rules)} If the rule is intended, write audit(server, routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }), or on the command line --public-catch-all '${rule.key}'.`,
     }));
 }
@@ -54,11 +54,14 @@ function fixOf(rules: readonly CompiledRule[]): string {
     (compiled) => CLOSED_APIS.includes(compiled.rule.key) && strengthOf(compiled) >= 1,
   );
   return closed
-    ? `\`${closed.rule.key}\` covers forgotten routes below /api only: move every route that needs a token there.`
+    ? `\`${closed.rule.key}\` only covers forgotten routes below /api: move every route that needs a token there.`
     : `Protect the paths of your API: write in scopeMappings ${JSON.stringify(CLOSED_APIS[0])}: ["resource:action"].`;
 }
 
-/** Without OPTIONS: CORS middleware and frameworks answer it for every path; no handler of a route runs. */
+/**
+ * Except OPTIONS: CORS middleware and frameworks respond to it for every path, and no handler of a route
+ * runs.
+ */
 const isOpenEverywhere = (compiled: CompiledRule): boolean =>
   strengthOf(compiled) < 1 &&
   compiled.rule.method !== "OPTIONS" &&

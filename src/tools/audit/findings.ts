@@ -1,4 +1,4 @@
-/** The findings of an audit: what was found, and the line to write. */
+/** The findings of an audit: each has a message, and the line to write. */
 import { suggest } from "../../core/errors.ts";
 import type { ListedRoute, UnguardedPlace } from "../../core/policy/listed-route.ts";
 import type { UnmappedRoutes } from "../../core/policy/policy.ts";
@@ -7,11 +7,11 @@ import { renderRules, type Rule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type AuditFinding, renderRoute } from "./report.ts";
 
-/** An empty array was created before the routes were registered, or from another application. */
+/** An empty array was created before the routes were registered, or for another application. */
 export const ROUTES_MISSING: AuditFinding = {
   kind: "routes_missing",
   severity: "error",
-  message: "no routes were passed, so the audit proves nothing.",
+  message: "no routes were passed, so nothing was audited.",
   hint: "List the routes after the application has registered them: audit(server, routesOf(app)).",
 };
 
@@ -21,14 +21,14 @@ export function unreadable(route: ListedRoute, mistake: { message: string; hint:
     kind: "route_unreadable",
     severity: "error",
     route,
-    message: `the route \`${renderRoute(route)}\` cannot be compared with the table: ${mistake.message}`,
+    message: `the route \`${renderRoute(route)}\` can't be compared with the table: ${mistake.message}`,
     hint: isPath
       ? mistake.hint
       : 'Register it with a path, or list the paths that it serves instead: audit(server, [...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).',
   };
 }
 
-/** Creates the finding for a route that `protect` does not run before, whatever its rule is. */
+/** Creates the finding for a route that `protect` doesn't run before, whatever its rule is. */
 export const unguarded = (route: ListedRoute, { message, hint }: UnguardedPlace): AuditFinding => ({
   kind: "route_unguarded",
   severity: "error",
@@ -61,11 +61,11 @@ export function unmapped(
     message: `${name} ${what} is refused.`,
     hint: `${nothingToDo} Otherwise add to scopeMappings: ${line}`,
   });
-  // NestJS registers middleware in this way: for every method, at its global prefix.
+  // NestJS registers middleware this way: for every method, at its global prefix.
   if (route.method === "*" && fate === "refused" && hasRoutesBelow)
     return note(
       "has no rule of its own: every request that no other rule allows",
-      "If it is middleware in front of other routes, there is nothing to do.",
+      "If it's middleware before other routes, there's nothing to do.",
     );
   if (touching.length > 0) {
     const rules = Object.freeze(touching.map(({ rule }) => rule));
@@ -87,11 +87,11 @@ export function unmapped(
           : `Register its parts as separate routes, or write one rule instead of ${renderRules(twins)}: ${line}`,
     };
   }
-  // CORS middleware in front answers preflights; its OPTIONS route is never reached.
+  // With CORS middleware before it, the OPTIONS route is never reached.
   if (route.method === "OPTIONS" && fate === "refused")
     return note(
       "has no rule: every request for it that reaches protect",
-      "If CORS middleware is in front of protect, there is nothing to do: it answers preflights.",
+      "If CORS middleware runs before protect, there's nothing to do: it responds to preflights.",
     );
   const consequence =
     fate !== "refused" ? "any valid token is enough for it" : "every request for it is refused";
@@ -110,13 +110,13 @@ export function unreached(rule: Rule, candidates: readonly ListedRoute[]): Audit
     rule,
     message: `no ${noun} reaches the rule \`${rule.key}\` (${rule.source}).`,
     hint: isDefault
-      ? "A base table may be broader than an application. If the rule is unused everywhere, remove it from defaultScopeMappings."
+      ? "A base table may be broader than an application. If the rule isn't used anywhere, remove it from defaultScopeMappings."
       : suggest(rule.key, candidates.map(renderRoute), hintForUnreached(rule, noun)),
   };
 }
 
 function hintForUnreached(rule: Rule, noun: "operation" | "route"): string {
-  const unlisted = `If static files, a mounted application or an upgrade answer these requests, add the route: audit(server, [...routesOf(app), ${literalOf(rule)}]). `;
+  const unlisted = `If static files, a mounted application or an upgrade serve these requests, add the route: audit(server, [...routesOf(app), ${literalOf(rule)}]). `;
   const shared = `If another service with this policy has the ${noun}, move the rule to defaultScopeMappings.`;
   return `${noun === "route" ? unlisted : ""}${shared} Otherwise the rule is misspelled or unused.`;
 }

@@ -1,11 +1,11 @@
-/** Routes that may never run, because the framework runs the first route that matches a request. */
+/** Finds routes that may never run, because the framework runs the first route that matches a request. */
 import { covers } from "../../core/policy/overlap.ts";
 import { identityOf, type PatternSegment } from "../../core/policy/pattern.ts";
 import { parseRoutePattern } from "../../core/policy/route-comparison.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { type AuditFinding, renderRoute } from "./report.ts";
 
-/** Where a route is in the list of an application whose framework runs the first match. */
+/** The position of a route in an application whose framework runs the first match. */
 interface Position {
   /** The same object for all routes of one list. */
   readonly list: object;
@@ -28,9 +28,9 @@ interface PlacedRoute extends Position {
 }
 
 /**
- * Finds routes that an earlier, wider route hides. Two routes with the same pattern are not reported, because
- * the first one often calls `next`. Routes after a wildcard route for all methods are not reported, because
- * that route is often middleware.
+ * Finds routes that an earlier, wider route hides. Two routes with the same pattern aren't reported, because
+ * the first one often calls `next`. Routes after a wildcard route for all methods aren't reported either,
+ * because that route is often middleware.
  */
 export function findHidden(routes: Iterable<ListedRoute>): readonly AuditFinding[] {
   const placedRoutes = [...routes].flatMap((route): readonly PlacedRoute[] => {
@@ -62,5 +62,5 @@ const hiddenFinding = (route: ListedRoute, earlier: ListedRoute): AuditFinding =
   severity: "warning",
   route,
   message: `\`${renderRoute(route)}\` is registered after \`${renderRoute(earlier)}\`, which runs for the same requests: such a request needs the scopes of both rules.`,
-  hint: `Register \`${renderRoute(route)}\` first. If the handler of \`${renderRoute(earlier)}\` calls next for these requests, there is nothing to do.`,
+  hint: `Register \`${renderRoute(route)}\` first. If the handler of \`${renderRoute(earlier)}\` calls next for these requests, there's nothing to do.`,
 });

@@ -1,4 +1,4 @@
-/** The operations of an MCP server against the rules of the table. */
+/** Compares the operations of an MCP server with the rules of the table. */
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { suggest } from "../../core/errors.ts";
 import { contains, parseTemplate } from "../../core/policy/name-pattern.ts";
@@ -14,7 +14,10 @@ import { type AuditedRoute, type AuditFinding, renderRoute } from "./report.ts";
 
 export const isOperationRoute = ({ method }: ListedRoute): boolean => method === OPERATION_METHOD;
 
-/** Each operation with its rule. If none is listed, its rules are reported as not audited. */
+/**
+ * Returns each operation with its rule. If no operation is listed, the rules for operations are reported as
+ * not audited.
+ */
 export function auditOperations(
   { rules, operations: table }: CompiledTable,
   operations: readonly ListedRoute[],
@@ -50,7 +53,7 @@ export function auditOperations(
   return { routes, findings: [...findings, ...missed.map(({ rule }) => unreached(rule, astray))] };
 }
 
-/** The routes of an application do not show what its MCP server offers. */
+/** The routes of an application don't show what its MCP server offers. */
 function findUnlisted(rules: CompiledTable["rules"]): readonly AuditFinding[] {
   const count = rules.filter(({ rule }) => isOperationRoute(rule)).length;
   if (count === 0) return [];
@@ -61,8 +64,8 @@ function findUnlisted(rules: CompiledTable["rules"]): readonly AuditFinding[] {
 }
 
 /**
- * Creates the finding for an operation of the server that is missing from the table. Without the rule of
- * subscriptions, clients only miss changes.
+ * Creates the finding for an operation that is missing from the table. If only subscriptions have no rule,
+ * clients just miss changes.
  */
 const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
   kind: "route_unmapped",
@@ -72,7 +75,7 @@ const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
   hint: `Add to scopeMappings: ${JSON.stringify(renderRoute(route))}: ["resource:action"]`,
 });
 
-/** A server ignores an unknown argument, so a caller could send any value of it that its scopes allow. */
+/** A server ignores an unknown argument, so a caller could send any value that its scopes allow. */
 function findUnknownArguments(
   route: ListedRoute,
   { rule, requirement }: CompiledRule,
@@ -91,7 +94,7 @@ function findUnknownArguments(
     }));
 }
 
-/** The code and the table are read by different people, and must not say different things. */
+/** Different people read the code and the table, so both must require the same. */
 function findOtherScopes(route: ListedRoute, { rule, requirement }: CompiledRule): readonly AuditFinding[] {
   const { scopes } = route;
   if (!scopes) return [];
@@ -113,7 +116,7 @@ function findOtherScopes(route: ListedRoute, { rule, requirement }: CompiledRule
   ];
 }
 
-/** The SDK serves a URI with the template that was registered first, the table decides by the narrowest. */
+/** The SDK serves a URI with the template that was registered first; the table decides by the narrowest. */
 function findShadowed(operations: readonly ListedRoute[]): readonly AuditFinding[] {
   const templates = operations.flatMap((route) => {
     const { method, name = "" } = splitOperation(route.pattern);
@@ -128,13 +131,15 @@ function findShadowed(operations: readonly ListedRoute[]): readonly AuditFinding
         kind: "route_hidden",
         severity: "warning",
         route,
-        message: `\`${renderRoute(wider.route)}\` is registered earlier and serves every URI of \`${renderRoute(route)}\`, which the rule of this template decides.`,
+        message: `\`${renderRoute(wider.route)}\` is registered earlier and serves every URI of \`${renderRoute(route)}\`, which the rule for this template decides.`,
         hint: "Register the narrower template first.",
       },
     ];
   });
 }
 
-/** Servers also accept operations that they do not list: subscriptions, tasks, names below a listed `*`. */
+/**
+ * Servers also accept operations that they don't list: subscriptions, tasks, and names below a listed `*`.
+ */
 const mustBeListed = (text: string, listed: ReadonlySet<string>): boolean =>
   !/^(?:subscriptions|tasks)\//.test(text) && !listed.has(`${splitOperation(text).method} *`);

@@ -1,11 +1,14 @@
-/** Which server guards a route: an application may have several, and `protect` of another one is no guard. */
+/**
+ * Finds out which server guards a route. An application may have several servers, and `protect` of another
+ * one doesn't count.
+ */
 import { withGuardsOf } from "../../adapters/shared/roles.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 
-/** Lists the application of a route again. */
+/** Lists the routes of an application again. */
 const relists = new WeakMap<ListedRoute, () => Iterable<ListedRoute>>();
 
-/** Lets an audit list these routes again, with the guards of one server only. */
+/** Lets an audit list these routes again, so that only the guards of one server count. */
 export function rememberRelisting(
   routes: Iterable<ListedRoute>,
   relist: () => Iterable<ListedRoute>,
@@ -15,17 +18,17 @@ export function rememberRelisting(
   return list;
 }
 
-/** Lets any guard count, for a server that stands for that of the application. */
+/** Lets any guard count, for a server that replaces the one of the application. */
 export function countEveryGuard(routes: readonly ListedRoute[]): void {
   for (const route of routes) relists.delete(route);
 }
 
 const OTHER_SERVER = Object.freeze({
-  message: "is behind protect of another resource server: this one does not check it.",
+  message: "is behind protect of another resource server: this one doesn't check it.",
   hint: "Write app.use(protect(server)) with this server, or audit the route with the server that guards it.",
 });
 
-/** Marks the routes as unguarded that only other servers guard. */
+/** Marks routes that only other servers guard as unguarded. */
 export function withoutOtherGuards(routes: readonly ListedRoute[], server: object): readonly ListedRoute[] {
   const unguardedKeys = new Map<() => Iterable<ListedRoute>, ReadonlySet<string>>();
   const findUnguarded = (relist: () => Iterable<ListedRoute>): ReadonlySet<string> => {

@@ -1,4 +1,4 @@
-/** Findings that only the code that lists the routes of an application can make. */
+/** Findings that are only known where the routes of an application are listed. */
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import type { AuditFinding } from "./report.ts";
 
@@ -9,7 +9,7 @@ export const addRemark = (route: ListedRoute, finding: AuditFinding): void => {
   remarks.set(route, finding);
 };
 
-/** Returns each finding about the application of these routes once. */
+/** Returns each finding about the application of these routes, once. */
 export const remarksOn = (routes: readonly ListedRoute[]): readonly AuditFinding[] => [
   ...new Set(routes.flatMap((route) => remarks.get(route) ?? [])),
 ];

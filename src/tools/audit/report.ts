@@ -7,11 +7,11 @@ import type { Rule } from "../../core/policy/rule.ts";
 export interface AuditedRoute extends ListedRoute {
   /** The narrowest rule that covers the whole route; absent if none does. */
   readonly rule?: Rule;
-  /** Other rules that decide some of its requests: a narrower path, or HEAD. */
+  /** Other rules that decide some of its requests, for a narrower path or for HEAD. */
   readonly parts: readonly Rule[];
 }
 
-/** What every finding has. Errors make a report fail; warnings and notes do not. */
+/** The properties of every finding. Errors make a report fail; warnings and notes don't. */
 export interface AuditRemark {
   /** How bad it is. */
   readonly severity: "error" | "warning" | "note";
@@ -42,15 +42,15 @@ export type AuditFinding = AuditRemark &
         readonly route: ListedRoute;
         readonly rules: readonly Rule[];
       }
-    /** `rules` are the report-only ones. None, if the server only reports and no rule has scopes. */
+    /** `rules` are the report-only rules; empty if the server only reports and no rule has scopes. */
     | Pick<ReportOnlyFinding, "kind" | "rules">
-    /** The rule names arguments that the operation does not have, or other scopes than its code. */
+    /** The rule names arguments that the operation doesn't have, or other scopes than its code. */
     | {
         readonly kind: "rule_argument_unknown" | "scopes_differ";
         readonly route: ListedRoute;
         readonly rule: Rule;
       }
-    /** `rule` decides a path; `rules` are near it and require more. */
+    /** `rule` decides a path; `rules` are for similar paths and require more. */
     | {
         readonly kind: "method_weaker" | "root_weaker";
         readonly rule: Rule;
@@ -72,22 +72,22 @@ export type AuditFinding = AuditRemark &
 /**
  * What an audit found, as data and as text.
  *
- * - Errors: no route at all (`routes_missing`), a route that no rule covers (`route_unmapped`), that rules
- *   cover only in part (`route_partly_mapped`), that cannot be read (`route_unreadable`) or that `protect`
- *   does not run in front of (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`), a
- *   scope that names an argument that its operation does not have (`rule_argument_unknown`), a rule whose
- *   scopes are not those that the code of its operation declares (`scopes_differ`), and a public rule for
- *   every path (`public_catch_all`).
- * - Warnings: a changing method, or the root of a subtree, that a wider rule decides which requires less
- *   (`method_weaker`, `root_weaker`), a scope whose second part looks like an id and is probably not one
- *   (`scope_literal_id`), a parameter that other rules compare with a claim (`where_missing`), a server that
- *   checks no scopes (`authorization_off`), a route that an earlier one hides in a framework that runs the
- *   first match (`route_hidden`), an application in which no guard was found (`guard_missing`), CORS
- *   middleware that runs after `protect` (`cors_after_guard`), rules of MCP operations if no operation is
- *   listed (`operations_missing`), and rules or a server whose scopes are not enforced (`report_only`).
- * - Notes: a rule that requires less than the rule of the base table (`rule_overridden`), a collection whose
- *   items have a `where` (`collection_unfiltered`), a default rule that no route reaches, and routes without
- *   a rule that are probably middleware: for OPTIONS, or for every method in front of other routes.
+ * - Errors: no routes (`routes_missing`); a route that no rule covers (`route_unmapped`), that rules cover
+ *   only partly (`route_partly_mapped`), that can't be read (`route_unreadable`) or that `protect` doesn't
+ *   run before (`route_unguarded`); a custom rule that no route reaches (`rule_unreached`); a scope with an
+ *   argument that the operation doesn't have (`rule_argument_unknown`); a rule whose scopes differ from those
+ *   that the operation's code declares (`scopes_differ`); and a public rule for every path
+ *   (`public_catch_all`).
+ * - Warnings: a wider rule that requires less and decides a changing method (`method_weaker`) or the root of
+ *   a subtree (`root_weaker`); a scope whose second part is in the place of an id, but probably isn't one
+ *   (`scope_literal_id`); a parameter that other rules compare with a claim (`where_missing`); a server that
+ *   checks no scopes (`authorization_off`); a route that an earlier route hides, in a framework that runs the
+ *   first match (`route_hidden`); an application without a guard (`guard_missing`); CORS middleware that runs
+ *   after `protect` (`cors_after_guard`); rules for MCP operations if no operation is listed
+ *   (`operations_missing`); and rules or a server whose scopes aren't enforced (`report_only`).
+ * - Notes: a rule that requires less than the base table's rule (`rule_overridden`); a collection whose items
+ *   have a `where` (`collection_unfiltered`); a default rule that no route reaches; and routes without a rule
+ *   that are probably middleware, for OPTIONS or for every method before other routes.
  *
  * @example
  * ```ts
@@ -101,9 +101,9 @@ export type AuditFinding = AuditRemark &
  * ```
  */
 export interface AuditReport<Finding extends AuditRemark = AuditFinding> {
-  /** Whether there is no finding of severity `error`. */
+  /** Whether there's no finding of severity `error`. */
   readonly ok: boolean;
-  /** Each route once, in the order of the array; unreadable routes are only in the findings. */
+  /** Each route once, in the order of the array. Unreadable routes are only in the findings. */
   readonly routes: readonly AuditedRoute[];
   /** Errors first, then warnings, then notes. */
   readonly findings: readonly Finding[];
@@ -112,14 +112,14 @@ export interface AuditReport<Finding extends AuditRemark = AuditFinding> {
   /** For a terminal: the summary, and every finding with its fix. */
   readonly text: string;
   /**
-   * Returns the report when it is `ok`, so that one line is enough in a test or at boot. With
+   * Returns the report if it is `ok`, so that one line is enough in a test or at startup. With
    * `warnings: true`, warnings throw as well. Default: `false`.
    * @throws AuditError whose message is `text`
    */
   readonly orThrow: (options?: { readonly warnings?: boolean }) => AuditReport<Finding>;
 }
 
-/** Thrown by `orThrow` of an audit report with errors or, on request, warnings. The message is its text. */
+/** Thrown by `orThrow` of an audit report with errors or, on request, warnings. The message is its `text`. */
 export class AuditError extends Error {
   static {
     brand(this, "AuditError");
@@ -182,7 +182,9 @@ function describeShare(mapped: number, all: number, noun: string): string {
   return all === 1 ? `1 ${noun}, with a rule` : `${all} ${noun}s, each with a rule`;
 }
 
-/** Default rules without a route are one entry, because a base table is broader than one application. */
+/**
+ * All default rules without a route become one entry, because a base table is broader than one application.
+ */
 function renderFindings(findings: readonly AnyFinding[]): readonly string[] {
   const [first, ...others] = findings.filter(
     ({ kind, severity }) => kind === "rule_unreached" && severity === "note",

@@ -1,4 +1,4 @@
-/** What the table alone shows: rules that leave a path to a wider rule that requires less. */
+/** Findings about the table alone, such as a path that is left to a wider rule that requires less. */
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { implies } from "../../core/policy/implication.ts";
 import { describeRule } from "../../core/policy/explain.ts";
@@ -18,10 +18,13 @@ import type { AuditFinding } from "./report.ts";
 
 type Segments = readonly PatternSegment[];
 
-/** A table that started. */
+/** A table that was accepted at construction. */
 type CheckedTable = CompiledTable & { readonly scopeRules: ScopeRules };
 
-/** The methods that change something. A login is a POST to a path that only members may read. */
+/**
+ * The methods that change something. POST may require less than GET: for example, to log in at a path that
+ * only members may read.
+ */
 const CHANGING = ["POST", "PUT", "PATCH", "DELETE"];
 
 const CLASSES = ["nothing", "token", "scopes"] as const;
@@ -33,10 +36,10 @@ export const strengthOf = ({ requirement, isReport, beside }: CompiledRule): num
 const strengthAt = ({ compiled, enforced }: Leaf): number =>
   Math.max(strengthOf(compiled), enforced ? strengthOf(enforced.compiled) : 0);
 
-/** Returns whether an application serves a method at a path. Without a list of routes, it may. */
+/** Returns whether an application may serve a method at a path. Without a list of routes, it may. */
 export type Serves = (method: string, path: Segments) => boolean;
 
-/** Finds what looks right in a table and is not. Requirements are compared by class, not by their scopes. */
+/** Finds rules that look right but aren't. Requirements are compared by class, not by their scopes. */
 export function findInTable(table: CheckedTable, serves: Serves = () => true): readonly AuditFinding[] {
   const paths = new Map<string, Leaf[]>();
   for (const leaf of leavesInOrder(table.tree.root))
@@ -53,7 +56,9 @@ export function findInTable(table: CheckedTable, serves: Serves = () => true): r
   ];
 }
 
-/** A changing method of a path is decided by a rule that asks for less than another rule of this path. */
+/**
+ * Finds a changing method that is decided by a rule that requires less than another rule for the same path.
+ */
 function findWeakerMethods(
   { tree }: CompiledTable,
   leaves: readonly Leaf[],
@@ -65,7 +70,8 @@ function findWeakerMethods(
   return CHANGING.flatMap((method) => {
     const decider = findRouteRule(tree, method, segments);
     const isOwn = decider?.identity === strongest.identity;
-    // A path may let more callers create than read, but hardly let more callers change or remove.
+    // With the same path as the GET rule, only POST may require less: more callers may create than read, but
+    // hardly ever change or remove.
     const stronger = isOwn ? findRouteRule(tree, "GET", segments) : strongest;
     if (!decider || !stronger || (isOwn && method === "POST")) return [];
     if (strengthAt(decider) >= strengthAt(stronger) || !serves(method, segments)) return [];
@@ -74,7 +80,7 @@ function findWeakerMethods(
   });
 }
 
-/** `/admin/*path` does not match `/admin` itself, so a wider rule may decide it. */
+/** `/admin/*path` doesn't match `/admin` itself, so a wider rule may decide it. */
 function findWeakerRoot(
   { tree }: CompiledTable,
   leaves: readonly Leaf[],
@@ -117,7 +123,7 @@ function weakerFinding(
 
 const describe = (rule: Rule, link = ""): string => `\`${rule.key}\`${link} requires ${describeRule(rule)}`;
 
-/** `billing:invoices:export` is satisfied by `billing:export`, which its author may not mean. */
+/** `billing:export` satisfies `billing:invoices:export`, which may not be intended. */
 function findLiteralIds({ rules, hiddenRules }: CompiledTable): readonly AuditFinding[] {
   const all = [...rules, ...hiddenRules].flatMap((compiled) =>
     scopesOf(compiled.requirement).map((scope) => ({ ...scope, rule: compiled.rule })),
@@ -135,7 +141,7 @@ function findLiteralIds({ rules, hiddenRules }: CompiledTable): readonly AuditFi
         severity: "warning",
         rule,
         message: `\`${text}\` (\`${rule.key}\`) is also satisfied by \`${resource}:${action}\`: the second of three parts is an id.`,
-        hint: `If \`${id}\` is not an id, write a scope of two parts, such as \`${resource}.${id}:${action}\`.`,
+        hint: `If \`${id}\` isn't an id, write a scope of two parts, such as \`${resource}.${id}:${action}\`.`,
       },
     ];
   });
@@ -153,8 +159,8 @@ interface UsedScope {
 }
 
 /**
- * A path has the parameter that other rules bind a resource to, and a rule lets another parameter, or any id,
- * decide: `orgs:<member>:admin` at `/orgs/:org/members/:member`.
+ * Finds a path with the parameter that other rules bind a resource to, whose rule lets another parameter, or
+ * any id, decide: `orgs:<member>:admin` at `/orgs/:org/members/:member`.
  */
 function findUnboundScopes({ rules, hiddenRules }: CompiledTable): readonly AuditFinding[] {
   const used = [...rules, ...hiddenRules].flatMap(usedScopesOf);
@@ -176,7 +182,7 @@ function findUnboundScopes({ rules, hiddenRules }: CompiledTable): readonly Audi
         kind: "scope_unbound",
         severity: "warning",
         rule,
-        message: `\`${rule.key}\` lets ${chosen} decide for \`${resource}\`, but other rules take the id of \`${resource}\` from <${usual}>, which this path has, too.`,
+        message: `\`${rule.key}\` lets ${chosen} decide for \`${resource}\`, but other rules take the id of \`${resource}\` from <${usual}>, which this path also has.`,
         hint: `Write \`${resource}:<${usual}>:${action}\`, if callers may only use their own.`,
       },
     ];
@@ -194,7 +200,10 @@ function usedScopesOf({ rule, requirement, pattern }: CompiledRule): readonly Us
   );
 }
 
-/** Returns whether the conditions of a rule hold for the whole path of another one, and do not exempt it. */
+/**
+ * Returns whether the conditions of a rule apply to the whole path of another rule, without an exception for
+ * it.
+ */
 function restricts({ rule, pattern, conditions }: CompiledRule, leaf: Leaf): boolean {
   const { method } = leaf.compiled.rule;
   if (!conditions || !appliesTo(rule, method)) return false;
@@ -205,7 +214,7 @@ function restricts({ rule, pattern, conditions }: CompiledRule, leaf: Leaf): boo
 const boundIn = ({ conditions }: CompiledRule): readonly string[] =>
   (conditions?.all ?? []).flatMap(({ boundParameters = [] }) => boundParameters);
 
-/** Returns the parameter that a rule has at the place where another one has `name`. */
+/** Returns the parameter that a rule has in the place where another rule has `name`. */
 function nameAtSamePlace(name: string, { pattern }: CompiledRule, segments: Segments): string | undefined {
   const index = pattern.alternatives[0]?.segments.findIndex(
     (segment) => segment.kind === "parameter" && segment.name === name,
@@ -214,7 +223,9 @@ function nameAtSamePlace(name: string, { pattern }: CompiledRule, segments: Segm
   return segment?.kind === "parameter" ? segment.name : undefined;
 }
 
-/** The forgotten tenant check: other rules bind a parameter of this name to a claim, and none does here. */
+/**
+ * Finds a forgotten tenant check: other rules bind a parameter with this name to a claim, but none does here.
+ */
 function findUnboundParameters({ tree, rules, hiddenRules }: CompiledTable): readonly AuditFinding[] {
   const conditioned = [...rules, ...hiddenRules].filter((rule) => boundIn(rule).length > 0);
   const bound = new Map(
@@ -227,7 +238,7 @@ function findUnboundParameters({ tree, rules, hiddenRules }: CompiledTable): rea
     const isExempt = conditioned.some(({ conditions }) =>
       conditions?.except.has(ruleIdentity(rule.method, leaf.identity)),
     );
-    // A rule without a token, and an exception, are written on purpose.
+    // Rules that need no token, and exceptions, are written on purpose.
     if (strengthOf(leaf.compiled) === 0 || isExempt) return [];
     const here = conditioned.filter((restricting) => restricts(restricting, leaf));
     const boundHere = here.flatMap((restricting) =>
@@ -244,7 +255,7 @@ function findUnboundParameters({ tree, rules, hiddenRules }: CompiledTable): rea
           kind: "where_missing",
           severity: "warning",
           rule,
-          message: `\`${rule.key}\` does not compare <${name}> with a claim, but \`${elsewhere.key}\` does.`,
+          message: `\`${rule.key}\` doesn't compare <${name}> with a claim, but \`${elsewhere.key}\` does.`,
           hint: `Add \`where\` here, or on a path that contains both. If any caller may choose it here, give the parameter another name.`,
         },
       ];
@@ -274,14 +285,14 @@ function findUnfilteredCollections({ tree, rules, hiddenRules }: CompiledTable):
           severity: "note",
           rule,
           message: `\`${rule.key}\` lists what \`${item.rule.key}\` shows only to callers with the right claim.`,
-          hint: "Let the handler filter its list by principal.values({ claim }). The table cannot see what it returns.",
+          hint: "Let the handler filter its list by principal.values({ claim }). The table can't see what it returns.",
         },
       ];
     }),
   );
 }
 
-/** Rules that require less than the rule of the base table: an auditor wants to see each of them. */
+/** Rules that require less than the base table's rule: an auditor wants to see each of them. */
 const findWeakenedRules = ({ replacements, scopeRules }: CheckedTable): readonly AuditFinding[] =>
   replacements
     .filter((replacement) => isWeaker(replacement, scopeRules))
@@ -290,10 +301,10 @@ const findWeakenedRules = ({ replacements, scopeRules }: CheckedTable): readonly
       severity: "note",
       rule: custom.rule,
       message: `${describe(custom.rule)}; the base table ${describe(replaced.rule, ", which it replaces,")}.`,
-      hint: "If that is intended, there is nothing to do.",
+      hint: "If that's intended, there's nothing to do.",
     }));
 
-/** The same for a part of what a rule of the base table decides: `GET /v2/a` beside `GET /:version/a`. */
+/** The same for a part of what a rule of the base table decides: `GET /v2/a` next to `GET /:version/a`. */
 function findWeakenedParts({ tree, replacements, scopeRules }: CheckedTable): readonly AuditFinding[] {
   const replacing = new Set(replacements.map(({ custom }) => custom.rule.key));
   const customs = [...leavesInOrder(tree.root)].filter(
@@ -316,7 +327,7 @@ function findWeakenedParts({ tree, replacements, scopeRules }: CheckedTable): re
         severity: "note",
         rule: compiled.rule,
         message: `${describe(compiled.rule)}; the base table ${describe(wider.compiled.rule, ", which decides this path without it,")}.`,
-        hint: "If that is intended, there is nothing to do.",
+        hint: "If that's intended, there's nothing to do.",
       },
     ];
   });

@@ -1,11 +1,15 @@
-/** Scopes that only rules require, or only tokens are granted: one of two names is probably misspelled. */
+/**
+ * Finds scopes that are only in rules, or only in grants: one of two similar names is probably misspelled.
+ */
 import { findSimilar } from "../../core/errors.ts";
 import type { ResourceServerOptions } from "../../core/options/options.ts";
 import { namesInGrants, namesInRules } from "../../core/options/vocabulary.ts";
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import type { AuditRemark } from "./report.ts";
 
-/** Compares the scopes of rules with those of `map` and `impliedScopes`, and names the nearest other one. */
+/**
+ * Compares the scopes of rules with those of `map` and `impliedScopes`, and reports the most similar name.
+ */
 export function findOneSided(options: ResourceServerOptions, table: CompiledTable): readonly AuditRemark[] {
   const { adminScope = "platform:admin" } = options;
   const inRules = new Set(namesInRules(table).map(({ name }) => name));

@@ -13,13 +13,16 @@ import { UsageError } from "./command.ts";
 
 type Routes = Iterable<ListedRoute>;
 
-/** Returns whether the routes of a value can be listed. Those of a tRPC router need its prefix as well. */
+/** Returns whether the routes of a value can be listed. A tRPC router would also need its prefix. */
 function isApplication(value: unknown): value is object {
   const framework = frameworkOf(value);
   return framework !== undefined && framework !== "trpc";
 }
 
-/** Imports a module. It may export `server`, `app`, `router` and `routes`, or a server or app by default. */
+/**
+ * Imports a module. It may export `server`, `app`, `router` and `routes`, or a server or application by
+ * default.
+ */
 export async function loadApplication(
   file: string,
 ): Promise<{ readonly server?: ResourceServer; readonly routes?: readonly ListedRoute[] }> {
@@ -47,7 +50,7 @@ export async function loadApplication(
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
-      `${quote(file)} cannot be loaded: ${describeError(error)}${hintFor(error, file)}${renderPlaces(error)}`,
+      `${quote(file)} can't be loaded: ${describeError(error)}${hintFor(error, file)}${renderPlaces(error)}`,
     );
   }
 }
@@ -58,7 +61,7 @@ export function describeError(error: unknown): string {
   return error.message === "" ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message;
 }
 
-/** Renders where an error was thrown, and its causes: the message alone does not say where. */
+/** Renders where an error and its causes were thrown, which the message alone doesn't show. */
 export function renderPlaces(error: unknown, depth = 0): string {
   if (!(error instanceof Error) || depth === 5) return "";
   const cause = depth > 0 ? `\nCaused by: ${String(error)}` : "";
@@ -70,7 +73,9 @@ export function renderPlaces(error: unknown, depth = 0): string {
 /** The folder of this program. Its own code also calls the application. */
 const PROGRAM = fileURLToPath(new URL(".", import.meta.url));
 
-/** The file, line and column of a line of a stack. Its first line may be the place of a syntax error. */
+/**
+ * Matches the file, line and column in a line of a stack. The first line may be the place of a syntax error.
+ */
 const PLACE = /^(?: +at (?:.*\(|async )?)?(?:file:\/\/)?((?:\/|[A-Z]:\\).*:\d+)\)?$/;
 
 /** Finds the first place of a stack that is in a file of the application. */
@@ -81,7 +86,7 @@ function placeOf({ stack = "" }: Error): string | undefined {
 
 function hintFor(error: unknown, file: string): string {
   if ((error as NodeJS.ErrnoException | null)?.code === "EADDRINUSE")
-    return ". Set PORT=0 if it listens on PORT, or export the server from a module that does not listen.";
+    return ". Set PORT=0 if it listens on PORT, or export the server from a module that doesn't listen.";
   const isTyped = /\.[cm]?tsx?$/.test(file);
   return isTyped ? " For TypeScript run node --import tsx node_modules/scopegate/dist/cli.js." : "";
 }
@@ -94,7 +99,7 @@ async function readExports(module: object): Promise<readonly unknown[]> {
   return Promise.all(["server", "app", "router", "default"].map((name) => Reflect.get(all, name) as unknown));
 }
 
-/** `lists` are the routes of Fastify's instances, recorded since they were created. */
+/** `lists` are the routes of Fastify instances, recorded since the instances were created. */
 async function listRoutes(
   app: object,
   lists: ReadonlyMap<unknown, Routes>,

@@ -11,14 +11,14 @@ export const COMMON: Readonly<Record<string, Option>> = {
 
 const TOKEN = /eyJ[\w-]{8,}\.|bearer /i;
 
-/** Quotes an argument if it is short. A long one may be a token or a key. */
+/** Quotes an argument if it's short. A long one may be a token or a key. */
 export const quote = (word: string): string =>
   /^[\w./:@=*<>{} -]{1,60}$/.test(word) && !TOKEN.test(word) ? `\`${word}\`` : "an argument";
 
 export function readArguments(command: Command, args: readonly string[], io: Io): CommandInput {
   if (args.some((arg) => TOKEN.test(arg)))
     throw new UsageError(
-      "An argument is a token, which stays in the history of the shell: write --token -, and send the token to the standard input.",
+      "An argument is a token, which stays in the history of the shell: write --token -, and pass the token on standard input.",
     );
   const options = { ...command.options, ...COMMON };
   const typeOf = ({ value }: Option) => ({ type: value === undefined ? "boolean" : "string" }) as const;
@@ -66,7 +66,7 @@ export function readArguments(command: Command, args: readonly string[], io: Io)
     io,
     async all(...readers) {
       const read = await readAll(readers);
-      // If arguments are missing, the mistakes of the readers only follow from that.
+      // If arguments are missing, the mistakes of the readers are only a consequence.
       const all = [...mistakes, ...(missing.length > 0 ? [] : read.mistakes)];
       if (all.length > 0) throw new UsageError(...all);
       return read.values;

@@ -2,7 +2,7 @@
 import { orUndefined } from "../../core/errors.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 
-/** An option of a command: with `value`, the placeholder that its help shows; a flag without. */
+/** An option of a command: with `value`, the placeholder in its help; without, a flag. */
 export interface Option {
   readonly value?: string;
   readonly isRepeatable?: true;
@@ -10,20 +10,20 @@ export interface Option {
   readonly text: string;
 }
 
-/** What the process gives to a command, so that tests can replace it. */
+/** The input and output of the process, which tests can replace. */
 export interface Io {
-  /** Writes to the standard output. */
+  /** Writes to standard output. */
   readonly write: (text: string) => void;
-  /** Writes to the standard error. */
+  /** Writes to standard error. */
   readonly note: (text: string) => void;
-  /** Whether the standard output is a terminal. */
+  /** Whether standard output is a terminal. */
   readonly isTerminal: boolean;
-  /** The whole standard input. */
+  /** Reads all of standard input. */
   readonly read: () => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a command found: one place prints it. */
+/** The result of a command, which is printed in one place. */
 export interface Result {
   /** Whether the exit code is 1. Default: `false`. */
   readonly isFinding?: boolean;
@@ -32,19 +32,19 @@ export interface Result {
   readonly text: string;
   /** Whether `text` is a file, to be printed as it is. Default: `false`. */
   readonly isFile?: boolean;
-  /** What must be checked in the result: written to the standard error. */
+  /** A warning about the result, written to standard error. */
   readonly warning?: string;
-  /** Shown at a terminal only. */
+  /** Shown only at a terminal. */
   readonly note?: string;
 }
 
 export interface Command {
   readonly name: string;
   readonly summary: string;
-  /** The names of its arguments. One in square brackets may be absent. */
+  /** The names of its arguments. Those in square brackets are optional. */
   readonly words: readonly string[];
   readonly options: Readonly<Record<string, Option>>;
-  /** The arguments of each example, and what it does. */
+  /** The arguments of each example, and what they do. */
   readonly examples: readonly (readonly [args: string, meaning: string])[];
   readonly run: (input: CommandInput) => Promise<Result>;
 }
@@ -73,13 +73,16 @@ export interface CommandInput {
   readonly text: (option: string) => string | undefined;
   readonly texts: (option: string) => readonly string[];
   readonly io: Io;
-  /** Reads all input of a command. @throws UsageError that lists every mistake, also in the arguments */
+  /**
+   * Reads all input of a command. @throws UsageError that lists every mistake, including those in the
+   * arguments
+   */
   readonly all: <T extends readonly unknown[]>(...readers: Readers<T>) => Promise<T>;
 }
 
 export type Readers<T extends readonly unknown[]> = { readonly [K in keyof T]: () => T[K] | Promise<T[K]> };
 
-/** Calls every reader, and returns what they read, or every mistake that they found. */
+/** Calls every reader, and returns their results, or throws every mistake that they found. */
 export async function readAll<T extends readonly unknown[]>(
   readers: Readers<T>,
 ): Promise<{ readonly values: T; readonly mistakes: readonly string[] }> {
@@ -94,7 +97,10 @@ export async function readAll<T extends readonly unknown[]>(
   return { values: values as unknown as T, mistakes };
 }
 
-/** Reads the values of `--scope`. A comma is valid in a scope, and almost always meant to separate two. */
+/**
+ * Reads the values of `--scope`. A comma is valid in a scope, but is almost always meant to separate two
+ * scopes.
+ */
 export function readScopes(input: CommandInput): readonly string[] {
   const scopes = input.texts("scope");
   if (scopes.some((scope) => scope.includes(",")))
@@ -119,10 +125,10 @@ export const readClaims = (input: CommandInput): Readonly<Record<string, unknown
     }),
   );
 
-/** A token on the command line would stay in the history of the shell. */
+/** A token on the command line would stay in the shell's history. */
 export function requireStandardInput(input: CommandInput): void {
   if (input.has("token") && input.text("token") !== "-")
-    throw new UsageError("--token takes only `-`: send the token to the standard input.");
+    throw new UsageError("--token takes only `-`: pass the token on standard input.");
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };

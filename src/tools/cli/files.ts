@@ -11,7 +11,7 @@ import { UsageError } from "./command.ts";
 export function readText(path: string): string {
   const text = orUndefined(() => readFileSync(path, "utf8"));
   if (text === undefined)
-    throw new UsageError(`${quote(path)} cannot be read. A relative path starts at the working directory.`);
+    throw new UsageError(`${quote(path)} can't be read. A relative path starts at the working directory.`);
   return text;
 }
 
@@ -27,18 +27,20 @@ export function inFile<T>(path: string, read: () => T): T {
   }
 }
 
-/** Reads one JSON object. A name that is written twice is a mistake: only one of its values would count. */
+/**
+ * Reads a JSON object. A name that is written twice is a mistake, because only one of its values would count.
+ */
 export function readJson(path: string): Readonly<Record<string, unknown>> {
-  // Editors may begin a file with a byte order mark.
+  // Some editors write a byte order mark at the start of a file.
   const text = readText(path).replace(/^\uFEFF/, "");
   if (text.trim() === "") throw new UsageError(`${quote(path)} is empty: write a JSON object.`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // Nothing else of the message: it may quote a key.
+    // Only the position is read from the message, because the rest may quote a key.
     const [place = ""] = / \(line \d+ column \d+\)/.exec(String(error)) ?? [];
-    throw new UsageError(`${quote(path)} is not valid JSON${place}: is a comma or a quotation mark missing?`);
+    throw new UsageError(`${quote(path)} isn't valid JSON${place}: is a comma or a quotation mark missing?`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new UsageError(`${quote(path)} must contain a JSON object: write { ... }.`);
@@ -51,22 +53,24 @@ export function writeText(path: string, text: string): void {
   try {
     writeFileSync(path, text);
   } catch {
-    throw new UsageError(`${quote(path)} cannot be written. Does its folder exist?`);
+    throw new UsageError(`${quote(path)} can't be written. Does its folder exist?`);
   }
 }
 
-/** Does not follow a link or wait for a pipe. Windows does not have these flags. */
+/** Doesn't follow links or wait for pipes. Windows doesn't have these flags. */
 const SAFELY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Reads a secret that only its owner can read. If it is absent, creates it with that mode, in one step. */
+/**
+ * Reads a secret that only its owner can read. If the file is absent, creates it with this mode, in one step.
+ */
 export function readSecret(path: string, create: () => string): string {
   const existing = openSecret(path);
   if (existing !== undefined) return existing;
   const folder = orUndefined(() => mkdtempSync(join(dirname(path), ".scopegate-")));
-  if (folder === undefined) throw new UsageError(`${quote(path)} cannot be written. Does its folder exist?`);
+  if (folder === undefined) throw new UsageError(`${quote(path)} can't be written. Does its folder exist?`);
   try {
     writeFileSync(join(folder, "key"), create(), { mode: 0o600 });
-    // Fails if another process was first: then its key counts.
+    // Fails if another process was first. In this case, that process's key is used.
     orUndefined(() => linkSync(join(folder, "key"), path));
   } finally {
     rmSync(folder, { recursive: true });
@@ -80,13 +84,11 @@ function openSecret(path: string): string | undefined {
     file = openSync(path, SAFELY);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new UsageError(
-      `${quote(path)} is a symbolic link or cannot be read: pass another file with --key.`,
-    );
+    throw new UsageError(`${quote(path)} is a symbolic link or can't be read: pass another file with --key.`);
   }
   try {
     const stats = fstatSync(file);
-    if (!stats.isFile()) throw new UsageError(`${quote(path)} is not a file: pass another one with --key.`);
+    if (!stats.isFile()) throw new UsageError(`${quote(path)} isn't a file: pass another one with --key.`);
     requirePrivate(path, ", or delete it for a new key", stats);
     return readFileSync(file, "utf8");
   } finally {
@@ -94,7 +96,7 @@ function openSecret(path: string): string | undefined {
   }
 }
 
-/** @throws UsageError for a file that others can read or own; not for one that is absent */
+/** @throws UsageError for a file that other users can read or own, but not for an absent file */
 export function requirePrivate(
   path: string,
   otherwise = "",
@@ -102,9 +104,9 @@ export function requirePrivate(
 ): void {
   if (!stats) return;
   const isForeign = process.getuid !== undefined && stats.uid !== process.getuid();
-  // Windows has no such modes.
+  // Windows doesn't have such modes.
   if (isForeign || (process.platform !== "win32" && (stats.mode & 0o077) !== 0))
     throw new UsageError(
-      `Others can read ${quote(path)}, or it belongs to another user: run chmod 600${otherwise}.`,
+      `Other users can read ${quote(path)}, or it belongs to another user: run chmod 600${otherwise}.`,
     );
 }

@@ -7,11 +7,11 @@ export interface Likeness {
   readonly header?: Readonly<Record<string, unknown>>;
   /** `now` is in seconds since the epoch. */
   readonly claims: (userId: string, now: number) => Readonly<Record<string, unknown>>;
-  /** The options that a server needs for such tokens, as a configuration file writes them. */
+  /** The options that a server needs for such tokens, as in a configuration file. */
   readonly configuration: Readonly<Record<string, unknown>>;
 }
 
-/** What is in the documentation of each issuer. None of the values belongs to anybody. */
+/** Taken from the documentation of each issuer. No value belongs to a real user. */
 export const LIKENESSES: Readonly<Record<string, Likeness>> = {
   "cloudflare-access": {
     text: "an application token of Cloudflare Access",
@@ -41,7 +41,7 @@ export const LIKENESSES: Readonly<Record<string, Likeness>> = {
     },
   },
   "transaction-token": {
-    text: "a Transaction Token, which services pass on inside of one trust domain",
+    text: "a Transaction Token, which services pass on inside one trust domain",
     header: { typ: "txntoken+jwt" },
     claims: (userId) => ({ txn: "97053963-771d-49cc-a4e3-20aad399c312", req_wl: "gateway", sub: userId }),
     configuration: {

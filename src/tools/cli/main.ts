@@ -1,28 +1,28 @@
 #!/usr/bin/env node
-/** The program `scopegate`. It ends with its command, even if an application is listening. */
+/** The program `scopegate`. It exits when its command ends, even if an application is listening. */
 import { printable } from "../../core/runtime/printable.ts";
 import { describeError, renderPlaces } from "./application.ts";
 import { run } from "./run.ts";
 
 const { stdout, stderr, stdin } = process;
 const write = stdout.write.bind(stdout);
-// In frameworks, the line of the application may be behind more calls than the default of 10.
+// Inside a framework, the application's line may be behind more than the default of 10 calls.
 Error.stackTraceLimit = 100;
 
-// What an application prints while it is loaded must not get into a result.
+// The output of an application that is being loaded must not become part of a result.
 Reflect.set(stdout, "write", stderr.write.bind(stderr));
 
-// Warnings, such as the one for report-only rules, are for operators of a server.
+// Process warnings, such as the one for report-only rules, are for operators of a server.
 const [show] = process.listeners("warning");
 process.removeAllListeners("warning").on("warning", (warning) => {
   if (warning.name !== "ScopegateWarning") show?.(warning);
 });
 
 let code = 2;
-/** A reader such as `head` may close the pipe early, which is not an error. */
+/** A reader such as `head` may close the pipe early, which isn't an error. */
 const end = (error?: NodeJS.ErrnoException | null): void => {
   if (!error || error.code === "EPIPE") process.exit(code);
-  stderr.write(`scopegate: The output cannot be written: ${error.code ?? "unknown"}.\n`);
+  stderr.write(`scopegate: The output can't be written: ${error.code ?? "unknown"}.\n`);
   process.exit(2);
 };
 stdout.on("error", end);
@@ -30,7 +30,7 @@ stderr.on("error", () => undefined);
 
 let isFinished = false;
 process.on("exit", () => {
-  // An application that ends the process, or never gets ready, must not look like a good result.
+  // An application that ends the process, or is never ready, must not look like a success.
   if (isFinished) return;
   process.exitCode = 2;
   stderr.write(
@@ -64,5 +64,5 @@ const io = {
 };
 code = await run(process.argv.slice(2), io);
 isFinished = true;
-// Ends when everything is written: a pipe may take it in parts.
+// Exits when everything is written: a pipe may take the output in parts.
 write(text, end);

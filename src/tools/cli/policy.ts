@@ -19,14 +19,14 @@ export interface Policy {
   readonly routes?: readonly ListedRoute[];
 }
 
-/** The options that decide by scopes. */
+/** The options that affect decisions by scopes. */
 const BY_SCOPES =
   /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|knownScopes|enforcement|senderConstraint)$/;
 
-/** Options with which no token is valid. The keys are never fetched. */
+/** With these options, no token is valid. The keys are never fetched. */
 const NO_KEYS: ResourceServerOptions = { keys: { jwksUri: "https://keys.invalid/" }, verifyAudience: false };
 
-/** Reads options. A file whose names all contain spaces is a table, and gets no base table. */
+/** Reads options. A file whose keys all contain spaces is a table, and gets no base table. */
 export function readOptions(path: string): ResourceServerOptions {
   const json = readJson(path);
   const names = Object.keys(json);
@@ -36,7 +36,7 @@ export function readOptions(path: string): ResourceServerOptions {
   return { scopeMappings };
 }
 
-/** Reads options and makes something of them: every mistake in them names the file. */
+/** Reads options and converts them. Every mistake in them names the file. */
 export const readConfiguration = <T>(path: string, make: (options: ResourceServerOptions) => T): T =>
   inFile(path, () => make(readOptions(path)));
 
@@ -45,7 +45,7 @@ const isTableAlone = (options: ResourceServerOptions): boolean =>
 
 /** Returns the options without keys and issuers, for questions about scopes alone. */
 export const withoutKeys = (options: ResourceServerOptions): ResourceServerOptions => ({
-  // A table alone does not say how keys are checked, and may ask for tokens that are bound to one.
+  // A table alone doesn't contain `senderConstraint`, but may require tokens that are bound to a key.
   ...(isTableAlone(options) ? { senderConstraint: { mtls: { from: "socket" as const } } } : {}),
   ...Object.fromEntries(Object.entries(options).filter(([name]) => BY_SCOPES.test(name))),
   ...NO_KEYS,
@@ -73,7 +73,7 @@ export async function readPolicy(input: CommandInput, needsKeys = false): Promis
     throw new UsageError(
       "The module exports no resource server: export it as `server`, or add --config FILE.",
     );
-  // The guards of the application have its own server, and the configuration stands for it.
+  // The application's guards use its own server, which the configuration replaces.
   if (configured) countEveryGuard(application?.routes ?? []);
   return { ...application, server };
 }

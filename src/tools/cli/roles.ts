@@ -4,7 +4,7 @@ import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";
 import { readJson } from "./files.ts";
 
-/** The scopes of a role, with claims for conditions where the table has any. */
+/** The scopes of a role, and its claims for conditions. */
 interface ClaimingRole {
   readonly scopes: readonly string[];
   readonly claims?: Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ function findMistakes(role: unknown): readonly string[] {
   if (Object.keys(others).some((name) => name !== "scopes"))
     return ['has an unknown property: write { "scopes": ["agents:read"], "claims": { "org_id": "acme" } }.'];
   if (typeof (claims as unknown) !== "object" || (claims as unknown) === null || Array.isArray(claims))
-    return ['has claims that are not an object: write { "org_id": "acme" }.'];
+    return ['has claims that aren\'t an object: write { "org_id": "acme" }.'];
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string"))
     return ['must be an array of scopes, ["agents:read"], or "anonymous".'];
   if (scopes.some((scope) => scope.includes(",")))

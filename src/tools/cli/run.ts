@@ -1,4 +1,4 @@
-/** Runs one command, and prints what it returns. */
+/** Runs one command, and prints its result. */
 import { createRequire } from "node:module";
 import { suggest } from "../../core/errors.ts";
 import { printable } from "../../core/runtime/printable.ts";
@@ -63,7 +63,7 @@ export function renderHelp({ name, summary, words, options, examples }: Command)
   return `${summary}\n\n${usage}\n\n${renderColumns(rows)}\n\nExamples:\n${shownExamples.join("\n")}`;
 }
 
-/** Routes, scopes and messages may hold terminal escapes. */
+/** Routes, scopes and messages may contain terminal escapes. */
 const clean = (text: string): string => text.split("\n").map(printable).join("\n");
 
 const renderJson = (data: unknown): string =>

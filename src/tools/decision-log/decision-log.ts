@@ -9,14 +9,16 @@ import {
 import { type DecisionSink, LineQueue } from "./line-queue.ts";
 import { type DecisionLogOptions, describeDecision, type Observed, render, resultOf } from "./record.ts";
 
-/** A function for `onDecision`. Returns the id of the record, or `undefined` if none is written. */
+/** A function for `onDecision`. Returns the id of the record, or `undefined` if no record is written. */
 export interface DecisionLog {
   (...observed: Observed): string | undefined;
   /** How many records were dropped because the sink was too slow, failed or was closed. */
   readonly dropped: number;
   /** Waits until the sink has taken all records, at most five seconds. Never rejects. */
   flush(): Promise<void>;
-  /** Like `flush`, but drops all later records, and those not written in time. It does not end the sink. */
+  /**
+   * Like `flush`, but drops later records, and records that aren't written in time. It doesn't end the sink.
+   */
   close(): Promise<void>;
 }
 
@@ -57,8 +59,8 @@ const OPTIONS: OptionChecks<DecisionLogOptions> = {
 };
 
 /**
- * Writes decisions as lines of JSON, never with a token. A sink that throws, hangs or is slow changes no
- * answer: records that do not fit in the queue are dropped, counted and reported. It does not rotate files.
+ * Writes decisions as lines of JSON, never with a token. A sink that throws, hangs or is slow affects no
+ * response: records that don't fit in the queue are dropped, counted and reported. It doesn't rotate files.
  * @throws TypeError for a sink that is neither a stream nor a function
  * @throws ConfigurationError that lists every mistake in the options
  * @example
@@ -87,7 +89,7 @@ export function decisionLog(sink: DecisionSink, options: DecisionLogOptions = {}
     const line = () => render(describeDecision(id, observed, { subject, hashSecret, include }));
     return queue.add(line) ? id : undefined;
   };
-  // `dropped` becomes a getter below: Object.assign would copy only its present value.
+  // `dropped` becomes a getter below, because Object.assign would only copy its current value.
   const methods = { dropped: 0, flush: () => queue.flush(), close: () => queue.close() };
   return Object.defineProperty(Object.assign(log, methods), "dropped", { get: () => queue.dropped });
 }

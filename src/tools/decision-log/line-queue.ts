@@ -1,4 +1,4 @@
-/** A bounded queue in front of a sink that may be slow, hang, throw or be destroyed. */
+/** A bounded queue for a sink that may be slow, hang, throw or be destroyed. */
 import type { Writable } from "node:stream";
 import { isPending } from "../../core/runtime/pending.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
@@ -6,12 +6,12 @@ import { withinLimit } from "../../core/runtime/time-limit.ts";
 /** A stream, or a function that takes one line without its line break, and may return a promise. */
 export type DecisionSink = { write(chunk: string): unknown } | ((line: string) => unknown);
 
-/** The limit of all lines together: a token may grant many scopes. */
+/** The limit of all lines together, because a single line may contain many scopes. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 export class LineQueue {
   dropped = 0;
-  /** How many dropped lines the log does not report yet. */
+  /** How many dropped lines haven't been reported yet. */
   #unreported = 0;
   readonly #lines: string[] = [];
   #characters = 0;
@@ -36,7 +36,7 @@ export class LineQueue {
   }
 
   async flush(): Promise<void> {
-    // A sink that hangs may be all that the process waits for. The process must not end before the limit.
+    // Keeps the process alive until the time limit, even if it only waits for a sink that hangs.
     const alive = setInterval(() => undefined, 1_000);
     await withinLimit(this.#running, "The sink").catch(() => undefined);
     clearInterval(alive);
@@ -58,7 +58,7 @@ export class LineQueue {
   }
 
   async #run(): Promise<void> {
-    // Requests go first.
+    // Lets requests run first.
     await new Promise(setImmediate);
     for (let sent = 1; this.#lines.length > 0; sent += 1) {
       const line = this.#lines.shift() ?? "";

@@ -11,18 +11,22 @@ export type Observed = Parameters<NonNullable<ResourceServerOptions["onDecision"
 
 /** The options of `decisionLog`. */
 export interface DecisionLogOptions {
-  /** The shares to write, from 0 to 1. Reported decisions count as refused. Default: 1 each. */
+  /** The shares of decisions to write, from 0 to 1. Reported decisions count as refused. Default: 1 each. */
   readonly sample?: { readonly allowed?: number; readonly refused?: number };
-  /** How ids of users and actors are written: hashed with `hashSecret`, as they are, or not at all. Default:
-   * `"hash"`. */
+  /**
+   * How ids of users and actors are written: hashed with `hashSecret`, in plain form, or not at all. Default:
+   * `"hash"`.
+   */
   readonly subject?: "hash" | "plain" | "none";
-  /** At least 32 characters, the same where hashes must be equal. Default: random for each log. */
+  /**
+   * At least 32 characters. Use the same secret wherever hashes must be equal. Default: random for each log.
+   */
   readonly hashSecret?: string;
   /** What else to write: the path and the operations of MCP, path parameters, claims. Default: nothing. */
   readonly include?: readonly ("path" | "parameters" | { readonly claim: ClaimPath })[];
   /** How many lines may wait for the sink; more are dropped and counted. Default: `10_000`. */
   readonly maxQueued?: number;
-  /** Decides what is in the sample: returns a number from 0 to 1, without 1. Default: `Math.random`. */
+  /** Selects the sample: returns a number from 0 to 1, excluding 1. Default: `Math.random`. */
   readonly random?: () => number;
 }
 
@@ -35,7 +39,7 @@ export function resultOf(decision: Decision): Result {
 
 type Details = Required<Pick<DecisionLogOptions, "subject" | "hashSecret" | "include">>;
 
-/** The caller may be somebody else than the user that the token was issued to. */
+/** The caller may not be the user that the token was issued to. */
 const NOT_ACCEPTED: readonly unknown[] = ["token_rejected", "proof_rejected"];
 
 export function describeDecision(id: string, [decision, request, event]: Observed, details: Details) {
@@ -54,9 +58,10 @@ export function describeDecision(id: string, [decision, request, event]: Observe
   );
   const find = (scope: string) =>
     (written.flat(2) as string[]).find((template) => isFilledIn(template, scope));
-  // With their templates filled in, scopes contain path parameters. Those of `requireScopes` have no rule.
+  // Scopes whose templates are filled in contain path parameters. Scopes of `requireScopes` have no rule.
   const show = (scope: string) => (hasPath || hasParameters ? scope : (find(scope) ?? "(requireScopes)"));
-  // Other causes may be errors of the application. With the path, because it may quote an MCP operation.
+  // Other causes may be errors of the application. Only with the path, because a cause may quote an MCP
+  // operation.
   const cause = hasPath && /^(?:request|credential)_/.test(reason ?? "") ? refusal?.cause : undefined;
   const hash = (text: string) => createHmac("sha256", hashSecret).update(text).digest("base64url");
   const identify = (text: string | undefined) => {
@@ -100,11 +105,11 @@ export function describeDecision(id: string, [decision, request, event]: Observe
 export const render = (record: object): string =>
   withoutTokens(JSON.stringify(record)).replace(INVISIBLE, escape);
 
-/** Leaves out values over 2,048 characters: clients and issuers control their size. */
+/** Omits values over 2,048 characters, because clients and issuers control their size. */
 const bounded = <T>(value: T): T | undefined =>
   value === undefined || JSON.stringify(value).length > 2_048 ? undefined : value;
 
-/** Escapes characters that JSON leaves as they are, but terminals and line readers act on. */
+/** Escapes characters that JSON doesn't escape, but that have an effect in terminals and line readers. */
 const INVISIBLE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
@@ -119,7 +124,9 @@ interface Carrier extends Readonly<Record<"headers" | "req" | "raw", Carrier | u
   get?(name: string): unknown;
 }
 
-/** Returns the W3C trace context of a request or context of any framework. Clients can send any. */
+/**
+ * Returns the trace id (W3C Trace Context) from a framework's request or context. Clients can send any value.
+ */
 function traceIdOf(source: object | undefined): string | undefined {
   const { headers, req } = Object(source) as Carrier;
   const fields = headers ?? req?.headers ?? req?.raw?.headers;

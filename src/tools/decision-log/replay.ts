@@ -14,38 +14,38 @@ export interface ReplayChange {
   readonly before: Result;
   /** The result by the other table. */
   readonly after: Result;
-  /** The key of the rule of the other table; `null` without one. */
+  /** The key of the other table's rule; `null` without one. */
   readonly rule: string | null;
-  /** How many decisions these are. */
+  /** The number of these decisions. */
   readonly count: number;
-  /** The id of the first. */
+  /** The id of the first one. */
   readonly id: string;
 }
 
-/** What another table would decide. */
+/** The result with another table. */
 export interface ReplayReport {
-  /** How many decisions were read. */
+  /** The number of decisions that were read. */
   readonly total: number;
-  /** How many would have the same result. */
+  /** The number of decisions with the same result. */
   readonly same: number;
-  /** Those with another result, in groups, the newly allowed first. */
+  /** The decisions with another result, in groups. The newly allowed come first. */
   readonly changed: readonly ReplayChange[];
-  /** How many cannot be decided again. */
+  /** The number of decisions that can't be repeated. */
   readonly undecidable: number;
   /** The number of undecidable decisions for each reason. */
   readonly reasons: Readonly<Record<string, number>>;
-  /** How many lines were no records. */
+  /** The number of lines that weren't records. */
   readonly broken: number;
-  /** How many decisions the log had dropped. */
+  /** The number of decisions that the log had dropped. */
   readonly dropped: number;
   /** For a terminal. */
   readonly text: string;
 }
 
 /**
- * Decides the records of a decision log again, by the table of another server, such as that of a new version.
+ * Decides the records of a decision log again by the table of another server, for example of a new version.
  * It verifies no token: callers have the scopes of the record, and a rejected token is rejected again.
- * @throws TypeError for chunks of a file, which are not lines
+ * @throws TypeError for chunks of a file, which aren't lines
  * @example
  * ```ts
  * import { createReadStream } from "node:fs";
@@ -70,7 +70,7 @@ export async function replayDecisions(
   for await (const line of lines) {
     if (typeof (line as unknown) !== "string" || line.includes("\n")) throw NOT_LINES;
     if (line === "") continue;
-    // Without a prototype: what a record lacks must not be read from a polluted one.
+    // Without a prototype: a property that a record lacks must not be read from a polluted one.
     const record = orUndefined(() => ({ __proto__: null, ...(JSON.parse(line) as Logged) }));
     if (typeof record?.dropped === "number") {
       counts.dropped += record.dropped;
@@ -130,14 +130,14 @@ const undecidable = (reason: string): Replayed => ({ kind: "undecidable", reason
 
 const refusalIn = (decision: Decision | undefined) => decision && refusalOf(decision);
 
-/** Decides one record. Throws for a record of a wrong shape. */
+/** Decides one record. Throws for a record with a wrong shape. */
 function decideAgain(record: Logged, server: Pick<ResourceServer, "explain">): Replayed {
   const { id, method, pattern, matched, rules, operations = [], granted, reason = "" } = record;
   if (typeof id !== "string" || typeof method !== "string" || !RESULTS.includes(record.result)) throw WRONG;
   const path = record.path ?? (/[:*{}()\\]/.test(pattern ?? ":") ? null : pattern);
-  if (record.routeScopes) return undecidable("`requireScopes` decided, and not the table.");
+  if (record.routeScopes) return undecidable("`requireScopes` decided, not the table.");
   if (path === null || operations === null)
-    return undecidable('The path is not in the log: write `include: ["path"]`.');
+    return undecidable('The path isn\'t in the log: write `include: ["path"]`.');
   const isUnclear = path.includes(",") || (rules && !matched && operations.length === 0);
   if (isUnclear) return undecidable("Several routes or procedures may have decided.");
   const matchedPattern = matched ? (pattern ?? undefined) : undefined;
@@ -155,9 +155,9 @@ function decideAgain(record: Logged, server: Pick<ResourceServer, "explain">): R
   const newReason = refusalIn(decision)?.reason ?? "";
   const byCondition = decisions.some(({ rules: deciding }) => deciding.some(({ conditions }) => conditions));
   if (byCondition && newReason !== "scope_insufficient" && reason !== newReason)
-    return undecidable("The rule has conditions, and the log does not have the claims of the caller.");
+    return undecidable("The rule has conditions, and the log doesn't have the claims of the caller.");
   if (newReason === "request_ambiguous" && reason !== newReason)
-    return undecidable("The path alone is not enough for the other table.");
+    return undecidable("The path alone isn't enough for the other table.");
   const isPublic = decisions.every(
     ({ allowed, rules: deciding }) =>
       allowed && deciding.every(({ requirement }) => requirement === "public"),
@@ -165,5 +165,5 @@ function decideAgain(record: Logged, server: Pick<ResourceServer, "explain">): R
   const needsNoScopes = /^(?:request|route)_/.test(newReason) || isPublic;
   if (granted || reason === "credential_missing" || needsNoScopes) return { kind: "decided", after, rule };
   if (/^(?:token|credential|keys)_/.test(reason)) return { kind: "decided", after: "refused", rule };
-  return undecidable("The log does not have the scopes of the caller: no token was read.");
+  return undecidable("The log doesn't have the scopes of the caller: no token was read.");
 }

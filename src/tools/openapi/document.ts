@@ -1,4 +1,4 @@
-/** Reads OpenAPI documents: own properties only, local references, and the operations below `paths`. */
+/** Reads OpenAPI documents: only own properties, local references, and the operations in `paths`. */
 import { orUndefined, ConfigurationError, type ConfigurationIssue, type Report } from "../../core/errors.ts";
 import { oneOf, type OptionChecks } from "../../core/options/check-options.ts";
 import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
@@ -10,18 +10,18 @@ export type OpenApiDocument = Readonly<Record<string, unknown>>;
 /** How the paths of a document become paths of the server. */
 export interface DocumentOptions {
   /**
-   * The path in front of all paths, as the server receives it: `"/v1"`, or `""` if a proxy removes it.
-   * Default: the path of `servers`, with the default values of their variables.
+   * The path before all paths, as the server receives it: `"/v1"`, or `""` if a proxy removes it. Default:
+   * the path of `servers`, with the default values of their variables.
    */
   readonly basePath?: string;
   /**
-   * What an operation requires without `security`, in itself and in the document: a valid token, nothing, or
-   * `"error"` if it must be written. Default: `"authenticated"`.
+   * What an operation requires if neither it nor the document has `security`: a valid token, nothing, or
+   * `"error"` if that's a mistake. Default: `"authenticated"`.
    */
   readonly missingSecurity?: "authenticated" | "public" | "error";
 }
 
-/** Finds a nested property. Inherited properties do not count. */
+/** Finds a nested property. Inherited properties don't count. */
 export const readOwn = (value: unknown, ...names: readonly string[]): unknown =>
   names.reduce((at, name) => Object.getOwnPropertyDescriptor(Object(at), name)?.value as unknown, value);
 
@@ -40,21 +40,21 @@ export function requireDocument(document: unknown): OpenApiDocument {
   const hint = /^(?!3\.[01])\d/.test(text)
     ? "Convert it to OpenAPI 3.0 or 3.1 first."
     : 'Pass an object with `openapi: "3.1.0"` and `paths`; parseDocument reads one from JSON or YAML.';
-  throw new ConfigurationError([issueAt(["document"], "is not a document of OpenAPI 3.0 or 3.1.", hint)]);
+  throw new ConfigurationError([issueAt(["document"], "isn't a document of OpenAPI 3.0 or 3.1.", hint)]);
 }
 
 export const DOCUMENT_OPTIONS: OptionChecks<DocumentOptions> = {
   basePath: {
     accepts: (basePath) => typeof basePath === "string",
-    hint: 'Write the path in front of all paths: "/v1", or "" for none.',
+    hint: 'Write the path before all paths: "/v1", or "" for none.',
   },
   missingSecurity: oneOf("authenticated", "public", "error"),
 };
 
-/** What an operation without `security` requires; `undefined` if it must be written. */
+/** What an operation without `security` requires; `undefined` if that's a mistake. */
 export const MISSING_SECURITY = { authenticated: [], public: "public", error: undefined } as const;
 
-/** Resolves a reference within the document; `undefined` for any other, and for a circle. */
+/** Resolves a reference within the document; `undefined` for any other reference, and for a circular one. */
 export function resolve(document: OpenApiDocument, value: unknown, depth = 0): OpenApiDocument | undefined {
   const { $ref: reference, ...siblings } = membersOf(value) ?? {};
   if (reference === undefined) return membersOf(value);
@@ -66,10 +66,10 @@ export function resolve(document: OpenApiDocument, value: unknown, depth = 0): O
   return target && { ...target, ...siblings };
 }
 
-/** An operation, and its whole path as the table writes it. */
+/** An operation, and its whole path in the table's syntax. */
 export type Operation = ReturnType<typeof listOperations>[number];
 
-/** Lists the operations of a document, and reports those that cannot be compared with a table. */
+/** Lists the operations of a document, and reports operations that can't be compared with a table. */
 export function listOperations(
   document: OpenApiDocument,
   report: Report,
@@ -79,7 +79,7 @@ export function listOperations(
     ([path]) => !path.startsWith("x-"),
   );
   return paths.flatMap(([path, written]) => {
-    // OpenAPI does not say which counts: an operation of the reference, or one next to it.
+    // OpenAPI doesn't define which one counts: an operation of the reference, or one next to it.
     const isMixed =
       readOwn(written, "$ref") !== undefined && Object.keys(Object(written) as object).some(isMethod);
     const item = (isMixed ? undefined : resolve(document, written)) ?? { "*": undefined };
@@ -107,7 +107,7 @@ const isMethod = (name: string): boolean =>
 const UNREADABLE = {
   code: "route_pattern_invalid",
   message:
-    "is not an object in this document, has braces in the text of its path, or has servers with different paths.",
+    "isn't an object in this document, has braces in a static part of its path, or has servers with different paths.",
   hint: 'Bundle the document, write methods in lower case, parameters as `{name}`, or pass { basePath: "/v1" }.',
 } as const;
 
@@ -123,7 +123,7 @@ function basePathOf(servers: unknown): string | undefined {
   return others.length > 0 ? undefined : path;
 }
 
-/** `/agents/{id}` as a pattern of the table: `/agents/:id`. Any other text is literal. */
+/** Converts `/agents/{id}` to a pattern of the table: `/agents/:id`. All other characters are literal. */
 function readPattern(base: string, path: string) {
   const parts = path.split(/\{([^{}/]+)\}/);
   if (parts.some((part, index) => index % 2 === 0 && /[{}]/.test(part))) return UNREADABLE;

@@ -50,7 +50,7 @@ export type DocumentFinding =
       readonly rules: readonly Rule[];
     });
 
-/** Whether a document says what the table requires: as an audit, with operations as routes. */
+/** Whether a document says what the table requires: like an audit, with operations as routes. */
 export type DocumentReport = reports.AuditReport<DocumentFinding>;
 
 /**
@@ -109,7 +109,7 @@ export function checkDocument(document: object, server: ResourceServer, options:
   const partial = undocumented.filter(isPart).map(({ rule }) => rule);
   const rules = undocumented.filter((compiled) => !isPart(compiled)).map(({ rule }) => rule);
   const message = `no operation describes all paths of ${renderRules(rules)}.`;
-  const hint = "Add the operations. OpenAPI cannot express wildcards, optional groups and other methods.";
+  const hint = "Add the operations. OpenAPI can't express wildcards, optional groups and other methods.";
   if (findings.length + routes.length === 0) findings.push({ ...ROUTES_MISSING, hint: "Add operations." });
   if (partial.length > 0)
     findings.push({
@@ -123,7 +123,9 @@ export function checkDocument(document: object, server: ResourceServer, options:
   return reports.createAuditReport(routes, findings, "operation");
 }
 
-/** Returns whether a rule decides some paths of an operation, such as `/agents/web` of `/agents/{id}`. */
+/**
+ * Returns whether a rule decides some of the paths of an operation, such as `/agents/web` of `/agents/{id}`.
+ */
 function decidesPartOf(compiled: CompiledRule, { method, pattern }: Operation): boolean {
   if (![method, "*"].includes(compiled.rule.method)) return false;
   return alternativesOf(compiled).some((narrow) =>
@@ -131,7 +133,7 @@ function decidesPartOf(compiled: CompiledRule, { method, pattern }: Operation): 
   );
 }
 
-/** OpenAPI cannot express wildcards, optional groups and operations of MCP. */
+/** OpenAPI can't express wildcards, optional groups and operations of MCP. */
 function isDocumented(
   { rule, pattern: { alternatives } }: CompiledRule,
   used: ReadonlySet<unknown>,
@@ -151,8 +153,8 @@ export interface FromDocumentOptions extends DocumentOptions {
   /**
    * Receives each operation whose requirement is unclear: without `security` (unless `missingSecurity` is
    * `"public"`), with a `security` that no rule can express, with a scope that no token can be granted (one
-   * call for each), or with a path that cannot be read. The last has no rule then, the others need a valid
-   * token. Default: none, and those that have no clear rule are errors.
+   * call for each scope), or with an unreadable path. An operation with an unreadable path then gets no rule,
+   * and the others require a valid token. Default: none, so these operations are errors.
    */
   readonly onUnclear?: (issue: ConfigurationIssue) => void;
 }
@@ -164,11 +166,11 @@ const FROM_DOCUMENT_OPTIONS: OptionChecks<FromDocumentOptions> = {
 
 /**
  * Creates a table from an OpenAPI document, one rule for each operation, from `security` and what
- * `toSecurity` wrote: `{ scopeMappings: fromDocument(document) }`. An operation
- * without `security` needs a valid token, unless `missingSecurity` says otherwise.
+ * `toSecurity` wrote: `{ scopeMappings: fromDocument(document) }`. An operation without `security` needs a
+ * valid token, unless `missingSecurity` says otherwise.
  *
  * @throws ConfigurationError that lists every operation with a `security` that no rule can express, every
- *   scope that no token can be granted, and every path that cannot be read, unless there is `onUnclear`; with
+ *   scope that no token can be granted, and every path that can't be read, unless there is `onUnclear`; with
  *   `missingSecurity: "error"`, every operation without `security`; every mistake in the table; and, before
  *   all of them, wrong options
  */
@@ -183,7 +185,7 @@ export function fromDocument(document: object, options: FromDocumentOptions = {}
   const restrictions = readRestrictions(source);
   if (restrictions === "unclear")
     issues.push(
-      issueAt([RESTRICTIONS], "is not a table of rules.", "Write the document again with toSecurity."),
+      issueAt([RESTRICTIONS], "isn't a table of rules.", "Write the document again with toSecurity."),
     );
   for (const operation of listOperations(source, onUnclear, options)) {
     const { method, pattern, place, security } = operation;
@@ -227,7 +229,8 @@ const INEXPRESSIBLE = "has a `security` that no rule can express.";
 function scopeIssues(entry: Entry, { place, method, pattern }: Operation): readonly ConfigurationIssue[] {
   const issues: ConfigurationIssue[] = [];
   const requirement = typeof entry === "object" && "report" in entry ? entry.report : entry;
-  // Several schemes may list one scope, so the index of a scope in the requirement says nothing about it.
+  // Several schemes may contain the same scope, so the index of a scope in the requirement isn't its place in
+  // the document.
   const report: Report = (issue) => issues.push({ ...issue, path: place });
   compileRequirement(requirement, { method, pattern }, place, report);
   return issues;

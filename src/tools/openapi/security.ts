@@ -20,17 +20,17 @@ export type Entry = Requirement | { readonly report: Requirement };
 /** The schemes of bearer tokens, each with whether `security` may list its scopes. */
 export type Schemes = ReadonlyMap<string, boolean>;
 
-/** The whole requirement, where `security` cannot express it. */
+/** The whole requirement, if `security` can't express it. */
 const REQUIREMENT = "x-scopegate-requirement";
 const ENFORCEMENT = "x-scopegate-enforcement";
-/** The conditions of the rule of an operation, which `security` cannot express either. */
+/** The conditions of an operation's rule, which `security` can't express either. */
 const CONDITIONS = "x-scopegate-conditions";
-/** At the root of a document: rules with conditions that are not the rule of an operation. */
+/** At the root of a document: rules with conditions that don't belong to an operation. */
 export const RESTRICTIONS = "x-scopegate-restrictions";
 
 export const FORM = `For a public operation, write \`security: []\`. Otherwise list bearer, oauth2 or openIdConnect schemes: all with the same scopes, or each with exactly one scope. They must agree with \`${REQUIREMENT}\`.`;
 
-/** In OpenAPI 3.0 only OAuth and OpenID Connect have scopes, in 3.1 every scheme. */
+/** In OpenAPI 3.0, only OAuth and OpenID Connect have scopes; in 3.1, every scheme. */
 export function readSchemes(document: OpenApiDocument): Schemes {
   const isNew = String(document["openapi"]).startsWith("3.1");
   const schemes = Object.entries(membersOf(readOwn(document, "components", "securitySchemes")) ?? {});
@@ -67,16 +67,16 @@ export function readConditions({ value }: Operation): Conditions | undefined | "
   return isKnown ? (written as Conditions) : "unclear";
 }
 
-/** Reads the rules at the root of a document that are not the rules of operations. */
+/** Reads the rules at the root of a document, which aren't the rules of operations. */
 export function readRestrictions(document: OpenApiDocument): ScopeMappings | "unclear" {
   const written = readOwn(document, RESTRICTIONS);
   if (written === undefined) return {};
   return findShapeMistakes({ scopeMappings: written }).length > 0 ? "unclear" : (written as ScopeMappings);
 }
 
-/** Returns the rules with conditions that are not the rule of one of these operations. */
+/** Returns the rules with conditions that don't belong to one of these operations. */
 export function restrictionsBeside({ rules }: Policy, used: ReadonlySet<unknown>): ScopeMappings {
-  // The entry of a report-only rule contains what is written beside it.
+  // The entry of a report-only rule also contains the rule next to it.
   const hiddenRules = rules.hiddenRules.filter(({ rule }) => rule.source === "default");
   const beside = [...rules.rules, ...hiddenRules].filter(
     ({ conditions, beside: enforced, rule }) =>
@@ -85,7 +85,9 @@ export function restrictionsBeside({ rules }: Policy, used: ReadonlySet<unknown>
   return Object.fromEntries(beside.map((compiled) => [compiled.rule.key, entryOf(compiled)]));
 }
 
-/** Writes the requirement into an operation. Adds the extension if `security` would be read differently. */
+/**
+ * Writes the requirement into an operation. Adds the extension if `security` alone would be read differently.
+ */
 export function writeSecurity(
   value: OpenApiDocument,
   entry: Entry,
@@ -105,7 +107,10 @@ export function writeSecurity(
   return { ...others, security, ...extensions };
 }
 
-/** Returns the alternatives as JSON. A template or filter requires only a token: no client can request it. */
+/**
+ * Returns the alternatives as JSON. For a template or filter, only a token is required, because no client can
+ * request such a scope.
+ */
 function alternativesOf(requirement: Requirement, schemes: Schemes): readonly string[] {
   if (requirement === "public") return [];
   const { anyOf, filtered } = requirement as { anyOf?: readonly string[]; filtered?: string };
@@ -147,7 +152,7 @@ function isConfirmed(requirement: Requirement, security: unknown, schemes: Schem
     return false;
   const expected = alternativesOf(requirement, schemes);
   const said = security.map((alternative) => JSON.stringify(alternative));
-  // With a part of the alternatives, `security` requires more than the extension.
+  // With only some of the alternatives, `security` requires more than the extension.
   const isWhole =
     readOwn(requirement, "anyOf") === undefined ||
     expected.every((alternative) => said.includes(alternative));
@@ -159,12 +164,15 @@ export function policyOf(server: unknown): Policy {
   throw new TypeError("Pass the document, and then a server of createResourceServer, not a copy of it.");
 }
 
-/** Finds the rule of an operation, as an audit does, and what it requires with the operation's parameters. */
+/**
+ * Finds the rule for an operation, as an audit does, and what it requires in terms of the operation's
+ * parameters.
+ */
 export function matchOf({ rules }: Policy, { method, pattern }: Operation) {
   const [alternative] = pattern.alternatives;
   const leaf = alternative && findRouteRule(rules.tree, method, alternative.segments);
   if (!leaf) return undefined;
-  // Without what is only reported, if something is enforced beside it.
+  // Omits what is only reported if the rule also enforces something.
   const { rule, requirement } = leaf.compiled.beside ?? leaf.compiled;
   // The template of each parameter is its value: `/agents/<id>`.
   const text = samplePath(alternative, (name) => `<${name}>`);
@@ -174,7 +182,7 @@ export function matchOf({ rules }: Policy, { method, pattern }: Operation) {
   let bound = rule.requirement;
   if (requirement.kind === "allOf") bound = scopes;
   else if (requirement.kind === "anyOf") bound = { anyOf: scopes };
-  // For one path of the rule, such as `/orgs/acme`, its parameters have no name.
+  // If the operation is only one path of the rule, such as `/orgs/acme`, it has no names for the parameters.
   const isNamed = (leaf.compiled.conditions?.parameters ?? []).every((name) => /^<.*>$/.test(valueOf(name)));
   const conditions = rule.conditions && isNamed ? withNames(rule.conditions, valueOf) : undefined;
   return { rule, conditions, entry: rule.enforcement === "report" ? { report: bound } : bound };

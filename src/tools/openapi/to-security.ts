@@ -27,13 +27,13 @@ import {
 /**
  * Returns a copy of an OpenAPI document that says what the table of a server requires: `securitySchemes`,
  * `security` of every operation, and its responses 401 and 403, unless the author has written them. What
- * `security` cannot express is in `x-scopegate-requirement` and `x-scopegate-conditions` of the operation,
- * and, for rules with conditions that are not the rule of an operation, in `x-scopegate-restrictions` of the
- * document. It adds no operations, and does not know the scopes of `requireScopes`. With the option
- * `refusalBody`, the responses have no body: only your function knows it.
+ * `security` can't express is in `x-scopegate-requirement` and `x-scopegate-conditions` of the operation.
+ * Rules with conditions that don't belong to an operation are in `x-scopegate-restrictions` of the document.
+ * It adds no operations, and doesn't know the scopes of `requireScopes`. With the option `refusalBody`, the
+ * responses have no body, because only your function knows it.
  *
  * @param document OpenAPI 3.0 or 3.1; parts without changes are shared with the copy
- * @throws ConfigurationError that lists every operation without a rule, and every path that cannot be read.
+ * @throws ConfigurationError that lists every operation without a rule, and every path that can't be read.
  *   With `unmappedRoutes: "authenticated"`, an operation without a rule requires a token instead.
  * @throws ConfigurationError for wrong options
  */
@@ -102,7 +102,7 @@ function componentsOf(document: object, server: ResourceServer) {
     discovery === undefined || isKnown(discovery) ? [] : [discovery],
   );
   const issuers = urls.map((openIdConnectUrl) => {
-    // A component's name has no slash: `login.example-tenant`.
+    // The name of a component can't contain a slash: `login.example-tenant`.
     const name = openIdConnectUrl
       .replaceAll(/^https?:\/\/|\/?\.well-known.*/g, "")
       .replaceAll(/[^\w.-]/g, "-");
@@ -118,12 +118,12 @@ function componentsOf(document: object, server: ResourceServer) {
       ...Object.fromEntries(issuers),
     },
     responses: { ...part("responses"), ...refusalsOf(hasStandardBody) },
-    // A document that was written before `refusalBody` was set has the schema.
+    // Removes the schema from a document that was written before `refusalBody` was set.
     schemas: compact({ ...part("schemas"), ScopegateProblem: hasStandardBody ? PROBLEM : undefined }),
   };
 }
 
-/** Returns the responses of refusals. A body that `refusalBody` creates is not described. */
+/** Returns the responses of refusals. A body that `refusalBody` creates isn't described. */
 function refusalsOf(hasStandardBody: boolean) {
   const schema = { $ref: "#/components/schemas/ScopegateProblem" };
   const content = hasStandardBody ? { "application/problem+json": { schema } } : undefined;

@@ -42,12 +42,12 @@ const ALREADY_STARTED =
 const NO_PROVIDER = "startTelemetry found no meter provider: register one first, or pass `meterProvider`.";
 
 /**
- * Counts the decisions, cache events and key events of all servers of this process, measures keys and caches
- * of the given ones, and adds an event to the active span of each refused request. Returns the function that
- * stops measuring. Attributes contain keys of the table and sources of keys, but no path and nothing of a
- * token. It creates no spans and exports nothing itself. An exporter that fails changes no answer.
+ * Counts the decisions, cache events and key events of all servers in this process, measures the keys and
+ * caches of the given servers, and adds an event to the active span of each refused request. Returns a
+ * function that stops measuring. Attributes contain keys of the table and sources of keys, but no paths and
+ * no parts of tokens. It creates no spans and exports nothing itself. A failing exporter affects no response.
  *
- * @throws TypeError for anything but resource servers, and Error if it is already running with this meter
+ * @throws TypeError for anything but resource servers, and Error if it's already running with this meter
  *   provider
  * @throws ConfigurationError that lists every mistake in the options
  * @example
@@ -72,7 +72,7 @@ export function startTelemetry(servers: MeasuredServers, options: TelemetryOptio
   inUse.add(meterProvider);
   let isRunning = true;
   return () => {
-    // A second call must not end what a later start with the same provider measures.
+    // A second call must not end the measurement of a later start with the same provider.
     if (isRunning) ends.forEach((end) => end());
     isRunning = false;
   };
@@ -96,7 +96,7 @@ function countEvents(meter: Meter): readonly (() => void)[] {
     meter.createHistogram(`scopegate.${name}`, { ...timing, description });
   const decisions = count("decisions", "{decision}", "Decisions, by result, reason and rule");
   const durations = time("decision.duration", "Time to decide a request, key fetches included");
-  const verifications = time("verification.duration", "Time to verify a token that is not remembered");
+  const verifications = time("verification.duration", "Time to verify a token that isn't remembered");
   const cacheEvents = count("cache.events", "{event}", "Hits, misses and evictions of the token cache");
   const keyEvents = count("keys.events", "{event}", "Fetches, failures and rotations of keys");
   return [
@@ -135,7 +135,7 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
     const report = (to: Observable, value = Number.NaN, attributes: Attributes = {}): void => {
       if (Number.isFinite(value)) result.observe(to, value, attributes);
     };
-    // NaN for a time that is not known, so that `report` leaves it out.
+    // NaN for an unknown time, which `report` omits.
     const secondsSince = (time: Date | undefined): number => (Date.now() - Number(time)) / 1000;
     const secondsUntil = (time: Date | undefined): number => (Number(time) - Date.now()) / 1000;
     for (const [serverAttributes, server] of named) {
@@ -157,7 +157,7 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
   return () => meter.removeBatchObservableCallback(observe, gauges);
 }
 
-/** The rule is a key of the table, so that no client can add values. */
+/** The rule is a key of the table, so clients can't add attribute values. */
 function attributesOf(decision: Decision): Attributes {
   const refused = refusalIn(decision);
   const allowed = refused ? "reported" : "allowed";
@@ -169,7 +169,7 @@ function attributesOf(decision: Decision): Attributes {
   const bound = decision.principal?.binding ?? refused?.binding;
   if (bound) attributes["scopegate.bound"] = bound;
   if (decision.rule) attributes["scopegate.rule"] = decision.rule.key;
-  // Not who: an issuer can name any number of actors.
+  // Only whether there's an actor: an issuer can name any number of actors.
   if (decision.principal?.actor) attributes["scopegate.delegated"] = true;
   return attributes;
 }

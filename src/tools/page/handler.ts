@@ -1,12 +1,12 @@
-/** One route handler for every host. It recognizes the host by the arguments of the call. */
+/** One route handler for every framework. It recognizes the framework by the arguments of the call. */
 import type { Verdict } from "../../core/pipeline.ts";
 import type { ResourceServer } from "../../core/server.ts";
-import type { Answer } from "../../core/response/refusal.ts";
+import type { HttpResponse } from "../../core/response/refusal.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import { type FastifyReply, send as sendReply } from "../../adapters/fastify/reply.ts";
 import { verdictOf } from "../../adapters/shared/guard.ts";
-import { type HonoContext, sendAnswer as answerHono } from "../../adapters/hono/context.ts";
-import { type KoaContext, sendAnswer as answerKoa } from "../../adapters/koa/context.ts";
+import { type HonoContext, sendResponse as sendToHono } from "../../adapters/hono/context.ts";
+import { type KoaContext, sendResponse as sendToKoa } from "../../adapters/koa/context.ts";
 import { type Framework, recognize } from "../../adapters/shared/misuse.ts";
 import type { NodeRequest } from "../../adapters/shared/node-request.ts";
 import { type NodeResponse, send } from "../../adapters/shared/node-response.ts";
@@ -21,21 +21,21 @@ export type RouteHandler = ((request: NodeRequest, response: NodeResponse) => vo
   ((context: HonoContext, next: () => Promise<void>) => Response) &
   ((request: WebRequest, ...rest: readonly unknown[]) => Response);
 
-/** `never`, because each host passes other arguments. `recognize` finds the host by them. */
-type HostHandler = (first: never, second: never, third: never) => unknown;
+/** `never`, because each framework passes other arguments. `recognize` finds the framework by them. */
+type FrameworkHandler = (first: never, second: never, third: never) => unknown;
 
-/** Creates a handler. It throws if `protect` has not allowed the request. `name` is shown in errors. */
+/** Creates a handler. It throws if `protect` hasn't allowed the request. `name` is shown in errors. */
 export function createHandler(
   server: ResourceServer,
   name: string,
-  respond: (verdict: Verdict) => Pending<Answer>,
+  respond: (verdict: Verdict) => Pending<HttpResponse>,
 ): RouteHandler {
-  const respondTo = (raw: object): Pending<Answer> => {
+  const respondTo = (raw: object): Pending<HttpResponse> => {
     const verdict = verdictOf(raw, server);
     if (verdict?.isAllowed) return respond(verdict);
-    throw new Error(`${name} needs protect(server) in front of it, with the same server.`);
+    throw new Error(`${name} needs protect(server) before it, with the same server.`);
   };
-  const answerNode = async (
+  const sendToNode = async (
     request: NodeRequest,
     response: NodeResponse,
     next?: (error: unknown) => void,
@@ -43,25 +43,25 @@ export function createHandler(
     try {
       send(response, await respondTo(request));
     } catch (error) {
-      // Express 4 does not catch the rejections of handlers.
+      // Express 4 doesn't catch the rejections of handlers.
       if (!next) throw error;
       next(error);
     }
   };
-  const hosts: Partial<Record<Framework, HostHandler>> = {
-    express: answerNode,
-    node: answerNode,
-    koa: async (context: KoaContext) => answerKoa(context, await respondTo(context.req)),
+  const handlers: Partial<Record<Framework, FrameworkHandler>> = {
+    express: sendToNode,
+    node: sendToNode,
+    koa: async (context: KoaContext) => sendToKoa(context, await respondTo(context.req)),
     fastify: async (request: FastifyRequest, reply: FastifyReply) => {
       sendReply(reply, await respondTo(request.raw));
       return reply;
     },
-    hono: async (context: HonoContext) => answerHono(context, await respondTo(context)),
+    hono: async (context: HonoContext) => sendToHono(context, await respondTo(context)),
     fetch: async (request: WebRequest) => toResponse(await respondTo(request)),
   };
-  const handle: HostHandler = (first, second, third) => {
-    const host = hosts[recognize([first]) ?? "node"] ?? answerNode;
-    return host(first, second, third);
+  const handle: FrameworkHandler = (first, second, third) => {
+    const frameworkHandler = handlers[recognize([first]) ?? "node"] ?? sendToNode;
+    return frameworkHandler(first, second, third);
   };
   return handle as unknown as RouteHandler;
 }

@@ -26,7 +26,7 @@ export interface PageOptions {
 
 const OPTIONS: OptionChecks<PageOptions> = {
   title: anyString,
-  // The audit checks them.
+  // The audit checks the routes.
   routes: anyValue,
   roles: {
     accepts: (roles) => typeof roles === "object" && roles !== null && Object.values(roles).every(areStrings),
@@ -39,10 +39,10 @@ const areStrings = (value: unknown): boolean =>
 
 /**
  * Returns the policy of a server as one HTML file, which loads nothing: the table, who may use which route,
- * why a request is refused, roles, and the audit. Its answers are those of `server.explain`. It contains the
- * table and its options, and no keys. Anyone with the file can read it; `pageHandler` requires a token.
+ * why a request is refused, roles, and the audit. Its decisions are those of `server.explain`. It contains
+ * the table and its options, but no keys. Anyone with the file can read it; `pageHandler` requires a token.
  *
- * @throws TypeError for anything but a resource server, and for `routes` that are no iterable of
+ * @throws TypeError for anything but a resource server, and for `routes` that aren't an iterable of
  *   `{ method, pattern }`
  * @throws ConfigurationError that lists every mistake in the options
  */
@@ -87,8 +87,8 @@ export function page(server: ResourceServer, options: PageOptions = {}): string 
 
 /**
  * Serves the page as a route of Express, Koa, Fastify, Hono, the Fetch standard or Node.js. It needs a rule
- * like any other route: `"GET /policy": ["policy:read"]`. It throws if `protect` of the same server has not
- * allowed the request, or allowed it without a token. The page is made once, at the first request. Wrong
+ * like any other route: `"GET /policy": ["policy:read"]`. It throws if `protect` of the same server hasn't
+ * allowed the request, or allowed it without a token. The page is created once, at the first request. Wrong
  * `routes` make this request fail.
  *
  * @throws TypeError for anything but a resource server
@@ -115,7 +115,7 @@ export function pageHandler(server: ResourceServer, options: PageOptions = {}): 
   const render = () => (body ??= page(server, options));
   return createHandler(server, "pageHandler", ({ principal }) => {
     if (principal) return { status: 200, headers: HEADERS, body: render() };
-    // A mounted handler also gets requests whose rule is public.
+    // A mounted handler also receives requests whose rule is public.
     throw new Error("pageHandler needs a caller with a token: write a rule that requires one.");
   });
 }

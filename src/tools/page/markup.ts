@@ -7,14 +7,14 @@ export const MARKUP = `<!doctype html>
 <section aria-labelledby="who"><h2 id="who">Who may?</h2>
 <label for="caller">Scopes, the claims of a token as JSON, or a token</label>
 <textarea id="caller" rows="3" spellcheck="false" autocomplete="off" aria-describedby="hint"></textarea>
-<p id="hint">Empty: no token. What you enter stays in this browser. Signatures and expiry are not checked.</p>
+<p id="hint">Empty: no token. What you enter stays in this browser. Signatures and expiry aren't checked.</p>
 <div><p><label for="add">Add a scope or a role</label><select id="add"></select></p>
 <p><label for="claim">Claim with the scopes</label><input id="claim" value="scopes" spellcheck="false"></p></div>
 <p id="read" role="status"></p></section>
 <section aria-labelledby="why"><h2 id="why">Why not?</h2>
 <div><p><label for="method">Method</label><input id="method" value="GET" spellcheck="false"></p>
 <p><label for="path">Path</label><input id="path" value="/" spellcheck="false"></p></div>
-<ol id="steps"></ol><p id="answer" role="status"></p>
+<ol id="steps"></ol><p id="response" role="status"></p>
 <details><summary>As text</summary><pre id="text"></pre></details></section>
 <section id="rules" aria-labelledby="table" tabindex="-1"><h2 id="table">Rules</h2>
 <div role="search"><p><label for="filter">Search</label><input id="filter" type="search" spellcheck="false"></p>

@@ -6,26 +6,26 @@ import type { ScopeMappings, TableEntry } from "../../core/policy/table-entry.ts
 import { ANY_METHODS } from "../../core/policy/operation-methods.ts";
 import type { Rule } from "../../core/policy/rule.ts";
 
-/** Only the policy of a server, without keys, issuers and claims. */
+/** Contains only the policy of a server, without keys, issuers and claims. */
 export interface PageData extends Pick<PolicyRules, "authorization" | "unmappedRoutes" | "enforcement"> {
   readonly title: string;
   readonly rules: readonly (Pick<Rule, "key" | "source"> & { readonly entry: TableEntry })[];
   readonly adminScope: string | null;
   readonly implied: readonly (readonly [string, readonly string[]])[];
-  /** The findings of the audit, each with the key of the rule that it is about. */
+  /** The findings of the audit, each with the key of the rule that it's about. */
   readonly findings: readonly (AuditRemark & { readonly rule: string | undefined })[];
   /** The summary of the audit, if there are routes. */
   readonly audit: string | undefined;
   readonly roles: readonly (readonly [string, readonly string[]])[];
 }
 
-/** Reads the policy that decides as the server does. The server has checked the table. */
+/** Creates a policy that decides as the server does. The server has already checked the table. */
 export function readPolicy({ rules, adminScope, implied, ...options }: PageData): Policy {
   const tableOf = (...sources: readonly Rule["source"][]): ScopeMappings =>
     Object.fromEntries(
       rules.filter(({ source }) => sources.includes(source)).map(({ key, entry }) => [key, entry]),
     );
-  // A rule is an override if the base table has its route.
+  // A rule is an override if the base table has a rule for its route.
   const defaults = { ...tableOf("override"), ...tableOf("default") };
   const table = compileRules(defaults, tableOf("custom", "override"), () => undefined, {
     enforcement: options.enforcement,
@@ -34,7 +34,8 @@ export function readPolicy({ rules, adminScope, implied, ...options }: PageData)
   return new Policy({
     ...options,
     ...table,
-    // The page asks about scopes, so its callers count as if they had proved the key of their token.
+    // The page is about scopes, so its callers count as if they had proved that they hold the key of their
+    // token.
     requiresBinding: false,
     scopeRules: { adminScope, implied: new Map(implied) },
     momentOf: () => ({ nowSeconds: Date.now() / 1000, toleranceSeconds: 0 }),

@@ -1,8 +1,8 @@
-/** The steps of one decision, for a picture: target, rule, credential, scopes, conditions, answer. */
+/** The steps of one decision, for a picture: target, rule, credential, scopes, conditions, response. */
 import { describeRule, type Explanation } from "../../core/policy/explain.ts";
 import { createProblem } from "../../core/response/problem.ts";
 
-/** The step that ends a decision; other reasons are about scopes. */
+/** The step that ends a decision, by reason; other reasons are about scopes. */
 const ENDS: Readonly<Record<string, number>> = {
   request_ambiguous: 0,
   route_unmapped: 1,
@@ -11,7 +11,7 @@ const ENDS: Readonly<Record<string, number>> = {
   authentication_insufficient: 4,
 };
 
-/** `unmappedStatus` is the status of a refusal because no rule matches. */
+/** `unmappedStatus` is the status of a refusal for a request without a rule. */
 export function stepsOf({ decision }: Explanation, unmappedStatus: 403 | 404 = 403) {
   const { rules, satisfied, missing, principal } = decision;
   const problem = decision.allowed ? undefined : createProblem(decision, unmappedStatus);
@@ -21,7 +21,7 @@ export function stepsOf({ decision }: Explanation, unmappedStatus: 403 | 404 = 4
   const unmet =
     refused?.condition === undefined
       ? []
-      : [`✗ ${refused.condition} of ${refused.rule?.key} is not satisfied`];
+      : [`✗ ${refused.condition} of ${refused.rule?.key} isn't satisfied`];
   const reported = decision.allowed ? decision.reported : undefined;
   const allowed = reported ? `allowed, reported: ${reported.reason}` : "allowed";
   const asked = rules.map(
@@ -35,11 +35,11 @@ export function stepsOf({ decision }: Explanation, unmappedStatus: 403 | 404 = 4
     ["Credential", principal ? "a valid token" : "no token"],
     ["Scopes", ...scopes, ...missing.map((scope) => `✗ ${scope} is missing`)],
     ...(hasConditions ? [["Conditions", ...unmet] as const] : []),
-    ["Answer", problem ? `${problem.status} ${problem.title}: ${problem.code}` : allowed],
+    ["Response", problem ? `${problem.status} ${problem.title}: ${problem.code}` : allowed],
   ] as const;
   return texts.map(([name, ...lines], index) => {
     if (index < end || !problem) return { name, state: "passed", lines: lines.length > 0 ? lines : ["none"] };
-    // The steps between the failed one and the answer were not taken.
+    // The steps between the failed one and the response weren't taken.
     if (index > end && index < texts.length - 1) return { name, state: "skipped", lines: [] };
     return { name, state: "failed", lines: lines.length > 0 ? lines : ["none"] };
   });

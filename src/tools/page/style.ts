@@ -10,7 +10,7 @@ body { margin: 0 auto; max-width: 86rem; padding: 1rem 1.25rem 3rem; background:
 h1 { font-size: 1.8rem; letter-spacing: -.02em; margin: .6rem 0 0 } h2 { font-size: 1.15rem; margin: 0 0 .5rem }
 p { margin: .25rem 0 } ul { margin: .3rem 0; padding-left: 1.1rem } i { position: absolute; clip-path: inset(50%) }
 header p, #notes, #hint, #count, small { color: var(--soft) } #hint, #count, label, small { font-size: .87em }
-code, pre, textarea, input { font: .87em/1.5 var(--mono) } label, #read, #answer { font-weight: 600 }
+code, pre, textarea, input { font: .87em/1.5 var(--mono) } label, #read, #response { font-weight: 600 }
 main { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; margin-top: 1rem }
 section { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1.1rem 1.25rem; min-width: 0 }
 #findings li { margin: .5rem 0 } #audit, #rules { grid-column: 1 / -1 } section > div:not([role=region]) { display: flex; flex-wrap: wrap; gap: 0 1rem }

@@ -1,4 +1,4 @@
-/** Whether a caller may use a rule: always, never, or for the ids that its scopes name. */
+/** Whether a caller may use a rule: always, never, or for the ids in its scopes. */
 import type { Decision } from "../../core/policy/decision.ts";
 import { decideAnonymous, type Policy } from "../../core/policy/policy.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
@@ -14,7 +14,7 @@ export function whoMay(policy: Policy, compiled: CompiledRule, caller: Principal
     const parameter = (name: string) => ids.get(name) ?? `<${name}>`;
     const rules = compiled.beside ? [compiled, compiled.beside] : [compiled];
     const matches = rules.map((rule) => ({ compiled: rule, parameter }));
-    // Conditions depend on parameters of a request, and are shown beside the scopes.
+    // Conditions depend on the parameters of a request, so they are shown next to the scopes.
     const match = { kind: "rules", matches, restrictions: UNRESTRICTED } as const;
     return caller ? policy.decideKnown(match, caller) : decideAnonymous(match);
   };
@@ -29,7 +29,7 @@ export function whoMay(policy: Policy, compiled: CompiledRule, caller: Principal
   } as const;
 }
 
-/** Candidate ids: those of the granted scopes, for each parameter; at most 1,000 combinations. */
+/** Returns the ids in granted scopes, for each parameter; at most 1,000 combinations. */
 function idsToTry({ requirement }: CompiledRule, granted: readonly string[]): readonly Ids[] {
   const candidates = new Map<string, string[]>();
   const grantedIds = granted

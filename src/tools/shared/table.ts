@@ -15,7 +15,7 @@ export const renderColumns = (rows: readonly Row[]): string =>
     .map((row) => row.join("  ").trimEnd())
     .join("\n");
 
-/** Renders a table of Markdown, padded as formatters do. The first row is the heading. */
+/** Renders a Markdown table, padded as formatters do. The first row is the heading. */
 export function renderMarkdown(rows: readonly Row[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const [head = [], ...others] = padCells(cells, 3);

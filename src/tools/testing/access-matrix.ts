@@ -26,7 +26,7 @@ export interface AccessMatrixOptions {
 }
 
 const OPTIONS: OptionChecks<AccessMatrixOptions> = {
-  // Each of them is checked where it is used.
+  // Each caller is checked where it's used.
   callers: anyValue,
   routes: anyValue,
   params: anyValue,
@@ -39,7 +39,7 @@ export interface AccessMatrix {
   readonly text: string;
   /** The decisions, route by route. */
   readonly cells: readonly AccessCell[];
-  /** The keys of rules without a column, because no path was found for them. */
+  /** The keys of rules that have no column, because no path was found for them. */
   readonly unasked: readonly string[];
   /** Returns `text`. */
   toString(): string;
@@ -56,11 +56,11 @@ export interface AccessCell {
 }
 
 /**
- * Checks every route for every caller, and shows the decisions as a table: `allowed`, a refusal's status and
- * reason, or `reported` and the reason of a refusal that is not enforced. By default it checks all rules of
- * the server, so that a snapshot shows new ones too.
+ * Checks every route for every caller, and shows the decisions as a table: `allowed`, the status and reason
+ * of a refusal, or `reported` and the reason of a refusal that isn't enforced. By default it checks all rules
+ * of the server, so that a snapshot also shows new rules.
  *
- * Callers are those of `check`. It does not know which routes the application has; an audit does.
+ * Callers are the same as for `check`. It doesn't know which routes the application has; an audit does.
  *
  * @throws ConfigurationError for an unknown option, an invalid route, or without callers
  * @throws Error if the server rejects a valid token of a test issuer
@@ -130,7 +130,7 @@ type Column = readonly string[];
 
 const GAP = "  ";
 
-/** Renders columns side by side. Those that exceed the width continue below, with the first one repeated. */
+/** Renders columns side by side. Columns that exceed the width continue below, after the first one again. */
 function renderBlocks(first: Column, columns: readonly Column[], width: number): string {
   const widthOf = (column: Column): number => Math.max(...column.map(({ length }) => length));
   const blocks: Column[][] = [];

@@ -38,9 +38,9 @@ export interface TokenCaller {
 export interface IssuedCaller extends TokenCaller {
   /** The scopes of its tokens. */
   readonly scopes: readonly string[];
-  /** Whether a server of the issuer must accept its tokens: if it rejects one, `check` throws. */
+  /** Whether a server of the issuer must accept its tokens. If it rejects one, `check` throws. */
   readonly isGood: boolean;
-  /** Creates the proof of a request, if its tokens are bound to a key. */
+  /** Creates the proof for a request, if its tokens are bound to a key. */
   readonly proofFor: ((options: TestProofOptions) => Promise<string>) | undefined;
   /** Creates a token; `changes` override the options of the caller. */
   readonly token: (changes?: TestTokenOptions) => Promise<string>;
@@ -65,7 +65,7 @@ const TOKEN_CALLER: OptionChecks<TokenCaller> = {
 };
 
 const SCOPED_CALLER: OptionChecks<ScopedCaller> = {
-  // `requireGrantable` checks them.
+  // `requireGrantable` checks the scopes.
   scopes: anyValue,
   userId: anyString,
   sessionId: anyString,
@@ -87,7 +87,7 @@ export function requireCaller(call: string, caller: TestCaller): void {
   if (caller === "anonymous") return;
   if (typeof (caller as unknown) !== "object" || (caller as unknown) === null) {
     const hint = 'Write "anonymous", { scopes }, issuer.caller({ scopes }) or { token }.';
-    throw optionError([call, "caller"], "is not a caller.", hint);
+    throw optionError([call, "caller"], "isn't a caller.", hint);
   }
   if ("isGood" in caller) return;
   if ("token" in caller) {

@@ -26,12 +26,12 @@ export interface TestRequest {
 }
 
 /**
- * Decides a request `"METHOD /path"` without HTTP, or an operation such as `"MCP tools/call search"`, whose
- * arguments are `params`. A refusal is returned, not thrown.
+ * Decides a request `"METHOD /path"` without HTTP, or an operation such as `"MCP tools/call search"`, with
+ * `params` as arguments. A refusal is returned, not thrown.
  *
  * With `{ scopes }`, only the scope table decides: the server can have any keys, and `isRevoked` and
- * `onDecision` are not called. With `issuer.caller({ scopes })` or `{ token }`, the server verifies the
- * token. The path is not normalized, and what a framework does before the guard has no effect.
+ * `onDecision` aren't called. With `issuer.caller({ scopes })` or `{ token }`, the server verifies the token.
+ * The path isn't normalized, and nothing that a framework does before the guard has an effect.
  *
  * @throws ConfigurationError for an invalid route, an unknown option, and scopes that grant nothing
  * @throws Error for scopes on a path without a rule, and if the server rejects a valid token of a test issuer
@@ -58,11 +58,11 @@ export async function check(
   const decision = await decide(server, request, caller);
   const hasScopes = typeof caller === "object" && "scopes" in caller && caller.scopes.length > 0;
   if (refusalIn(decision)?.reason === "route_unmapped" && hasScopes) {
-    // A test that these scopes are refused would pass with any scopes.
+    // A test that expects a refusal for these scopes would pass with any scopes.
     const keys = server.routes.map(({ key }) => key);
     throw new Error(
       `No rule of the server covers \`${route}\`, so scopes have no effect. ` +
-        `${suggest(route, keys, "See `server.routes`.")} To test that it is denied, check it without scopes.`,
+        `${suggest(route, keys, "See `server.routes`.")} To test that it's denied, check it without scopes.`,
     );
   }
   return decision;
@@ -82,7 +82,7 @@ export function readRoute(call: string, route: string): TestRequest {
   const [method, target, ...more] = route.split(" ");
   if (method === undefined || !target?.startsWith("/") || more.length > 0) {
     const hint = "Write `METHOD /path`, such as `GET /agents/web`.";
-    throw wrong(`${JSON.stringify(route)} is not a request.`, hint);
+    throw wrong(`${JSON.stringify(route)} isn't a request.`, hint);
   }
   if (/\/[:*]|[{}]/.test(target)) {
     const path = target.replaceAll(/[{}]/g, "").replaceAll(/[:*]\w+/g, "1");
@@ -90,7 +90,7 @@ export function readRoute(call: string, route: string): TestRequest {
   }
   const unknown = findMethodMistake(method, target);
   if (unknown) throw wrong(unknown.message, unknown.hint);
-  if (method === "*") throw wrong("`*` is not a method.", `Write one: \`GET ${target}\`.`);
+  if (method === "*") throw wrong("`*` isn't a method.", `Write one: \`GET ${target}\`.`);
   return { method, target };
 }
 
@@ -112,7 +112,7 @@ export async function decide(
   return decision;
 }
 
-/** Sends a new proof, with the nonce of the server if it needs one. An operation of MCP is sent by POST. */
+/** Sends a new proof, with the server's nonce if one is needed. An operation of MCP is sent by POST. */
 async function decideWithProof(
   server: ResourceServer,
   request: TestRequest,
@@ -130,7 +130,7 @@ async function decideWithProof(
   return (await pipeline.decide(asked, false, { ...asked, method, target })).decision();
 }
 
-/** Decides as if a token with these scopes was accepted. */
+/** Decides as if a token with these scopes had been accepted. */
 function decideByScopes(
   server: ResourceServer,
   { method, target, params }: TestRequest,
@@ -145,13 +145,13 @@ function decideByScopes(
   return server.authorize(principal, method, target);
 }
 
-/** A test that expects a refusal would wrongly pass if the server rejects every token of the issuer. */
+/** If the server rejected every token of the issuer, a test that expects a refusal would wrongly pass. */
 function requireAccepted(decision: Decision, server: ResourceServer): void {
   if (decision.allowed) return;
   const { reason, rejection = "", claim = "" } = decision;
   if (reason === "credential_missing") {
     throw new Error(
-      'The server does not read the `Authorization` header. Send the token in a cookie of `tokenSources`: { ...issuer.caller({ scopes }), cookie: "access_token" }.',
+      'The server doesn\'t read the `Authorization` header. Send the token in a cookie of `tokenSources`: { ...issuer.caller({ scopes }), cookie: "access_token" }.',
     );
   }
   if (reason !== "token_rejected" || rejection === "revoked" || rejection === "too_large") return;

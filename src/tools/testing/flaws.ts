@@ -1,7 +1,10 @@
 import type { Rejection } from "../../core/errors.ts";
 import type { ConditionName } from "../../core/policy/conditions/condition.ts";
 
-/** A rejection that a token can cause. `revoked` is not one: it depends on the server's `isRevoked`. */
+/**
+ * A rejection that a token can cause. `revoked` isn't included, because it depends on the server's
+ * `isRevoked`.
+ */
 export type TestRejection = Exclude<Rejection, "revoked">;
 
 /** A change that makes a valid token invalid. */
@@ -15,7 +18,7 @@ interface Flaw {
 const HOUR = 3600;
 const YEAR = 31_536_000;
 
-/** The claims of a token that does not meet a condition, unless the condition names these values. */
+/** The claims of a token that doesn't meet a condition, unless the condition names these values. */
 const UNMET: Readonly<Record<ConditionName, (nowSeconds: number, claims: Claims) => Claims>> = {
   where: (_, claims) => Object.fromEntries(Object.keys(claims).map((name) => [name, "another-value"])),
   actors: () => ({ act: { sub: "another-actor" } }),
@@ -27,7 +30,7 @@ const UNMET: Readonly<Record<ConditionName, (nowSeconds: number, claims: Claims)
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Returns the claims that make a token fail one kind of condition; none without a condition. */
+/** Returns the claims with which a token doesn't meet one kind of condition; none without a condition. */
 export const unmetClaims = (
   condition: ConditionName | undefined,
   nowSeconds: number,
@@ -42,7 +45,7 @@ export const FLAWS: Readonly<Record<TestRejection, Flaw>> = {
   // Larger than the default of `maxTokenBytes`.
   too_large: { claims: () => ({ padding: "x".repeat(16_384) }) },
   algorithm: { header: { alg: "none" }, signature: "none" },
-  // Also with a wrong signature, because a server whose keys have no `kid` tries all of them.
+  // Also has a wrong signature, because a server whose keys have no `kid` tries all of them.
   key: { header: { kid: "unknown-key" }, signature: "of another key" },
   signature: { signature: "of another key" },
   expired: { claims: (now) => ({ iat: now - 2 * HOUR, exp: now - HOUR }) },
@@ -50,7 +53,7 @@ export const FLAWS: Readonly<Record<TestRejection, Flaw>> = {
   issuer: { claims: () => ({ iss: "https://another-issuer.test" }) },
   audience: { claims: () => ({ aud: "another-service" }) },
   type: { header: { typ: "logout+jwt" } },
-  // Not a missing scopes claim, because a server may read other claims, or none.
+  // An invalid `nbf` rather than a missing scopes claim, because a server may read other claims, or none.
   claims: { claims: () => ({ nbf: "tomorrow" }) },
 };
 

@@ -3,7 +3,7 @@ import type { Algorithm } from "../../core/keys/algorithm.ts";
 import type { JsonWebKeySet } from "../../core/keys/verification-key.ts";
 import { createTestKey, type SigningKey, type TestKey } from "./test-key.ts";
 
-/** The keys of a test issuer. The newest key signs; withdrawn keys are not in the JWK Set. */
+/** The keys of a test issuer. The newest key signs; withdrawn keys aren't in the JWK Set. */
 export class KeyRing {
   readonly #algorithm: Algorithm;
   readonly #kid: string | null;
@@ -38,7 +38,7 @@ export class KeyRing {
     if (key) return key;
     const kids = this.#keys.flatMap((candidate) => candidate.kid ?? []).join(", ");
     const hint = `It has ${kids === "" ? "keys without a `kid`" : kids}. To send another \`kid\`, write it in \`header\`.`;
-    throw optionError(["kid"], "is not a key of this issuer.", hint);
+    throw optionError(["kid"], "isn't a key of this issuer.", hint);
   }
 
   rotate(oldKeys: "kept" | "withdrawn"): TestKey {

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { KeySource } from "../../core/keys/key-source.ts";
 import type { JsonWebKeySet } from "../../core/keys/verification-key.ts";
 
-/** A server on loopback that publishes the keys of a test issuer. It does not keep the process alive. */
+/** A server on loopback that publishes the keys of a test issuer. It doesn't keep the process alive. */
 export interface TestKeyServer {
   /** `http://127.0.0.1:<port>` without a trailing slash, on a free port. */
   readonly url: string;
@@ -12,18 +12,18 @@ export interface TestKeyServer {
   readonly metadataUrl: string;
   /** The option `keys` for a server that fetches the JWK Set. */
   readonly keys: KeySource;
-  /** The number of requests so far, including those with the answer 503. */
+  /** The number of requests so far, including those with the response 503. */
   readonly requests: {
     /** For the JWK Set. */
     readonly jwks: number;
     /** For the discovery document. */
     readonly metadata: number;
   };
-  /** Simulates an outage: every answer is 503. */
+  /** Simulates an outage: every response is 503. */
   goDown(): void;
   /** Ends the outage. */
   comeBack(): void;
-  /** Closes the server. Can be called again. */
+  /** Closes the server. It can be called more than once. */
   close(): Promise<void>;
   /** Closes the server at the end of a block with `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -42,7 +42,7 @@ export async function openKeyServer(issuer: {
   let url = "";
   let isDown = false;
 
-  const answer = (path: string | undefined): object | undefined => {
+  const documentAt = (path: string | undefined): object | undefined => {
     if (path === JWKS) {
       requests.jwks += 1;
       return issuer.jwks;
@@ -52,18 +52,18 @@ export async function openKeyServer(issuer: {
     return { issuer: issuer.issuer, jwks_uri: url + JWKS };
   };
   const server = createServer((request, response) => {
-    const body = answer(request.url);
+    const body = documentAt(request.url);
     const status = body ? 200 : 404;
     response.statusCode = isDown ? 503 : status;
     response.setHeader("content-type", "application/json");
-    // An idle connection would keep the process of the client alive.
+    // An idle connection would keep the client's process alive.
     response.setHeader("connection", "close");
     response.end(JSON.stringify(isDown || !body ? {} : body));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(0, "127.0.0.1", resolve);
   });
-  // The process of a test that does not close the server still ends.
+  // The process of a test that doesn't close the server still ends.
   server.unref();
   const { port } = server.address() as { readonly port: number };
   url = `http://127.0.0.1:${port}`;

@@ -1,4 +1,4 @@
-/** Rejects mistakes in a test, with the fix: a test with a wrong option could pass for a wrong reason. */
+/** Rejects mistakes in a test, with the fix: a test with a wrong option could pass for the wrong reason. */
 import { optionError } from "../../core/options/check-options.ts";
 import { isScope } from "../../core/scopes/scope.ts";
 

@@ -1,4 +1,4 @@
-/** DPoP proofs for tests (RFC 9449): valid ones, and one with each mistake. */
+/** DPoP proofs for tests (RFC 9449): valid proofs, and proofs with each mistake. */
 import { hash, randomUUID, sign, X509Certificate } from "node:crypto";
 import {
   anyString,
@@ -15,20 +15,23 @@ import type { ProofRejection } from "../../core/token/binding/proof.ts";
 import { readPublicKey } from "../../core/token/binding/public-key.ts";
 import { createTestKey, type TestKey } from "./test-key.ts";
 
-/** A rejection that a proof can cause. The others depend on how it is sent, or on earlier requests. */
+/** A rejection that a proof can cause. Others depend on how it's sent, or on earlier requests. */
 export type TestProofRejection = Exclude<ProofRejection, "replayed" | "scheme" | "certificate">;
 
 /** The request that a proof is for, and what is wrong with the proof. */
 export interface TestProofOptions {
   /** The method: `htm`. */
   readonly method: string;
-  /** The absolute URL, as the client uses it: `htu`, without query and fragment. */
+  /** The absolute URL, as the client uses it. `htu` is this URL without query and fragment. */
   readonly url: string;
   /** The access token, for `ath`. */
   readonly token: string;
   /** The nonce of the last `DPoP-Nonce`. Default: none. */
   readonly nonce?: string;
-  /** Creates a proof that a server rejects for this reason; `nonce` only with the option `nonce`. */
+  /**
+   * Creates a proof that a server rejects for this reason. A server rejects `nonce` only with the option
+   * `nonce`.
+   */
   readonly rejectedAs?: TestProofRejection | undefined;
   /** Any claims. They override those above; `undefined` omits a claim. */
   readonly claims?: Readonly<Record<string, unknown>>;
@@ -51,7 +54,7 @@ const FLAWS: Readonly<Record<TestProofRejection, Flaw>> = {
   type: { header: { typ: "JWT" } },
   algorithm: { header: { alg: "HS256" } },
   key: { header: { jwk: undefined } },
-  // The header has the key of the token, and another key has signed.
+  // The header has the key of the token, but another key has signed.
   signature: { signingKey: "another" },
   claims: { claims: (now) => ({ exp: now - HOUR }) },
   htm: { claims: () => ({ htm: "TRACE" }) },
@@ -81,7 +84,7 @@ const OPTIONS: OptionChecks<TestProofOptions> = {
   header: anyValue,
 };
 
-/** What a token is bound to: the key of `proofFor`, or the certificate of a client. */
+/** What a token is bound to: the key of `proofFor`, or a client's certificate. */
 export type TestBinding = "dpop" | { readonly certificate: string | Uint8Array };
 
 export const isTestBinding = (bound: unknown): boolean =>
@@ -99,8 +102,8 @@ export class ProofKeys {
     if (certificate) return { "x5t#S256": hash("sha256", certificate.raw, "base64url") };
     throw optionError(
       ["token", "bound", "certificate"],
-      "is not a certificate.",
-      "Write its PEM or its DER bytes.",
+      "isn't a certificate.",
+      "Write its PEM or DER bytes.",
     );
   }
 
@@ -144,7 +147,7 @@ export class ProofKeys {
 
 const sha256 = (text: string): string => hash("sha256", text, "base64url");
 
-/** Signs a proof of DPoP with an EC key. jose would refuse the headers of some invalid proofs. */
+/** Signs a DPoP proof with an EC key. jose would refuse the headers of some invalid proofs. */
 function signProof(
   header: Readonly<Record<string, unknown>>,
   claims: Readonly<Record<string, unknown>>,

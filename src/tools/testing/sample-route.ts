@@ -9,13 +9,13 @@ import type { ResourceServer } from "../../core/server.ts";
 import { samplePath, type SampleValue } from "../shared/sample-path.ts";
 import type { TestRequest } from "./check.ts";
 
-/** The values of route parameters. The default of each is its name. */
+/** The values of route parameters. The default of each parameter is its name. */
 export type SampleParams = Readonly<Record<string, string>>;
 
 /** The methods to try for a rule with `*`. */
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"];
 
-/** The values to try for each parameter: a narrower rule may decide some of the paths. */
+/** The variants to try for each parameter, because a narrower rule may decide some of the paths. */
 const VARIANTS = [0, 1, 2, 3];
 
 /** Finds a request that the rule decides. */
@@ -56,7 +56,7 @@ export function requireParams(call: string, params: SampleParams, rules: readonl
   for (const [name, value] of Object.entries(params)) {
     const path = [call, "params", name];
     const hint = suggest(name, names, `The parameters are ${names.join(", ")}.`);
-    if (!ruleParams.has(name)) throw optionError(path, "is not a parameter of any rule.", hint);
+    if (!ruleParams.has(name)) throw optionError(path, "isn't a parameter of any rule.", hint);
     if (value === "") throw optionError(path, "is empty.", "Write a value that can be part of a path.");
   }
 }

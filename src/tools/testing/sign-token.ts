@@ -30,11 +30,11 @@ export async function signToken(
 
 const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
 
-/** An RSA key can sign with RS* and PS*, whatever the algorithm of the issuer is. */
+/** An RSA key can sign with RS* and PS*, whatever the issuer's algorithm is. */
 function requireAlgorithm({ publicKey }: TestKey, alg: string): void {
   const algorithm = ALGORITHMS.find((candidate) => candidate === alg);
   if (algorithm && (isSymmetric(algorithm) ? publicKey.type === "secret" : isKeyFor(publicKey, algorithm)))
     return;
   const hint = 'Omit `alg`, or write `rejectedAs: "algorithm"` for an unsigned token.';
-  throw optionError(["token", "header", "alg"], "is not an algorithm of the key.", hint, "key_unusable");
+  throw optionError(["token", "header", "alg"], "isn't an algorithm of the key.", hint, "key_unusable");
 }

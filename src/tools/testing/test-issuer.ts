@@ -26,7 +26,7 @@ import { requireTokenOptions, type TestTokenOptions } from "./token-options.ts";
 
 /** The options of a test issuer. */
 export interface TestIssuerOptions extends ClaimOptions {
-  /** The signature algorithm. Default: `"ES256"`, for which keys are created fast. */
+  /** The signature algorithm. Default: `"ES256"`, whose keys are created fast. */
   readonly algorithm?: Algorithm;
   /** The `iss` of its tokens. Default: `"https://issuer.test"`. */
   readonly issuer?: string;
@@ -34,7 +34,7 @@ export interface TestIssuerOptions extends ClaimOptions {
   readonly audience?: string | readonly string[];
   /** The `kid` of its first key; `null` for keys without a `kid`. Default: `"key-1"`. */
   readonly kid?: string | null;
-  /** Its first key: a private key, or with HS* the secret. Default: a new key. */
+  /** Its first key: a private key or, with HS*, the secret. Default: a new key. */
   readonly signingKey?: SigningKey;
   /** Additional claims of all its tokens. Default: none. */
   readonly claims?: Readonly<Record<string, unknown>>;
@@ -82,7 +82,7 @@ export interface TestIssuer {
   /**
    * Creates a DPoP proof (RFC 9449) for one request with a token of `token({ bound: "dpop" })`. Send the
    * token as `Authorization: DPoP <token>`, and the proof as `DPoP`.
-   * @throws ConfigurationError for an unknown option, and for a URL that is not absolute
+   * @throws ConfigurationError for an unknown option, and for a URL that isn't absolute
    */
   proofFor(options: TestProofOptions): Promise<string>;
   /** Creates a caller for `check` and `accessMatrix`. Its `token` creates tokens with these options. */
@@ -101,7 +101,7 @@ const OPTIONS: OptionChecks<TestIssuerOptions> = {
   audience: anyValue,
   kid: anyValue,
   signingKey: anyValue,
-  // A server checks them.
+  // A server checks these options.
   scopesClaim: anyValue,
   userIdClaim: anyValue,
   sessionIdClaim: anyValue,
@@ -110,7 +110,7 @@ const OPTIONS: OptionChecks<TestIssuerOptions> = {
   now: clock,
 };
 
-/** Overrides options that would conflict with those of the issuer. */
+/** Overrides options that would conflict with the issuer's options. */
 const NO_CONFLICT: object = { verificationKeys: undefined, algorithms: undefined, issuers: undefined };
 
 /**
@@ -195,7 +195,7 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
       checkOptions("listen", how, { asIssuer: flag });
       if (isSymmetric(algorithm)) {
         const hint = 'Use an asymmetric algorithm: createTestIssuer({ algorithm: "ES256" }).';
-        throw optionError(["listen"], "cannot publish a secret of HS*.", hint, "key_unusable");
+        throw optionError(["listen"], "can't publish a secret of HS*.", hint, "key_unusable");
       }
       const opened = await openKeyServer(testIssuer);
       if (how.asIssuer) issuer = opened.url;

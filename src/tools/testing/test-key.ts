@@ -26,7 +26,7 @@ export interface TestKey {
   readonly privateKey: KeyObject;
 }
 
-/** A private key, its PEM, or with HS* the secret. */
+/** A private key, its PEM or, with HS*, the secret. */
 export type SigningKey = KeyObject | string;
 
 /** Creates a test key from a signing key, or from a new one. */
@@ -50,7 +50,7 @@ function secretOf(
 ): Material {
   const bytes = hashBytes(algorithm);
   if (typeof signingKey !== "string" || signingKey.length < bytes)
-    throw unusable(`is not a secret for ${algorithm}.`, `Write a string of ${bytes} bytes or more.`);
+    throw unusable(`isn't a secret for ${algorithm}.`, `Write a string of ${bytes} bytes or more.`);
   const secret = createSecretKey(signingKey, "utf8");
   return { verificationKey: signingKey, publicKey: secret, privateKey: secret };
 }
@@ -61,7 +61,7 @@ function pairOf(algorithm: Algorithm, signingKey: SigningKey = generatePrivateKe
   const publicKey = privateKey?.type === "private" ? createPublicKey(privateKey) : undefined;
   if (!privateKey || !publicKey || !isKeyFor(publicKey, algorithm)) {
     throw unusable(
-      `is not a private key for ${algorithm}.`,
+      `isn't a private key for ${algorithm}.`,
       "Write its PEM or KeyObject, set `algorithm` to the algorithm of the key, or omit `signingKey` to create a key.",
     );
   }
@@ -78,9 +78,9 @@ function generatePrivateKey(algorithm: Algorithm): KeyObject {
 }
 
 /**
- * Generates a private key. It is encoded and imported again, because Node.js 20 can stop forever on a
- * `KeyObject` that it generated itself: exporting a JWK locks the key while it allocates memory, and if
- * garbage collection then frees the job that generated the key, its destructor waits for the same lock.
+ * Generates a private key. It's encoded and imported again, because Node.js 20 can stop forever on a
+ * `KeyObject` that it generated itself: exporting a JWK locks the key while it allocates memory. If garbage
+ * collection then frees the job that generated the key, its destructor waits for the same lock.
  */
 export function generateKey(type: string, options: object = {}): KeyObject {
   const { privateKey } = generateKeyPairSync(type as "rsa", {

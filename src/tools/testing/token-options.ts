@@ -26,7 +26,7 @@ export interface TestTokenOptions {
   readonly actors?: readonly string[];
   /** `acr` (RFC 9470). Default: none. */
   readonly acr?: string | null;
-  /** How long ago the user has logged in, in seconds: `auth_time` (RFC 9470). Default: none. */
+  /** How long ago the user logged in, in seconds: `auth_time` (RFC 9470). Default: none. */
   readonly authAge?: number | null;
   /**
    * What the token is bound to (`cnf`): `"dpop"` for the key of `issuer.proofFor`, or the certificate of a
@@ -44,8 +44,8 @@ export interface TestTokenOptions {
   /** Creates an invalid token that a server rejects for this reason. */
   readonly rejectedAs?: TestRejection | undefined;
   /**
-   * Creates a valid token that does not meet a condition of this kind. For `where`, each claim of `claims`
-   * has another value.
+   * Creates a valid token that doesn't meet a condition of this kind. For `where`, each claim of `claims` has
+   * another value.
    */
   readonly unmet?: ConditionName | undefined;
 }
@@ -103,7 +103,7 @@ const DELIBERATE = ["audience", "issuer", "header", "kid", "rejectedAs"] as cons
 /** The claims that every server checks (RFC 7519 section 4.1), and `cnf`, which most reject (RFC 7800). */
 const CHECKED_CLAIMS: readonly string[] = ["iss", "aud", "exp", "nbf", "iat", "cnf"];
 
-/** Reports whether a server with the options of the issuer must accept the token. */
+/** Returns whether a server with the issuer's options must accept the token. */
 export function isGood(options: TestTokenOptions, profile: Required<ClaimOptions>): boolean {
   if (DELIBERATE.some((name) => options[name] !== undefined)) return false;
   const checked = [...CHECKED_CLAIMS, ...CLAIM_OPTIONS.map((name) => [profile[name]].flat()[0])];
@@ -142,11 +142,11 @@ export function claimsOf(
   return { ...claims, ...flaw, ...options.claims, ...unmetClaims(unmet, now, options.claims ?? {}) };
 }
 
-/** The current actor contains the one before it. */
+/** The current actor contains the actor before it. */
 const nestActors = (actors: readonly string[]): object | undefined =>
   actors.toReversed().reduce<object | undefined>((act, sub) => ({ sub, ...(act ? { act } : {}) }), undefined);
 
-/** Writes a claim at its path, and keeps the other claims in the same objects. */
+/** Sets a claim at its path, and keeps the other claims in the same objects. */
 function write(claims: Record<string, unknown>, path: ClaimPath, value: unknown): void {
   const names = [path].flat();
   let place = claims;

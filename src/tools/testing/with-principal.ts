@@ -10,7 +10,7 @@ import { principalOf, requireCaller, type ScopedCaller } from "./caller.ts";
 
 let knownServer: ResourceServer | undefined;
 
-/** A server that decides nothing but scopes. No token is valid for it. */
+/** A server that only decides scopes. No token is valid for it. */
 const serverOfCallers = (): ResourceServer =>
   (knownServer ??= createResourceServer({
     keys: { jwksUri: "https://keys.invalid/" },
@@ -25,8 +25,8 @@ const serverOfCallers = (): ResourceServer =>
  *
  * It takes the request of Express, Fastify, NestJS, Node.js and the Fetch standard, the context of Koa, Hono
  * and tRPC (an object with `principal`), a socket of Socket.IO, and the last argument of a handler of MCP;
- * also a plain object with the properties that the handler reads. The table of your server is not asked: use
- * `check` to test it. `has` and `requireScopes` use the default `adminScope` and no `impliedScopes`.
+ * also a plain object with the properties that the handler reads. The table of your server isn't used: test
+ * it with `check`. `has` and `requireScopes` use the default `adminScope` and no `impliedScopes`.
  *
  * @throws ConfigurationError for anything but an object, an unknown option, and scopes that grant nothing
  * @example
@@ -42,7 +42,7 @@ const serverOfCallers = (): ResourceServer =>
 export function withPrincipal<Target extends object>(target: Target, caller: Partial<ScopedCaller>): Target {
   if (Object(target) !== target) {
     const hint = "Pass the request or context that the handler receives.";
-    throw optionError(["withPrincipal", "request"], "is not an object.", hint);
+    throw optionError(["withPrincipal", "request"], "isn't an object.", hint);
   }
   const whole = { scopes: [], ...caller };
   requireCaller("withPrincipal", whole);
@@ -50,7 +50,7 @@ export function withPrincipal<Target extends object>(target: Target, caller: Par
   const verdict = verdictFor(server, whole);
   const { principal } = verdict;
   const properties = target as Readonly<Record<"req" | "raw" | "http", unknown>>;
-  // Koa and Fastify keep the caller with the request of Node.js inside of their own.
+  // Koa and Fastify store the caller with Node's request, which is inside their own.
   for (const place of [target, properties.req, properties.raw])
     if (typeof place === "object" && place !== null) assumeVerdict(place, server, verdict);
   if ("principal" in target) target.principal = principal;
@@ -67,7 +67,7 @@ function verdictFor(
   caller: ScopedCaller,
 ): Verdict & { readonly principal: Principal } {
   const request = { method: "GET", target: "/" };
-  // Only the claims that the test has written: a handler may list them.
+  // Only the claims that the test has set, because a handler may list them.
   const claims = Object.freeze({ ...caller.claims });
   const principal = Object.freeze({ ...principalOf(server, caller), claims });
   // Without a credential, the decision needs no promise.

@@ -4,7 +4,7 @@ import { enter } from "./support/enter.ts";
 import { TABLE } from "./support/tools.ts";
 
 describe("mayCall", () => {
-  it("answers by the table of the server that verified the token", async () => {
+  it("decides by the table of the server that verified the token", async () => {
     const { principal } = (await enter("runner")).extra;
     expect(mayCall(principal, "tools/list")).toBe(true);
     expect(mayCall(principal, "tools/call", "search")).toBe(true);
@@ -16,7 +16,7 @@ describe("mayCall", () => {
     expect(mayCall(principal, "prompts/list")).toBe(false);
   });
 
-  it("answers without arguments whether some arguments are allowed", async () => {
+  it("reports without arguments whether some arguments are allowed", async () => {
     const table = { ...TABLE, "MCP tools/call run_agent": ["agents:<agent_id>:run"] };
     expect(mayCall((await enter("runner", table)).extra.principal, "tools/call", "run_agent")).toBe(true);
     expect(mayCall((await enter("reader", table)).extra.principal, "tools/call", "run_agent")).toBe(false);

@@ -68,7 +68,7 @@ async function openProtected(host: Host, line: Line) {
 }
 
 describe.each(HOSTS)("an MCP server on $name", (host) => {
-  it.each(REVISIONS)("is found, and called after one step-up, by the client $title", async (revision) => {
+  it.each(REVISIONS)("finds it, and calls it after one step-up, with the client $title", async (revision) => {
     const { line } = revision;
     const { url, statuses, names, backend, close } = await openProtected(host, line);
     const provider = createOAuthClient(login.issuer, signIn);

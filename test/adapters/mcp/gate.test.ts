@@ -122,7 +122,7 @@ describe("protectMcp", () => {
     expect(await protectMcp(server)(await post(failing))).toMatchObject({ status: 408 });
   });
 
-  it("logs its own answers, without the query", async () => {
+  it("logs its own responses, without the query", async () => {
     const logged = vi.spyOn(pipelineOf(server).observer, "logResponse");
     const gate = protectMcp(server);
     await gate(await post("{"));
@@ -139,7 +139,7 @@ describe("protectMcp", () => {
   it("throws if something in front has read the body, and keeps no value of it", async () => {
     const request = await post(JSON.stringify(ALLOWED));
     await request.text();
-    await expect(protectMcp(server)(request)).rejects.toThrow("Put protectMcp in front");
+    await expect(protectMcp(server)(request)).rejects.toThrow("Put protectMcp before");
   });
 });
 
@@ -148,7 +148,7 @@ describe("withMcp", () => {
     expect(() => withMcp(server, undefined as never)).toThrow("takes a handler");
   });
 
-  it("passes access in front of the arguments of the host, and returns refusals without the handler", async () => {
+  it("passes access before the arguments of the framework, and returns refusals without the handler", async () => {
     const handler = vi.fn((..._given: readonly unknown[]) => Response.json({}));
     const fetch = withMcp(server, handler);
     const request = await post(JSON.stringify(ALLOWED));
@@ -190,7 +190,7 @@ describe("protectMcp for the hostile requests that need no network", () => {
   });
 });
 
-describe("protectMcp in front of Hono's own code", () => {
+describe("protectMcp before Hono's own code", () => {
   const app = new Hono<{ Variables: { parsedBody: unknown } }>();
   app.use(async (c, next) => {
     if (c.req.header("x-parsed") !== undefined) c.set("parsedBody", await c.req.json());

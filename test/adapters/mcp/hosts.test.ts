@@ -47,7 +47,7 @@ describe.each(HOSTS_AND_LINES)("an MCP server of version $line on $name", (host)
     expect(JSON.parse(body)).toMatchObject({ resource: RESOURCE, scopes_supported: ["docs:read"] });
   });
 
-  it("answers a body that is too large or too slow, and closes the connection", async () => {
+  it("responds to a body that is too large or too slow, and closes the connection", async () => {
     const keptAlive = { connection: undefined };
     const large = await ask("runner", call("search", { q: "x".repeat(1000) }), { headers: keptAlive });
     expect(large).toMatchObject({ status: 413 });
@@ -78,7 +78,7 @@ describe.each(HOSTS_AND_LINES)("an MCP server of version $line on $name", (host)
     expect(await ask("reader", ALLOWED, { headers })).toMatchObject({ status: 404, ran: [] });
   });
 
-  it("answers an invalid message with an error that has the id of the message", async () => {
+  it("responds to an invalid message with an error that has the id of the message", async () => {
     const { status, body } = await ask("runner", call(["search"], {}, { id: "seven" }));
     expect(status).toBe(400);
     expect(JSON.parse(body)).toEqual({

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { protectMcp } from "scopegate/mcp";
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
-import { exchangeOf } from "../../../src/adapters/mcp/hosts/node-exchange.ts";
+import { exchangeOf } from "../../../src/adapters/mcp/frameworks/node-exchange.ts";
 import { agree } from "../../../src/adapters/mcp/headers.ts";
 import { parseMessages, readMessages } from "../../../src/adapters/mcp/messages.ts";
 import { isJson, readBody, type Sink } from "../../../src/adapters/mcp/body.ts";

@@ -56,23 +56,23 @@ describe("protectMcp", () => {
     const onFault: express.ErrorRequestHandler = (fault: Error, _request, response, _next) =>
       void response.status(500).json(fault.message);
     const { status, text } = await call(app.use(protectMcp(server), onFault), "web");
-    expect([status, text]).toEqual([500, expect.stringContaining("Put protectMcp in front")]);
+    expect([status, text]).toEqual([500, expect.stringContaining("Put protectMcp before")]);
   });
 
-  it("warns of no body parser if another guard is in front of it", async () => {
+  it("warns of no body parser if another guard is before it", async () => {
     const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const app = express().use("/mcp", protectMcp(server)).use(protect(server));
     expect((await call(app, "web")).status).toBe(200);
     expect(emitWarning).not.toHaveBeenCalled();
   });
 
-  it("answers 400 for an argument that is not a string, and blames the request, not its path", async () => {
+  it("returns 400 for an argument that is not a string, and blames the request, not its path", async () => {
     const { status, text } = await call(express().use(protectMcp(server)), ["web"]);
     expect(status).toBe(400);
     expect(text).toContain("The request can be read in more than one way.");
   });
 
-  it("names itself and not protect when a host calls it in the wrong way", () => {
+  it("names itself and not protect when a framework calls it in the wrong way", () => {
     const next = () => undefined;
     const express = { headers: {}, originalUrl: "/" };
     const uncalled = () => protectMcp(...([express, {}, next] as unknown as [never]));
@@ -95,7 +95,7 @@ describe("protectMcp", () => {
 
   it("explains where metadata and handlers belong", () => {
     expect(() => protectMcp(server, { metadata: true } as never)).toThrow(
-      "protectMcp.metadata: received unknown option `metadata`. Put metadata(server) of your adapter in front of it",
+      "protectMcp.metadata: received unknown option `metadata`. Put metadata(server) of your adapter before it",
     );
     expect(() => withMcp(server, () => new Response(), { listFliter: true } as never)).toThrow(
       "withMcp.listFliter: received unknown option `listFliter`. Did you mean `listFilter`?",
@@ -169,7 +169,7 @@ describe("a polluted prototype", () => {
 });
 
 describe("an edited response", () => {
-  it("is sent once, although the list of tasks waits for a store, and the handler ends again", async () => {
+  it("sends it once, although the list of tasks waits for a store, and the handler ends again", async () => {
     const store = memoryStore();
     const scopeMappings = { "* /mcp": [], "MCP tasks/list": [] };
     const app = express().use(protectMcp(createMcpResourceServer(scopeMappings), { store }));
@@ -199,17 +199,20 @@ describe("a response that cannot be edited", () => {
     return ask(port, { path: "/mcp", token: await issuer.token({ scopes: ["agents:web:run"] }) });
   };
 
-  it("is sent as it is, if it is neither JSON nor a stream of events", async () => {
+  it("sends it as it is, if it is neither JSON nor a stream of events", async () => {
     expect(await respond({ "content-type": "text/plain" }, "Use POST")).toMatchObject({
       status: 405,
       text: "Use POST",
     });
   });
 
-  it.each(["text/event-stream", "application/json"])("is empty, if it is compressed %s", async (type) => {
-    const headers = { "content-type": type, "content-encoding": "gzip" };
-    expect(await respond(headers, Buffer.from([31, 139, 8]))).toMatchObject({ status: 405, text: "" });
-  });
+  it.each(["text/event-stream", "application/json"])(
+    "sends nothing, if it is compressed %s",
+    async (type) => {
+      const headers = { "content-type": type, "content-encoding": "gzip" };
+      expect(await respond(headers, Buffer.from([31, 139, 8]))).toMatchObject({ status: 405, text: "" });
+    },
+  );
 });
 
 describe("listFilter", () => {

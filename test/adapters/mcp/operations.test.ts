@@ -176,8 +176,8 @@ describe("an operation that no rule can decide", () => {
   });
 
   it.each([
-    ["ping", "the rule of the transport"],
-    ["initialize", "the rule of the transport"],
+    ["ping", "the transport's rule"],
+    ["initialize", "the transport's rule"],
     ["tools/cal search", "Did you mean `tools/call`?"],
     ["tools/call", "needs a name"],
     ["tools/call ", "needs a name"],
@@ -203,7 +203,7 @@ describe("the audit of operations", () => {
       patterns.map((pattern) => ({ method: "MCP", pattern })),
     ).findings.map(({ kind, severity }) => `${severity} ${kind}`);
 
-  it("finds the rule of every resource for a template that cannot be a key", () => {
+  it("finds the rule for every resource for a template that cannot be a key", () => {
     expect(findings("resources/read docs://{page*}", "resources/read docs://{page}")).toEqual([]);
   });
 

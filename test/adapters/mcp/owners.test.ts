@@ -59,7 +59,7 @@ describe("the owner of a session", () => {
     expect(sessions.isOf("open", runner)).toBe(false);
   });
 
-  it("is known to every process with the same store, and to no other process", async () => {
+  it("knows it in every process with the same store, and in no other process", async () => {
     const { reader, runner } = await callers();
     const store = memoryStore();
     const [first, second] = [new Sessions(store), new Sessions(store)];
@@ -85,7 +85,7 @@ describe("the owner of a session", () => {
     expect(JSON.stringify(set.mock.calls)).not.toMatch(/secret-id|reader/);
   });
 
-  it("is unknown while the store fails", async () => {
+  it("does not know it while the store fails", async () => {
     const { reader } = await callers();
     const fail = () => Promise.reject(new Error("down"));
     const sessions = new Sessions({ get: fail, set: fail, delete: fail });
@@ -168,7 +168,7 @@ describe("protectMcp", () => {
     expect(await send("reader", "GET", {})).not.toBeInstanceOf(Response);
   });
 
-  it("shares the owners of sessions through a store, and answers 503 while it does not know them", async () => {
+  it("shares the owners of sessions through a store, and returns 503 while it does not know them", async () => {
     const store = memoryStore();
     const [first, second] = [protectMcp(server, { store }), protectMcp(server, { store })];
     const ask = async (by: typeof gate, user: User, method: string, id?: string) => {

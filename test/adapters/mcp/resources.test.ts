@@ -82,7 +82,7 @@ describe.each(LINES)("a resource of version %i of the SDK", (line) => {
     expect(await allowed.text()).toContain("the secret");
   });
 
-  it("needs the rule of every resource, if it has none of its own", async () => {
+  it("needs the rule for every resource, if it has none of its own", async () => {
     const answer = await createHandler(line)(await post(read("docs://other")));
     expect(answer.status).toBe(200);
     expect(await answer.text()).not.toContain("the secret");

@@ -87,7 +87,7 @@ describe("a 403", () => {
     expect(await send(call("write"), ["docs:read"])).toMatchObject({ status: 403, scope: "mcp:use" });
   });
 
-  it("is an error of JSON-RPC since revision 2026-07-28, whose clients remember their scopes", async () => {
+  it("returns an error of JSON-RPC since revision 2026-07-28, whose clients remember their scopes", async () => {
     expect(await send(modern(call("write")), ["mcp:use", "docs:read"])).toMatchObject({
       status: 403,
       scope: "mcp:use docs:write",
@@ -168,7 +168,7 @@ describe("revision 2026-07-28", () => {
 });
 
 describe("the methods that a server adds", () => {
-  it("have rules if they are declared, and are refused otherwise", async () => {
+  it("accepts rules for declared methods, and refuses other methods", async () => {
     const { createResourceServer } = await import("scopegate");
     const options = {
       ...issuer.resourceServerOptions,

@@ -147,7 +147,7 @@ describe.each(HOSTS)("a stream on $name", (host) => {
   });
 });
 
-it("a stream whose client has left before its headers are written is not watched", async () => {
+it("does not watch a stream whose client has left before its headers are written", async () => {
   const left = new AbortController();
   const server = createResourceServer({
     ...issuer.resourceServerOptions,

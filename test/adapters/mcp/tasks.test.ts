@@ -61,7 +61,7 @@ describe("a task", () => {
     ["JSON", { task: { taskId: "one" } }, false],
     ["a stream of events", { task: { taskId: "one" } }, true],
     ["JSON of revision 2026-07-28", { resultType: "task", taskId: "one" }, false],
-  ])("is known to its caller only, if it was started in %s", async (_, result, isStream) => {
+  ])("shows it only to its caller, if it was started in %s", async (_, result, isStream) => {
     const send = createClient();
     expect(await send(alice, CALL, result, isStream)).toMatchObject({ passed: true, body: { result } });
     for (const method of ["get", "result", "cancel"]) {
@@ -73,7 +73,7 @@ describe("a task", () => {
     expect(await send(alice, task("update", "one", MODERN))).toMatchObject({ passed: true });
   });
 
-  it("is not known because a tool mentions an id, or because another method returns one", async () => {
+  it("does not start one because a tool mentions an id, or because another method returns one", async () => {
     const send = createClient();
     await send(bob, CALL, { structuredContent: { task: { taskId: "one" } }, taskId: "one" });
     expect(await send(bob, task("get"))).toMatchObject(NOT_FOUND);
@@ -86,7 +86,7 @@ describe("a task", () => {
     expect(await send(bob, task("result"))).toMatchObject(NOT_FOUND);
   });
 
-  it("needs the rule of its operation, with the same arguments, for its result", async () => {
+  it("needs the rule for its operation, with the same arguments, for its result", async () => {
     const send = createClient();
     await send(alice, CALL, { task: { taskId: "one" } });
     for (const scopes of [[], ["reports:api:write"]])
@@ -96,7 +96,7 @@ describe("a task", () => {
     });
   });
 
-  it("is not listed for other callers", async () => {
+  it("does not list it for other callers", async () => {
     const send = createClient();
     await send(alice, CALL, { task: { taskId: "one" } });
     await send(bob, CALL, { task: { taskId: "two" } });
@@ -107,7 +107,7 @@ describe("a task", () => {
     }
   });
 
-  it("is not used by messages of others that are related to it", async () => {
+  it("refuses messages of others that are related to it", async () => {
     const send = createClient();
     await send(alice, CALL, { task: { taskId: "one" } });
     const _meta = { "io.modelcontextprotocol/related-task": { taskId: "one" } };
@@ -124,7 +124,7 @@ describe("a task", () => {
     expect(await send(withdrawn, related[1] ?? {})).toMatchObject({ passed: false, status: 403 });
   });
 
-  it("is known, and not listed for others, if a stream of a session answers the call", async () => {
+  it("is known, and not listed for others, if a stream of a session has the response to the call", async () => {
     const gate = protectMcp(server);
     const stream = async ({ userId, scopes }: Caller, result: object) => {
       const authorization = `Bearer ${await issuer.token({ userId, scopes: [...scopes] })}`;
@@ -139,7 +139,7 @@ describe("a task", () => {
     expect(await stream(bob, { tasks })).toContain('"tasks":[]');
   });
 
-  it("is refused together with the rest of a batch", async () => {
+  it("refuses it together with the rest of a batch", async () => {
     const send = createClient();
     await send(alice, CALL, { task: { taskId: "one" } });
     const batch = [{ method: "tasks/list" }, task("get")];
@@ -147,7 +147,7 @@ describe("a task", () => {
     expect(await send(alice, batch)).toMatchObject({ passed: true });
   });
 
-  it("is known to every process with the same store, and unknown while the store fails", async () => {
+  it("knows it in every process with the same store, and not while the store fails", async () => {
     const store = memoryStore();
     const [first, second] = [createClient({ store }), createClient({ store })];
     await first(alice, CALL, { task: { taskId: "one" } });
@@ -158,7 +158,7 @@ describe("a task", () => {
     expect(await createClient({ store: failing })(alice, task("get"))).toMatchObject({ status: 503 });
   });
 
-  it("is forgotten when the process keeps more than `maxSessions`, that of the same caller first", async () => {
+  it("forgets it when the process keeps more than `maxSessions`, that of the same caller first", async () => {
     const send = createClient({ maxSessions: 20 });
     await send(alice, CALL, { task: { taskId: "alice's" } });
     for (let count = 0; count < 30; count += 1) await send(bob, CALL, { task: { taskId: `bob's ${count}` } });

@@ -19,7 +19,7 @@ const server = createResourceServer({
   },
 });
 
-describe.each(HOSTS)("without scopegate/trpc, the guard in front of tRPC on %s", (name) => {
+describe.each(HOSTS)("without scopegate/trpc, the guard before tRPC on %s", (name) => {
   let host: Host;
   let token: string;
   beforeAll(async () => {

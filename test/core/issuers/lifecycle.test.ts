@@ -35,7 +35,7 @@ describe("ready", () => {
     expect(code).toBe("keys_unavailable");
     const reasons = [
       `${faults().url}/bad returned status 500.`,
-      `${faults().url}/text did not return JSON.`,
+      `${faults().url}/text didn't return JSON.`,
       `${faults().url}/none has no usable keys. There is no key for RS256.`,
     ];
     expect(message).toBe(

@@ -32,21 +32,21 @@ const odd = {
 
 describe("a fetch that throws", () => {
   it.each<readonly [string, unknown, string]>([
-    ["an error", new TypeError("canary"), "cannot be fetched."],
-    ["an error with a code", withCode("ECONNREFUSED"), "cannot be fetched (ECONNREFUSED)."],
+    ["an error", new TypeError("canary"), "can't be fetched."],
+    ["an error with a code", withCode("ECONNREFUSED"), "can't be fetched (ECONNREFUSED)."],
     [
       "an error with a code in its cause",
       new Error("canary", { cause: withCode("EPIPE") }),
-      "cannot be fetched (EPIPE).",
+      "can't be fetched (EPIPE).",
     ],
-    ["an error whose code is a sentence", withCode("canary at /home"), "cannot be fetched."],
-    ["an error whose code getter throws", odd, "cannot be fetched."],
+    ["an error whose code is a sentence", withCode("canary at /home"), "can't be fetched."],
+    ["an error whose code getter throws", odd, "can't be fetched."],
     [
       "an error whose cause has a throwing code getter",
       new Error("canary", { cause: odd }),
-      "cannot be fetched.",
+      "can't be fetched.",
     ],
-    ["undefined", undefined, "cannot be fetched."],
+    ["undefined", undefined, "can't be fetched."],
   ])("reports a fixed message and keeps the cause: %s", async (_, value, message) => {
     for (const fetch of [() => Promise.resolve().then(throwing(value)), throwing(value)]) {
       const error = await failureOf(fetch);
@@ -57,28 +57,28 @@ describe("a fetch that throws", () => {
 
 describe("a fetch that resolves", () => {
   it.each<readonly [string, unknown, string]>([
-    ["undefined", undefined, "cannot be fetched."],
-    ["a string", "{}", "cannot be fetched."],
-    ["a plain object", { status: 200, url: "", headers: new Headers() }, "did not return JSON."],
+    ["undefined", undefined, "can't be fetched."],
+    ["a string", "{}", "can't be fetched."],
+    ["a plain object", { status: 200, url: "", headers: new Headers() }, "didn't return JSON."],
     [
       "a body that is not a web stream",
       { status: 200, url: "", body: { pipe: () => 0 } },
-      "cannot be fetched.",
+      "can't be fetched.",
     ],
-    ["a response without a body", new Response(), "did not return JSON."],
+    ["a response without a body", new Response(), "didn't return JSON."],
     [
       "a redirected response with an invalid URL",
       redirectedTo("canary"),
-      "cannot be fetched (ERR_INVALID_URL).",
+      "can't be fetched (ERR_INVALID_URL).",
     ],
-    ["a redirect without headers", { status: 302, url: "", body: null }, "cannot be fetched."],
+    ["a redirect without headers", { status: 302, url: "", body: null }, "can't be fetched."],
     ["an error response", Response.error(), "returned status 0."],
     ["an endless body of strings", streaming("a".repeat(1_000)), "returned more than 524288 bytes."],
     ["an endless body of empty chunks", streaming(new Uint8Array()), "returned more than 524288 bytes."],
     [
       "a body whose chunks are not bytes",
       streaming({ byteLength: 1 }),
-      "cannot be fetched (ERR_INVALID_ARG_TYPE).",
+      "can't be fetched (ERR_INVALID_ARG_TYPE).",
     ],
   ])("rejects %s", async (_, response, message) => {
     expect((await failureOf(answering(response))).message).toBe(`${PLACE} ${message}`);
@@ -89,7 +89,7 @@ describe("a fetch that resolves", () => {
     await read.text();
     locked.body?.getReader();
     for (const response of [read, locked])
-      expect((await failureOf(answering(response))).message).toMatch(/jwks cannot be fetched( \(\w+\))?\.$/);
+      expect((await failureOf(answering(response))).message).toMatch(/jwks can't be fetched( \(\w+\))?\.$/);
   });
 
   it.each([
@@ -101,7 +101,7 @@ describe("a fetch that resolves", () => {
     const body = { cancel, getReader: () => ({ read, cancel }) };
     const reading = failureOf(answering({ status: 200, url: "", body }), client.signal);
     setImmediate(() => client.abort());
-    expect((await reading).message).toBe(`${PLACE} cannot be fetched.`);
+    expect((await reading).message).toBe(`${PLACE} can't be fetched.`);
     expect((await failureOf(answering({ status: 500, url: "", body }))).status).toBe(500);
   });
 
@@ -121,7 +121,7 @@ describe("a fetch that resolves", () => {
     "data:,{}",
   ])("rejects a response that was redirected to another origin: %s", async (url) => {
     const { message } = await failureOf(answering(redirectedTo(url)));
-    expect(message).toBe(`${PLACE} redirected to another origin, which is not allowed.`);
+    expect(message).toBe(`${PLACE} redirected to another origin, which isn't allowed.`);
   });
 
   it("cancels every body that it does not read to the end", async () => {
@@ -209,7 +209,7 @@ describe("a fetch that ignores its signal", () => {
     const begin = (controller: ReadableStreamDefaultController) => controller.enqueue(Buffer.from("{}"));
     const reading = failureOf(answering(new Response(new ReadableStream({ start: begin }))), client.signal);
     setImmediate(() => client.abort());
-    expect((await reading).message).toMatch(/jwks cannot be fetched/);
+    expect((await reading).message).toMatch(/jwks can't be fetched/);
   });
 
   it("does not read a response that arrives after the abort", async () => {

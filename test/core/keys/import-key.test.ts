@@ -195,7 +195,7 @@ describe("a private key", () => {
     ["on one line", secret.replaceAll("\n", ""), {}],
     ["in quotes", `"${secret}"`, {}],
     ["in base64", Buffer.from(secret).toString("base64"), {}],
-  ])("is rejected in this form: %s", (_, key, options) => expectMistake("key_private", key, options));
+  ])("rejects it in this form: %s", (_, key, options) => expectMistake("key_private", key, options));
 });
 
 describe("an HMAC secret", () => {

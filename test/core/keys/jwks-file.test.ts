@@ -187,7 +187,7 @@ describe("a JWK Set in a file", () => {
       const { server, verdict, types } = createRemote({ jwksFile: file });
       exhaust();
       write(setOf(second.publicJwk));
-      await expect(server.ready()).rejects.toThrow("cannot be read");
+      await expect(server.ready()).rejects.toThrow("can't be read");
       recover();
       const rotated = vi.waitUntil(() => types().includes("rotated"));
       await vi.advanceTimersByTimeAsync(5_000);
@@ -228,12 +228,12 @@ describe("a JWK Set in a file", () => {
     symlinkSync(target(), join(directory, "next"));
     renameSync(join(directory, "next"), file);
     for (let turn = 0; turn < 3; turn += 1) expect(await verdict(await first.token())).toBe("accepted");
-    const message = `\`${file}\` cannot be read.`;
+    const message = `\`${file}\` can't be read.`;
     expect(events).toMatchObject([
       { type: "failed", message },
       { type: "stale", message },
     ]);
-    await expect(server.ready()).rejects.toThrow("cannot be read");
+    await expect(server.ready()).rejects.toThrow("can't be read");
     rmSync(file);
     write(setOf(second.publicJwk));
     expect(await verdict(await second.token())).toBe("accepted");
@@ -322,7 +322,7 @@ describe("a JWK Set in a file, at construction", () => {
     [
       "without a JWK Set",
       () => "{}",
-      { code: "key_invalid", message: "The file does not contain a JWK Set." },
+      { code: "key_invalid", message: "The file doesn't contain a JWK Set." },
     ],
     [
       "that is too large",

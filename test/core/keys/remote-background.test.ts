@@ -202,7 +202,7 @@ describe("close()", () => {
     const { server, verdict, events } = createRemote({ jwksUri, fetch });
     await server.close();
     expect(await verdict(await first.token())).toBe("unavailable");
-    await expect(server.ready()).rejects.toThrow("cannot be fetched: the resource server is closed.");
+    await expect(server.ready()).rejects.toThrow("can't be fetched: the resource server is closed.");
     expect([fetch.mock.calls.length, events]).toEqual([0, []]);
   });
 });

@@ -22,10 +22,10 @@ afterEach(async () => {
 });
 
 /** The error code differs between versions of Node.js. */
-const UNREADABLE = "cannot be fetched (CODE).";
-const NO_JSON = "did not return JSON.";
-const NO_SET = "did not return a JWK Set.";
-const ELSEWHERE = "redirected to another origin, which is not allowed.";
+const UNREADABLE = "can't be fetched (CODE).";
+const NO_JSON = "didn't return JSON.";
+const NO_SET = "didn't return a JWK Set.";
+const ELSEWHERE = "redirected to another origin, which isn't allowed.";
 const TOO_LONG = "returned more than 524288 bytes.";
 
 type Fault = readonly [name: string, behaviour: () => Behaviour, message: string];

@@ -31,15 +31,15 @@ const others: readonly (readonly [name: string, other: unknown, problem: string 
   ["a secret", { kty: "oct", k: "Y2FuYXJ5", kid: "s" }, "is a symmetric key, which must not be published."],
   ["a key of an unknown type", { kty: "AKP", alg: "ML-DSA-44", pub: "AA" }, "has an unknown `kty`."],
   ["a key whose type has another letter case", { ...second.publicJwk, kty: "rsa" }, "has an unknown `kty`."],
-  ["a key without a type", without(second.publicJwk, "kty"), "is not a JWK: it has no `kty`."],
-  ["null", null, "is not a JWK: it has no `kty`."],
-  ["a kid that is not a string", { ...second.publicJwk, kid: 5 }, "has a `kid` that is not a string."],
-  ["a key without its modulus", without(second.publicJwk, "n"), "is not a valid JWK."],
-  ["a key nested too deeply", deep(), "is not a valid JWK."],
+  ["a key without a type", without(second.publicJwk, "kty"), "isn't a JWK: it has no `kty`."],
+  ["null", null, "isn't a JWK: it has no `kty`."],
+  ["a kid that is not a string", { ...second.publicJwk, kid: 5 }, "has a `kid` that isn't a string."],
+  ["a key without its modulus", without(second.publicJwk, "n"), "isn't a valid JWK."],
+  ["a key nested too deeply", deep(), "isn't a valid JWK."],
   [
     "a weak key",
     { ...second.publicJwk, e: "AQ" },
-    "is an RSA key whose public exponent is not an odd number of at least 3.",
+    "is an RSA key whose public exponent isn't an odd number of at least 3.",
   ],
   ["a key without a kid", without(second.publicJwk, "kid"), "has no `kid`."],
   ["another key with the same kid", { ...second.publicJwk, kid: "first" }, "repeats a `kid`."],
@@ -114,7 +114,7 @@ describe("the problems of a published set", () => {
     const secret = "keys[1] is a symmetric key, which must not be published.";
     expect(events.filter(({ type }) => type === "failed")).toMatchObject([
       failed(secret),
-      failed(`${secret} keys[2] is not a JWK: it has no \`kty\`.`),
+      failed(`${secret} keys[2] isn't a JWK: it has no \`kty\`.`),
       failed(secret),
     ]);
     expect(events.filter(({ type }) => type === "fetched")).toHaveLength(6);

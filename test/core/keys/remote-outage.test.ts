@@ -102,7 +102,7 @@ describe("a remote set whose issuer is down", () => {
     const warned = warn.mock.calls.map(([text]) => text);
     warn.mockRestore();
     expect(warned).toEqual([
-      `Keys of ${jwksUri}: ${jwksUri} cannot be fetched (ECONNREFUSED).`,
+      `Keys of ${jwksUri}: ${jwksUri} can't be fetched (ECONNREFUSED).`,
       `The last good keys of ${jwksUri} are in use.`,
     ]);
   });

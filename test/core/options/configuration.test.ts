@@ -66,7 +66,7 @@ describe("parseConfiguration", () => {
     });
   });
 
-  it("lets an array replace a rule of the base table, but not drop its conditions", () => {
+  it("lets an array replace a base table's rule, but not drop its conditions", () => {
     const default_scope_mappings = {
       "GET /orgs/:org": { scopes: [], where: { org: { claim: "org_id" } } },
       "GET /reports": ["reports:read"],
@@ -171,8 +171,8 @@ describe("parseConfiguration", () => {
     });
     for (const [text, message] of [
       ['{ "scope_mappings": { "GET /x": ["a:b"], "GET /x": [] } }', "have one name twice in an object."],
-      ['{ "service_id": "a" "b" }', "are not valid JSON."],
-      ["", "are not valid JSON."],
+      ['{ "service_id": "a" "b" }', "aren't valid JSON."],
+      ["", "aren't valid JSON."],
     ] as const)
       expect(() => parseConfiguration(text)).toThrow(message);
   });
@@ -181,7 +181,7 @@ describe("parseConfiguration", () => {
     const start = (scope_mappings: object) =>
       createResourceServer({ ...parseConfiguration({ ...REQUIRED, scope_mappings }) });
     expect(() => start({ "GET /agents": [], "GET /knowledge/config": [], "GET /x": [] })).not.toThrow();
-    expect(() => start({ "GET /agents": "public" })).toThrow("requires less than the rule of the base table");
+    expect(() => start({ "GET /agents": "public" })).toThrow("requires less than the base table's rule");
     expect(() => start({ "GET /agents": { override: "public" } })).not.toThrow();
   });
 

@@ -30,7 +30,7 @@ describe("an entry of issuers", () => {
         verifyAudience: false,
       };
       expect(issuesOf(optionsOf([A, { ...B, [name]: undefined }], server))).toMatchObject([
-        { code: "option_invalid", path: ["issuers", 1, name], message: "cannot be undefined." },
+        { code: "option_invalid", path: ["issuers", 1, name], message: "can't be undefined." },
       ]);
     },
   );

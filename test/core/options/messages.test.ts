@@ -10,14 +10,14 @@ const messageFor = (options: object, keys: object = { verificationKeys: [publicP
 
 describe("the message of a configuration error", () => {
   it.each<[string, object, string]>([
-    ["a number", { clockToleranceSeconds: -1 }, "clockToleranceSeconds: cannot be `-1`. Write a number"],
-    ["a boolean", { adminScope: true }, "adminScope: cannot be `true`. Write a scope"],
+    ["a number", { clockToleranceSeconds: -1 }, "clockToleranceSeconds: can't be `-1`. Write a number"],
+    ["a boolean", { adminScope: true }, "adminScope: can't be `true`. Write a scope"],
     [
       "a requirement",
       { scopeMappings: { "GET /x": "pubic" } },
-      'scopeMappings["GET /x"]: cannot be `"pubic"`.',
+      'scopeMappings["GET /x"]: can\'t be `"pubic"`.',
     ],
-    ["an object", { scopeMappings: { "GET /x": { anyof: ["a:b"] } } }, 'cannot be `{"anyof":["a:b"]}`.'],
+    ["an object", { scopeMappings: { "GET /x": { anyof: ["a:b"] } } }, 'can\'t be `{"anyof":["a:b"]}`.'],
   ])("quotes %s", (_, options, expected) => {
     expect(messageFor(options)).toContain(expected);
   });
@@ -39,11 +39,11 @@ describe("the message of a configuration error", () => {
     [
       "a file read as bytes",
       Buffer.from(publicPem),
-      'cannot be a Buffer.*readFileSync\\("public.pem", "utf8"\\)',
+      'can\'t be a Buffer.*readFileSync\\("public.pem", "utf8"\\)',
     ],
-    ["bytes", new Uint8Array(4), "cannot be a Uint8Array"],
-    ["an unset variable", undefined, "cannot be undefined.*Is the environment variable set"],
-    ["an empty variable", "", "cannot be an empty string.*Is the environment variable set"],
+    ["bytes", new Uint8Array(4), "can't be a Uint8Array"],
+    ["an unset variable", undefined, "can't be undefined.*Is the environment variable set"],
+    ["an empty variable", "", "can't be an empty string.*Is the environment variable set"],
   ])("names the kind of value that was found instead of a key: %s", (_, key, expected) => {
     expect(messageFor({}, { verificationKeys: [key] })).toMatch(
       new RegExp(`^verificationKeys\\[0\\]: ${expected}`),
@@ -65,7 +65,7 @@ describe("the message of a configuration error", () => {
     ["localhost:8080/keys", "starts with `localhost:`: is `https://` missing?"],
     [
       "",
-      "keys.jwksUri: cannot be an empty string. Write an absolute https URL; http is only allowed for this machine.",
+      "keys.jwksUri: can't be an empty string. Write an absolute https URL; http is only allowed for this machine.",
     ],
   ])("explains once what is wrong with the URL %j, without the password", (jwksUri, expected) => {
     const message = messageFor({}, { keys: { jwksUri } });
@@ -96,7 +96,7 @@ describe("the message of a configuration error", () => {
   ])("reports a table whose rules are %s, because they would be missing", (_, table) => {
     for (const option of ["scopeMappings", "defaultScopeMappings", "impliedScopes"])
       expect(messageFor({ [option]: table })).toMatch(
-        new RegExp(`^${option}: cannot be this object.*Inherited and hidden properties are not read`),
+        new RegExp(`^${option}: can't be this object.*Inherited and hidden properties aren't read`),
       );
   });
 

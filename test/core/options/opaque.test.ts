@@ -35,7 +35,7 @@ describe("a server for opaque tokens alone", () => {
     expect(await verdictOf(server, "no.jwt")).toBe("malformed");
   });
 
-  it("is ready and healthy, and revokes its tokens", async () => {
+  it("becomes ready and healthy, and revokes its tokens", async () => {
     const { server, key } = await createKeyed({ revocation: inMemoryRevocation() });
     await server.ready();
     expect(server.health()).toMatchObject({ status: "ok", keys: [] });
@@ -52,7 +52,7 @@ describe("a server for opaque tokens alone", () => {
     },
   );
 
-  it("still needs an audience, which introspected tokens must have", () => {
+  it("needs an audience, which introspected tokens must have", () => {
     expect(() => createResourceServer({ opaqueTokens: [keysWith("acme_")] })).toThrow(
       "serviceId: is missing",
     );
@@ -68,12 +68,12 @@ describe("the prefixes of opaque tokens", () => {
     [keysWith("acme_pat_"), keysWith("acme_")],
     [keysWith("acme_"), keysWith("acme_")],
     [introspectionWith(["x", "acme"]), keysWith("acme_")],
-  ])("must not begin with each other", (first, second) => {
+  ])("rejects prefixes that begin with each other", (first, second) => {
     expect(() => create(first, second)).toThrow(ConfigurationError);
     expect(() => create(first, second)).toThrow("a token could belong to both");
   });
 
-  it("may be any others", () => {
+  it("accepts any others", () => {
     expect(() => create(keysWith("acme_"), keysWith("other_"), introspectionWith("opaque"))).not.toThrow();
   });
 });

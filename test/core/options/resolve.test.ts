@@ -120,7 +120,7 @@ describe("createResourceServer with invalid options", () => {
     ]);
   });
 
-  it("lists the mistakes in a key beside those in its value", () => {
+  it("lists the mistakes in a key next to those in its value", () => {
     const scopeMappings = { "GET|HEAD /a": "authenticated", "/b": { scopes: 5 }, "GET /c": "none" };
     const issues = issuesOf({ ...REQUIRED, scopeMappings: scopeMappings as never });
     expect(issues.map(({ code, path }) => `${code} ${path.join(".")}`).toSorted()).toEqual([

@@ -216,7 +216,7 @@ describe("createResourceServer with an option of the wrong shape", () => {
       {
         code: "requirement_invalid",
         path: ["scopeMappings", "Symbol(GET /x)"],
-        message: 'cannot be `["agents:read"]`.',
+        message: 'can\'t be `["agents:read"]`.',
         hint: "Write an object that maps `METHOD /pattern` to the required scopes.",
       },
     ]);
@@ -224,7 +224,7 @@ describe("createResourceServer with an option of the wrong shape", () => {
 
   it("names the type of a requirement that cannot be written as JSON", () => {
     const [issue] = issuesOf({ ...REQUIRED, scopeMappings: { "GET /x": 1n } });
-    expect(issue?.message).toBe("cannot be `bigint`.");
+    expect(issue?.message).toBe("can't be `bigint`.");
   });
 });
 
@@ -286,7 +286,7 @@ describe("an entry of the table with an unknown property", () => {
     ["maxAuthAge", "`maxAuthAge` is unknown."],
     ["maxAuthAgeSecs", "Did you mean `maxAuthAgeSeconds`?"],
     ["xyz", "`xyz` is unknown."],
-  ])("is reported with the name %s", (name, text) => {
+  ])("reports it with the name %s", (name, text) => {
     const scopeMappings = { "GET /x": { scopes: [], [name]: 300 } } as never;
     expect(issuesOf({ serviceId: "a", verificationKeys: [issuer.publicPem], scopeMappings })).toMatchObject([
       { code: "requirement_invalid", hint: expect.stringContaining(text) as string },
@@ -322,7 +322,7 @@ describe("the options object", () => {
       })(),
     ],
   ])(
-    "must be a plain object, because inherited properties would be ignored: %s is rejected",
+    "rejects anything but a plain object, because inherited properties would be ignored: %s",
     (_, options) => {
       const issues = issuesOf(options);
       expect(issues).toMatchObject([{ code: "option_invalid", path: [] }]);
@@ -330,12 +330,12 @@ describe("the options object", () => {
     },
   );
 
-  it("may have no prototype", () => {
+  it("accepts an object without a prototype", () => {
     const options = Object.assign(Object.create(null) as object, REQUIRED);
     expect(() => createServer(options)).not.toThrow();
   });
 
-  it("may have properties that are undefined", () => {
+  it("accepts properties that are undefined", () => {
     const absent = Object.fromEntries(
       OPTION_NAMES.filter((name) => !(name in REQUIRED) && !narrowing.includes(name)).map((name) => [
         name,
@@ -351,7 +351,7 @@ describe("the options object", () => {
     expect(issues[0]?.hint).toContain("omit the option");
   });
 
-  it("may be frozen, and stays unchanged", () => {
+  it("accepts a frozen object, and leaves it unchanged", () => {
     const options = Object.freeze({
       ...REQUIRED,
       verificationKeys: Object.freeze([issuer.publicPem]),

@@ -109,7 +109,7 @@ describe("senderConstraint", () => {
     expect(issuesOf(scheme)).toMatchObject([{ code: "option_conflict", path: ["tokenSources"] }]);
   });
 
-  it("is needed by a rule with senderConstrained, which can only be true", () => {
+  it("requires it for a rule with senderConstrained, which can only be true", () => {
     const table = (value: unknown) => ({
       scopeMappings: { "POST /payments": { scopes: [], senderConstrained: value } },
     });

@@ -33,14 +33,14 @@ describe("knownScopes", () => {
 
   it("suggests a similar scope", () => {
     expect(start({ knownScopes, scopeMappings: { "GET /a": ["agnets:read"] } })).toThrow(
-      "names `agnets:read`, which is not in `knownScopes`. Did you mean `agents:read`?",
+      "names `agnets:read`, which isn't in `knownScopes`. Did you mean `agents:read`?",
     );
   });
 });
 
 describe("a scope that tokens are granted by the options", () => {
   it.each(["agents:*", "*:read", "*:*:*", "agents:*:*", "agents:w*:read"])(
-    "has no wildcard except for the id: %s",
+    "rejects a wildcard except for the id: %s",
     (scope) => {
       const map = { editor: [scope] };
       expect(mistakesOf(start({ scopeSources: [{ claim: "roles", map }] }))).toEqual([
@@ -53,13 +53,13 @@ describe("a scope that tokens are granted by the options", () => {
   );
 
   it.each(["agents:*:write", "agents:<agent_id>:write", "agents:{id}:write"])(
-    "is no hierarchy for ids, which the hierarchy of the resource has anyway: %s",
+    "rejects a hierarchy for ids, which the hierarchy of the resource has anyway: %s",
     (scope) => {
       expect(start({ impliedScopes: { [scope]: ["agents:read"] } })).toThrow("Write `agents:write`");
     },
   );
 
-  it("may be a scope for one id, or for every id in a map", () => {
+  it("accepts a scope for one id, or for every id in a map", () => {
     expect(start({ impliedScopes: { "agents:web:write": ["agents:web:read"] } })).not.toThrow();
     expect(start({ scopeSources: [{ claim: "roles", map: { editor: ["agents:*:read"] } }] })).not.toThrow();
   });
@@ -86,7 +86,7 @@ describe("the admin scope", () => {
       { user_metadata: { scope: "platform:admin" } },
     ],
     ["a map without it", [{ claim: "roles", map: {} }], { roles: ["platform:admin"] }],
-  ])("is not granted by %s", async (_, sources, claims) => {
+  ])("does not grant it from %s", async (_, sources, claims) => {
     expect(await statusOf(sources, claims)).toBe(403);
   });
 
@@ -100,11 +100,11 @@ describe("the admin scope", () => {
       [{ claim: "permissions" }, { claim: "permissions", map: { "platform:admin": ["platform:admin"] } }],
       { permissions: ["platform:admin"] },
     ],
-  ])("is granted by %s", async (_, sources, claims) => {
+  ])("grants it from %s", async (_, sources, claims) => {
     expect(await statusOf(sources, claims)).toBe(200);
   });
 
-  it("is granted by the claim of scopesClaim, whatever its name", async () => {
+  it("grants it from the claim of scopesClaim, whatever its name", async () => {
     const server = createServer({ scopesClaim: "permissions", scopeMappings: { "GET /a": ["agents:read"] } });
     const authorization = `Bearer ${await issuer.token({ permissions: ["platform:admin"] })}`;
     expect(await server.check({ method: "GET", target: "/a", authorization })).toMatchObject({

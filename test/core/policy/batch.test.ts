@@ -22,14 +22,14 @@ const keys = (table: typeof UNDECLARED, target: string) => keysOf(table.forTarge
 
 describe("a batch under a prefix that is not declared", () => {
   it.each(["list,secret", "list%2Csecret", "list%2csecret", "list%252Csecret", "list%25252Csecret"])(
-    "requires the rule of its path, of each name, and of each name at a shorter prefix: %s",
+    "requires the rule for its path, for each name, and for each name at a shorter prefix: %s",
     (names) => {
       const rules = ["GET /trpc/:procedure", "GET /trpc/list", "GET /trpc/secret", "GET /secret"];
       expect(keys(UNDECLARED, `/trpc/${names}?batch=1`)).toEqual(rules);
     },
   );
 
-  it("requires the rule of a name at each prefix that the path may be served at", () => {
+  it("requires the rule for a name at each prefix that the path may be served at", () => {
     expect(keys(UNDECLARED, "/trpc/a/x,secret?batch=1")).toEqual([
       "GET /trpc/a/:id",
       "GET /trpc/secret",
@@ -54,7 +54,7 @@ describe("a batch under a prefix that is not declared", () => {
 });
 
 describe("a batch under a declared prefix", () => {
-  it("requires only the rules of its names", () => {
+  it("requires only the rules for its names", () => {
     expect(keys(DECLARED, "/trpc/list,secret?batch=1")).toEqual(["GET /trpc/list", "GET /trpc/secret"]);
     expect(keys(declared(""), "/open,secret?batch=1")).toEqual(["GET /open", "GET /secret"]);
   });
@@ -106,7 +106,7 @@ describe.each([
 
   it.each(["list,", "list,.."])("reports why it refuses %s", (names) => {
     expect(table.forTarget("GET", `/trpc/${names}?batch=1`, true)).toMatchObject({
-      cause: "A name in the batch is empty or cannot be read, or the batch is too long.",
+      cause: "A name in the batch is empty or can't be read, or the batch is too long.",
     });
   });
 
@@ -174,7 +174,7 @@ describe("the operations of one request", () => {
     ]);
   });
 
-  it("returns the rules of the path if the operations require no others", () => {
+  it("returns the rules for the path if the operations require no others", () => {
     expect(withCalls("/trpc/list")).toBe(found);
     expect(withCalls()).toBe(found);
   });

@@ -165,7 +165,7 @@ describe("two keys of one route", () => {
     expect(tableIssues({ "GET /docs": "public", "GET /docs/{*path}": [] })).toMatchObject([
       {
         message:
-          "is for a route that `GET /docs` is for, too: `GET /docs/{*path}` also stands for its path without the group in braces, and a trailing slash does not make another route.",
+          "is for the same route as `GET /docs`: `GET /docs/{*path}` also stands for its path without the group in braces, and a trailing slash doesn't make another route.",
         hint: "Keep one of the two, or write the route without the braces.",
       },
     ]);

@@ -124,11 +124,11 @@ describe("explainDecision", () => {
 
   it("shows the cause of an ambiguous request, and not that it has no rule", () => {
     const decision = refuse("request_ambiguous", [], {
-      cause: "The route does not match the request any more.",
+      cause: "The route no longer matches the request.",
     });
     expect(linesOf(decision)).toEqual([
       ["granted", "-"],
-      ["decision", "refused: request_ambiguous. The route does not match the request any more."],
+      ["decision", "refused: request_ambiguous. The route no longer matches the request."],
     ]);
   });
 
@@ -198,12 +198,12 @@ describe("a query of `server.explain`", () => {
       { method: "GET", path: "/a", claims: {} },
       "server.explain: `claims` need `scopes`: write scopes: [] for a token without any.",
     ],
-  ])("is rejected if it has the wrong shape: %j", (query, message) => {
+  ])("rejects it if it has the wrong shape: %j", (query, message) => {
     expect(explain(query)).toThrow(new TypeError(message));
   });
 
   it.each([{}, { scopes: [] }, { scopes: [], claims: { sub: "u1" } }])(
-    "is accepted with scopes and claims, with scopes only, and without a caller: %j",
+    "accepts it with scopes and claims, with scopes only, and without a caller: %j",
     (caller) => {
       expect(explain({ method: "GET", path: "/agents", ...caller })).not.toThrow();
     },

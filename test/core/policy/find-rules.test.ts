@@ -156,7 +156,7 @@ describe("collectReadings", () => {
     expect(found.isMapped).toBe(isMapped);
   });
 
-  it("collects the rule of each path that has one for the method, whatever its method is", () => {
+  it("collects the rule for each path that has one for the method, whatever its method is", () => {
     const keys = ["HEAD /a", "GET /a", "* /:id"];
     expect(readingsOf(keys, "HEAD", "/A").keys).toEqual(["HEAD /a", "* /:id"]);
     expect(readingsOf(["GET /*path", "* /a"], "GET", "/A/").keys).toEqual(["* /a", "GET /*path"]);
@@ -229,7 +229,7 @@ describe("findRouteRule", () => {
     expect(covered).toBeGreaterThan(100);
   });
 
-  it("finds the rule of the path for a route without parameters", () => {
+  it("finds the rule for the path for a route without parameters", () => {
     const fixed: fc.Arbitrary<Kinds> = fc.array(fc.constantFrom("a", "b"), { maxLength: 4 });
     fc.assert(
       fc.property(kindsTable(), fixed, (patterns, route) => {

@@ -11,30 +11,30 @@ describe("a mistake in a key of the table", () => {
   it.each<[object, string]>([
     [
       { "/agents": [] },
-      "route_key_invalid /agents: is not a route key. Write `GET /agents`, or `* /agents` for every method.",
+      "route_key_invalid /agents: isn't a route key. Write `GET /agents`, or `* /agents` for every method.",
     ],
     [
       { "get /agents": [] },
-      "route_method_unknown get /agents: `get` is not a method that Node.js receives. Write `GET`: methods are case-sensitive.",
+      "route_method_unknown get /agents: `get` isn't a method that Node.js receives. Write `GET`: methods are case-sensitive.",
     ],
     [
       { "GET agents": [] },
-      "route_pattern_invalid GET agents: `agents` does not begin with a slash. Write the whole path from `/` on, including mount prefixes.",
+      "route_pattern_invalid GET agents: `agents` doesn't begin with a slash. Write the whole path, starting with `/` and including mount prefixes.",
     ],
     [
       { "GET /a b": [] },
-      "route_key_invalid GET /a b: is not a route key. Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.",
+      "route_key_invalid GET /a b: isn't a route key. Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.",
     ],
     [
       { "GéT /a": [] },
-      "route_method_unknown GéT /a: `GéT` is not a method that Node.js receives. Did you mean `GET`?",
+      "route_method_unknown GéT /a: `GéT` isn't a method that Node.js receives. Did you mean `GET`?",
     ],
-    [{ "tools/call x": [] }, "route_key_invalid tools/call x: is not a route key. Write `MCP tools/call x`."],
+    [{ "tools/call x": [] }, "route_key_invalid tools/call x: isn't a route key. Write `MCP tools/call x`."],
     [
       { MCP: [] },
-      "route_key_invalid MCP: is not a route key. Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.",
+      "route_key_invalid MCP: isn't a route key. Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.",
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -47,19 +47,19 @@ describe("a mistake in a pattern", () => {
     ],
     [
       { "GET /a/(b)": [] },
-      "route_pattern_invalid GET /a/(b): `/a/(b)` is not a pattern of path-to-regexp. Write `/static`, `/:parameter`, `{/:optional}` and `{/*wildcard}`; escape other special characters with a backslash.",
+      "route_pattern_invalid GET /a/(b): `/a/(b)` isn't a pattern of path-to-regexp. Write `/static`, `/:parameter`, `{/:optional}` and `{/*wildcard}`; escape other special characters with a backslash.",
     ],
     [
       { "GET /a/:id(\\d+)": [] },
-      "route_pattern_invalid GET /a/:id(\\d+): `/a/:id(\\d+)` is not a pattern of path-to-regexp. Write `/a/:id`.",
+      "route_pattern_invalid GET /a/:id(\\d+): `/a/:id(\\d+)` isn't a pattern of path-to-regexp. Write `/a/:id`.",
     ],
     [
       { "GET /a/:id?": [] },
-      "route_pattern_invalid GET /a/:id?: `/a/:id?` is not a pattern of path-to-regexp. Write `/a{/:id}`.",
+      "route_pattern_invalid GET /a/:id?: `/a/:id?` isn't a pattern of path-to-regexp. Write `/a{/:id}`.",
     ],
     [
       { "GET /a/*": [] },
-      "route_pattern_invalid GET /a/*: `/a/*` is not a pattern of path-to-regexp. Write `/a{/*path}`.",
+      "route_pattern_invalid GET /a/*: `/a/*` isn't a pattern of path-to-regexp. Write `/a{/*path}`.",
     ],
     [
       { "GET /a/{id}": [] },
@@ -71,7 +71,7 @@ describe("a mistake in a pattern", () => {
     ],
     [
       { "GET /*x/*y": [] },
-      "route_pattern_invalid GET /*x/*y: `/*x/*y` has two wildcards. Use one: routers divide a path between two in different ways.",
+      "route_pattern_invalid GET /*x/*y: `/*x/*y` has two wildcards. Use only one: routers divide a path between two wildcards differently.",
     ],
     [
       { "GET /files*path": [] },
@@ -101,7 +101,7 @@ describe("a mistake in a pattern", () => {
       { "GET /{/a}{/b}{/c}{/d}{/e}{/f}{/g}{/h}": [] },
       "route_pattern_invalid GET /{/a}{/b}{/c}{/d}{/e}{/f}{/g}{/h}: `/{/a}{/b}{/c}{/d}{/e}{/f}{/g}{/h}` has more than 64 combinations of optional groups. Write it as several routes.",
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -110,15 +110,15 @@ describe("a mistake in a scope", () => {
   it.each<[object, string]>([
     [
       { "GET /a": ["public"] },
-      'scope_invalid GET /a 0: "public" is not a scope. Write "public" without the array, for a route that needs no token.',
+      'scope_invalid GET /a 0: "public" isn\'t a scope. Write "public" without the array, for a route that needs no token.',
     ],
     [
       { "GET /a": ["optional"] },
-      'scope_invalid GET /a 0: "optional" is not a scope. Write "optional" without the array, for a route that reads a token if there is one.',
+      'scope_invalid GET /a 0: "optional" isn\'t a scope. Write "optional" without the array, for a route that reads a token if there is one.',
     ],
     [
       { "GET /a": ["*"] },
-      'scope_invalid GET /a 0: "*" is not a scope. Write [] for any valid token, or the scope that the route needs.',
+      'scope_invalid GET /a 0: "*" isn\'t a scope. Write [] for any valid token, or the scope that the route needs.',
     ],
     [
       { "GET /a": ["a:<id>:b"] },
@@ -130,17 +130,17 @@ describe("a mistake in a scope", () => {
     ],
     [
       { "GET /a/:id": ["<id>:a:b"] },
-      "template_misplaced GET /a/:id 0: `<id>:a:b` has a parameter in another place than the id, so that a caller would choose more than the id. Write it as the second of three parts: `resource:<parameter>:action`.",
+      "template_misplaced GET /a/:id 0: `<id>:a:b` has a parameter outside the id, so a caller could choose more than the id. Write it as the second of three parts: `resource:<parameter>:action`.",
     ],
     [
       { "GET /a/:id": ["a:<id>"] },
-      "template_misplaced GET /a/:id 0: `a:<id>` has a parameter in another place than the id, so that a caller would choose more than the id. Write it as the second of three parts: `resource:<parameter>:action`.",
+      "template_misplaced GET /a/:id 0: `a:<id>` has a parameter outside the id, so a caller could choose more than the id. Write it as the second of three parts: `resource:<parameter>:action`.",
     ],
     [
       { "GET /a": ["a b"] },
       'scope_invalid GET /a 0: "a b" is a scope that no token can be granted. Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.',
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -149,7 +149,7 @@ describe("a mistake in a filtered scope", () => {
   it.each<[object, string]>([
     [
       { "GET /a/:id": { filtered: "a:b" } },
-      'requirement_invalid GET /a/:id filtered: is for lists: a GET or HEAD whose path does not end with a parameter, or a list or one tool of MCP. Write ["a:<parameter>:b"] for one item, or ["a:b"].',
+      'requirement_invalid GET /a/:id filtered: is for lists: a GET or HEAD whose path doesn\'t end with a parameter, or a list or one tool of MCP. Write ["a:<parameter>:b"] for one item, or ["a:b"].',
     ],
     [
       { "GET /a": { filtered: "a" } },
@@ -161,9 +161,9 @@ describe("a mistake in a filtered scope", () => {
     ],
     [
       { "MCP tools/call *": { filtered: "a:b" } },
-      'requirement_invalid MCP tools/call * filtered: is for lists: a GET or HEAD whose path does not end with a parameter, or a list or one tool of MCP. Write ["a:<parameter>:b"] for one item, or ["a:b"].',
+      'requirement_invalid MCP tools/call * filtered: is for lists: a GET or HEAD whose path doesn\'t end with a parameter, or a list or one tool of MCP. Write ["a:<parameter>:b"] for one item, or ["a:b"].',
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -172,7 +172,7 @@ describe("a mistake in the key of an operation", () => {
   it.each<[object, string]>([
     [
       { "MCP /a": [] },
-      'route_key_invalid MCP /a: `/a` is not a method of MCP clients. Write `MCP <method> <name>`, such as `MCP tools/call search`, or `*` for every name. Declare a method that your server adds: mcp: { methods: { "/a": null } }.',
+      'route_key_invalid MCP /a: `/a` isn\'t a method of MCP clients. Write `MCP <method> <name>`, such as `MCP tools/call search`, or `*` for every name. Declare a method that your server adds: mcp: { methods: { "/a": null } }.',
     ],
     [
       { "MCP tools/call": [] },
@@ -184,35 +184,35 @@ describe("a mistake in the key of an operation", () => {
     ],
     [
       { "MCP tool/call x": [] },
-      "route_key_invalid MCP tool/call x: `tool/call` is not a method of MCP clients. Did you mean `tools/call`?",
+      "route_key_invalid MCP tool/call x: `tool/call` isn't a method of MCP clients. Did you mean `tools/call`?",
     ],
     [
       { "MCP tools.call x": [] },
-      "route_key_invalid MCP tools.call x: `tools.call` is not a method of MCP clients. Write `MCP tools/call x`.",
+      "route_key_invalid MCP tools.call x: `tools.call` isn't a method of MCP clients. Write `MCP tools/call x`.",
     ],
     [
       { "MCP tools/call:x": [] },
-      "route_key_invalid MCP tools/call:x: `tools/call:x` is not a method of MCP clients. Write `MCP tools/call x`.",
+      "route_key_invalid MCP tools/call:x: `tools/call:x` isn't a method of MCP clients. Write `MCP tools/call x`.",
     ],
     [
       { "MCP ping": [] },
-      "route_key_invalid MCP ping: `ping` needs no rule of its own. Remove it: the rule of the transport, such as `* /mcp`, decides it.",
+      "route_key_invalid MCP ping: `ping` needs no rule of its own. Remove it: the transport's rule, such as `* /mcp`, decides it.",
     ],
     [
       { "MCP resources/subscribe *": [] },
-      "route_key_invalid MCP resources/subscribe *: `resources/subscribe` has no rule of its own. Remove it: the rule of `resources/read` for the same name decides it.",
+      "route_key_invalid MCP resources/subscribe *: `resources/subscribe` has no rule of its own. Remove it: the rule for `resources/read` with the same name decides it.",
     ],
     [
       { "MCP completion/complete x": [] },
-      "route_key_invalid MCP completion/complete x: `completion/complete` has no rule of its own. Remove it: the rule of `prompts/get` or `resources/read` for the same name decides it.",
+      "route_key_invalid MCP completion/complete x: `completion/complete` has no rule of its own. Remove it: the rule for `prompts/get` or `resources/read` with the same name decides it.",
     ],
     [
       { "MCP x/y": [] },
-      'route_key_invalid MCP x/y: `x/y` is not a method of MCP clients. Write `MCP <method> <name>`, such as `MCP tools/call search`, or `*` for every name. Declare a method that your server adds: mcp: { methods: { "x/y": null } }.',
+      'route_key_invalid MCP x/y: `x/y` isn\'t a method of MCP clients. Write `MCP <method> <name>`, such as `MCP tools/call search`, or `*` for every name. Declare a method that your server adds: mcp: { methods: { "x/y": null } }.',
     ],
     [
       { "MCP tools/call :id": [] },
-      'route_key_invalid MCP tools/call :id: ":id" is a variable, but names are compared exactly. Write `*` for every name, `docs_*` for names that begin with the same text, or one key for each name.',
+      'route_key_invalid MCP tools/call :id: ":id" is a variable, but names are compared exactly. Write `*` for every name, `docs_*` for names that begin with the same text, or write one key for each name.',
     ],
     [
       { "MCP tools/call a*b": [] },
@@ -220,9 +220,9 @@ describe("a mistake in the key of an operation", () => {
     ],
     [
       { "MCP tools/call  a": [] },
-      'route_key_invalid MCP tools/call  a: " a" is not a name. Write the name without spaces around it.',
+      'route_key_invalid MCP tools/call  a: " a" isn\'t a name. Write the name without spaces around it.',
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -231,27 +231,27 @@ describe("a mistake in the URI of a resource", () => {
   it.each<[object, string]>([
     [
       { "MCP resources/read a*": [] },
-      'route_key_invalid MCP resources/read a*: "a*" has `*`, which is not a variable of a URI template. Write `{name}` for one segment of the URI, `{+name}` for the rest of it, or `*` alone for every resource.',
+      'route_key_invalid MCP resources/read a*: "a*" has `*`, which isn\'t a variable of a URI template. Write `{name}` for one segment of the URI, `{+name}` for the rest of it, or `*` alone for every resource.',
     ],
     [
       { "MCP resources/read docs://:id": [] },
-      'route_key_invalid MCP resources/read docs://:id: "docs://:id" has `/:i`, which is not a variable of a URI template. Write `{name}` for one segment of the URI, `{+name}` for the rest of it, or `*` alone for every resource.',
+      'route_key_invalid MCP resources/read docs://:id: "docs://:id" has `/:i`, which isn\'t a variable of a URI template. Write `{name}` for one segment of the URI, `{+name}` for the rest of it, or `*` alone for every resource.',
     ],
     [
       { "MCP resources/read docs://<id>": [] },
-      'route_key_invalid MCP resources/read docs://<id>: "docs://<id>" has `<`, which is not a variable of a URI template. Write `{name}` for one segment of the URI, `{+name}` for the rest of it, or `*` alone for every resource.',
+      'route_key_invalid MCP resources/read docs://<id>: "docs://<id>" has `<`, which isn\'t a variable of a URI template. Write `{name}` for one segment of the URI, `{+name}` for the rest of it, or `*` alone for every resource.',
     ],
     [
       { "MCP resources/read HTTP://A.test": [] },
-      "route_key_invalid MCP resources/read HTTP://A.test: `HTTP://A.test` is not spelled as a URL is. Write `MCP resources/read http://a.test/`.",
+      "route_key_invalid MCP resources/read HTTP://A.test: `HTTP://A.test` isn't spelled as a URL is. Write `MCP resources/read http://a.test/`.",
     ],
     [
       { "MCP resources/read docs://{id": [] },
-      "route_key_invalid MCP resources/read docs://{id: has a brace without its pair. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
+      "route_key_invalid MCP resources/read docs://{id: has a brace without a matching brace. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
     ],
     [
       { "MCP resources/read docs://id}": [] },
-      "route_key_invalid MCP resources/read docs://id}: has a brace without its pair. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
+      "route_key_invalid MCP resources/read docs://id}: has a brace without a matching brace. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
     ],
     [
       { "MCP resources/read docs://{id}/{id}": [] },
@@ -259,29 +259,29 @@ describe("a mistake in the URI of a resource", () => {
     ],
     [
       { "MCP resources/read docs://{}": [] },
-      "route_key_invalid MCP resources/read docs://{}: has `{}`, which does not always have one value. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
+      "route_key_invalid MCP resources/read docs://{}: has `{}`, which doesn't always have one value. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
     ],
     [
       { "MCP resources/read docs://{id:3}": [] },
-      "route_key_invalid MCP resources/read docs://{id:3}: has `{id:3}`, which does not always have one value. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
+      "route_key_invalid MCP resources/read docs://{id:3}: has `{id:3}`, which doesn't always have one value. Write `{name}` for one segment of the URI, or `{+name}` for the rest of it, with one name in each pair of braces.",
     ],
     [
       { "MCP resources/read docs://{a,b}": [] },
-      "route_key_invalid MCP resources/read docs://{a,b}: has `{a,b}`, of which servers match the first name only. Write {a},{b}.",
+      "route_key_invalid MCP resources/read docs://{a,b}: has `{a,b}`, but servers match only its first name. Write {a},{b}.",
     ],
     [
       { "MCP resources/read docs://{/a,b}": [] },
-      "route_key_invalid MCP resources/read docs://{/a,b}: has `{/a,b}`, of which servers match the first name only. Write {/a},{/b}.",
+      "route_key_invalid MCP resources/read docs://{/a,b}: has `{/a,b}`, but servers match only its first name. Write {/a},{/b}.",
     ],
     [
       { "MCP resources/read {id}": [] },
-      "route_key_invalid MCP resources/read {id}: `{id}` matches no URI, because it is not spelled as a URL is. Write a scheme and the text of the URI: `docs://{name}`, `file:///{+path}`.",
+      "route_key_invalid MCP resources/read {id}: `{id}` matches no URI, because it isn't spelled as a URL is. Write a scheme and the rest of the URI: `docs://{name}`, `file:///{+path}`.",
     ],
     [
       { "MCP resources/read HTTP://A.test/{id}": [] },
-      "route_key_invalid MCP resources/read HTTP://A.test/{id}: `HTTP://A.test/{id}` matches no URI, because it is not spelled as a URL is. Write `http://a.test/{id}`.",
+      "route_key_invalid MCP resources/read HTTP://A.test/{id}: `HTTP://A.test/{id}` matches no URI, because it isn't spelled as a URL is. Write `http://a.test/{id}`.",
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -290,17 +290,17 @@ describe("a mistake in two rules", () => {
   it.each<[object, string]>([
     [
       { "GET /a/:x": [], "GET /A/:y/": [] },
-      "route_duplicate GET /A/:y/: is the same route as `GET /a/:x`. Keep one of the two: parameter names, letter case and a trailing slash do not make another route.",
+      "route_duplicate GET /A/:y/: is the same route as `GET /a/:x`. Keep one of the two: parameter names, letter case and a trailing slash don't make another route.",
     ],
     [
       { "GET /a": ["a:b"], "HEAD /a": [] },
-      "rule_outranked HEAD /a: does not require what `GET /a` does (a:b), and frameworks run the handler of GET for HEAD. Remove the rule: HEAD uses the rule of GET. If that rule is for a wider path, write one for GET of this path.",
+      "rule_outranked HEAD /a: doesn't require what `GET /a` requires (a:b), and frameworks run the GET handler for HEAD. Remove the rule: HEAD uses the rule for GET. If that rule is for a wider path, write one for GET of this path.",
     ],
     [
       { "GET /a/:x": ["a:b"], "GET /:y/b": ["c:d"] },
       "rules_cross GET /:y/b: also matches `GET /a/b`. `GET /a/:x` (a:b) would decide, although neither path contains the other, and a caller that it allows may not satisfy this rule. Add `GET /a/b` with what these requests require.",
     ],
-  ])("is reported with its place and its fix: %j", (scopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
   });
 });
@@ -315,19 +315,19 @@ describe("a custom rule that does not replace what its author may think", () => 
     [
       { "* /x": ["a:b"] },
       { "GET /x": ["a:b"], "POST /x": ["c:d"] },
-      "override_partial * /x: does not replace `GET /x`, `POST /x` of the base table: at one path, the exact method decides. Write what these methods require, such as `GET /x`, or pass a base table without them as defaultScopeMappings.",
+      "override_partial * /x: doesn't replace `GET /x`, `POST /x` of the base table: for the same path, the rule for an exact method decides. Write what these methods require, such as `GET /x`, or pass a base table without them as defaultScopeMappings.",
     ],
     [
       { "GET /x": [] },
       { "GET /x": ["a:b"] },
-      "override_weaker GET /x: requires less than the rule of the base table that it replaces, `GET /x` (a:b). If that is intended, write { override: [] }.",
+      "override_weaker GET /x: requires less than the base table's rule that it replaces, `GET /x` (a:b). If that's intended, write { override: [] }.",
     ],
     [
       { "GET /x": "public" },
       { "GET /x": { anyOf: ["a:b", "c:d"] } },
-      'override_weaker GET /x: requires less than the rule of the base table that it replaces, `GET /x` (one of a:b c:d). If that is intended, write { override: "public" }.',
+      "override_weaker GET /x: requires less than the base table's rule that it replaces, `GET /x` (one of a:b c:d). If that's intended, write { override: \"public\" }.",
     ],
-  ])("is reported with its place and its fix: %j beside %j", (scopeMappings, defaultScopeMappings, issue) => {
+  ])("reports it with its place and its fix: %j next to %j", (scopeMappings, defaultScopeMappings, issue) => {
     expect(issuesIn({ scopeMappings, defaultScopeMappings })).toEqual([issue]);
   });
 });
@@ -336,18 +336,18 @@ describe("a mistake in the hierarchy of scopes", () => {
   it.each<[object, string]>([
     [
       { "a:*": ["b:c"] },
-      'scope_invalid a:*: "a:*" is not a wildcard: `*` stands for every id, and for nothing else. Write one scope for each action, such as `agents:read` or `agents:*:read`.',
+      'scope_invalid a:*: "a:*" isn\'t a wildcard: `*` stands for every id, and for nothing else. Write one scope for each action, such as `agents:read` or `agents:*:read`.',
     ],
     [
       { "a:b": ["a b"] },
-      'scope_invalid a:b: "a b" is not a scope. Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).',
+      'scope_invalid a:b: "a b" isn\'t a scope. Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).',
     ],
     [{ "a:b": ["a:b"] }, "implied_scopes_cycle a:b: `a:b` implies itself. Remove one link of the cycle."],
     [
       { "a:*:b": ["a:*:c"] },
       'scope_invalid a:*:b: "a:*:b" is a hierarchy for ids. Write `a:b`: a hierarchy for a resource also applies to each of its ids.',
     ],
-  ])("is reported with its place and its fix: %j", (impliedScopes, issue) => {
+  ])("reports it with its place and its fix: %j", (impliedScopes, issue) => {
     expect(issuesIn({ scopeMappings: {}, impliedScopes })).toEqual([issue]);
   });
 });

@@ -87,7 +87,7 @@ describe("a URI template", () => {
     expect(contained).toBeGreaterThan(100);
   });
 
-  it("has the same identity with other names of variables, and another one with other operators", () => {
+  it("keeps its identity with other names of variables, and changes it with other operators", () => {
     expect(template("d://{a}/{b}").identity).toBe(template("d://{x}/{y}").identity);
     expect(template("d://{a}").identity).not.toBe(template("d://{+a}").identity);
     expect(template("d://x{?a}").identity).not.toBe(template("d://x?a={a}").identity);
@@ -123,7 +123,7 @@ describe("a URI template", () => {
     ["d://x/../{a}", "Write `d://x/{a}`."],
     ["{+uri}", "Write a scheme"],
     ["docs/{id}", "Write a scheme"],
-  ])("is refused where servers would match something else or nothing: %s", (source, hint) => {
+  ])("refuses it where servers would match something else or nothing: %s", (source, hint) => {
     expect(parseTemplate(source)).toMatchObject({ hint: expect.stringContaining(hint) as string });
   });
 });

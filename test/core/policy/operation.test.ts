@@ -54,7 +54,7 @@ describe("the key of an operation", () => {
     ["MCP tools/call search ", "without spaces"],
     ["MCP tools/call a\nb", "without spaces"],
     ["MCP tools/list search", "Write `MCP tools/list`."],
-    ["MCP initialize", "the rule of the transport"],
+    ["MCP initialize", "the transport's rule"],
     ["MCP tool/call search", "Did you mean `tools/call`?"],
     ["MCP prompts/call x", "Did you mean `prompts/get`?"],
     ["MCP tool/list", "Did you mean `tools/list`?"],
@@ -74,10 +74,10 @@ describe("the key of an operation", () => {
 
   it.each([
     ["MCP ping", "`ping` needs no rule of its own."],
-    ["MCP tools/cal search", "`tools/cal` is not a method of MCP clients."],
+    ["MCP tools/cal search", "`tools/cal` isn't a method of MCP clients."],
     ["MCP tools/list search", "`tools/list` takes no name."],
     ["MCP tools/call", "`tools/call` needs a name."],
-    ["MCP tools/call a\nb", '"a\\nb" is not a name.'],
+    ["MCP tools/call a\nb", '"a\\nb" isn\'t a name.'],
   ])("rejects %j, and explains the mistake", (key, message) => {
     expect(tableIssues({ [key]: [] })).toMatchObject([{ message }]);
   });
@@ -100,11 +100,11 @@ describe("the key of an operation", () => {
     ["completion/complete greet", "`prompts/get` or `resources/read`"],
     ["resources/subscribe docs://a", "`resources/read`"],
     ["resources/unsubscribe *", "`resources/read`"],
-  ])("rejects %s, which the rule of something else decides", (text, governing) => {
+  ])("rejects %s, which the rule for something else decides", (text, governing) => {
     expect(tableIssues({ [`MCP ${text}`]: [] })).toMatchObject([
       {
         message: `\`${text.split(" ", 1)[0]}\` has no rule of its own.`,
-        hint: `Remove it: the rule of ${governing} for the same name decides it.`,
+        hint: `Remove it: the rule for ${governing} with the same name decides it.`,
       },
     ]);
   });
@@ -170,7 +170,7 @@ describe("the key of an operation", () => {
   });
 });
 
-describe("the rule of an operation", () => {
+describe("the rule for an operation", () => {
   it.each([
     ["tools/list", "MCP tools/list"],
     ["tools/call search", "MCP tools/call search"],
@@ -225,7 +225,7 @@ describe("the rule of an operation", () => {
     "file:////etc/passwd",
     "file:///etc%2Fpasswd",
     "file:///x/..%5cetc%5cpasswd",
-  ])("requires the rule of a file that a handler may open for %s", (uri) => {
+  ])("requires the rule for a file that a handler may open for %s", (uri) => {
     const table = tableOf({
       "MCP resources/read file:///{+path}": ["files:read"],
       "MCP resources/read file:///etc/passwd": ["root:read"],
@@ -247,7 +247,7 @@ describe("the rule of an operation", () => {
     expect(keysIn(names, "resources/read docs://h/%41%2fb")).toEqual(names.map((name) => `MCP ${name}`));
   });
 
-  it("also requires the rule of a URI as it was sent, unless that is the rule of every resource", () => {
+  it("also requires the rule for a URI as it was sent, unless that is the rule for every resource", () => {
     const names = ["resources/read docs://a/B", "resources/read docs://a/x/{+p}"];
     const uri = "resources/read docs://a/x/../B";
     expect(keysIn(names, uri)).toEqual(names.map((name) => `MCP ${name}`));
@@ -264,15 +264,18 @@ describe("the rule of an operation", () => {
     ["resources/read docs://a", "MCP resources/read docs://a"],
     ["resources/read docs://{id}", "MCP resources/read docs://{name}"],
     ["tools/call docs_{id}", "MCP tools/call docs_*"],
-  ])("is that of the name for a completion, and that of a template only for a template: %s", (text, key) => {
-    const names = [
-      "resources/read docs://a",
-      "resources/read docs://{name}",
-      "tools/call docs_*",
-      "tools/call *",
-    ];
-    expect(keysIn(names, text, true)).toEqual([key]);
-  });
+  ])(
+    "finds the rule for the name for a completion, and the rule for a template only for a template: %s",
+    (text, key) => {
+      const names = [
+        "resources/read docs://a",
+        "resources/read docs://{name}",
+        "tools/call docs_*",
+        "tools/call *",
+      ];
+      expect(keysIn(names, text, true)).toEqual([key]);
+    },
+  );
 
   it("does not map a URI that only its decoded spelling maps", () => {
     const table = tableOf({ "MCP resources/read docs://a": [] });
@@ -290,23 +293,23 @@ describe("the rule of an operation", () => {
     ["tools/list x", "`tools/list` takes no name. Write `MCP tools/list`."],
     [
       "ping",
-      "`ping` needs no rule of its own. Remove it: the rule of the transport, such as `* /mcp`, decides it.",
+      "`ping` needs no rule of its own. Remove it: the transport's rule, such as `* /mcp`, decides it.",
     ],
   ])("does not decide the incomplete operation %j", (text, cause) => {
     expect(call(text)).toMatchObject({ kind: "ambiguous", matches: [], cause });
   });
 
-  it("ignores the rules of paths, whatever method a client calls", () => {
+  it("ignores the rules for paths, whatever method a client calls", () => {
     const path = TABLE.forTarget("POST", "/mcp", true);
     expect(TABLE.forCalls(path, [operation("/mcp")]).kind).toBe("unmapped");
   });
 
-  it("does not map a request that the rule of its path refuses", () => {
+  it("does not map a request that the rule for its path refuses", () => {
     const refused = TABLE.forTarget("POST", "//mcp", true);
     expect(TABLE.forCalls(refused, [operation("tools/list")])).toBe(refused);
   });
 
-  it("leaves an operation unmapped, although the rule of its route is added", () => {
+  it("leaves an operation unmapped, although the rule for its route is added", () => {
     const table = tableOf({ "* /mcp": [], "* /:any": ["any:use"] });
     const unmapped = table.forCalls(table.forTarget("POST", "/mcp", true), [operation("tools/call x")]);
     const found = table.forRoute(unmapped, "POST", ["/:any"]);
@@ -398,7 +401,7 @@ describe("conditions on operations", () => {
     ["resources/read docs://a/public", ["MCP resources/read docs://{team}/{+page}"]],
     ["resources/read docs://{a}/{+b}", ["MCP resources/read docs://{team}/{+page}"]],
     ["prompts/get greet", []],
-  ])("are found for the entry of a list: %s", (text, keys) => {
+  ])("finds them for the entry of a list: %s", (text, keys) => {
     const { operations } = compiledOf({
       "MCP tools/call *": { scopes: [], where },
       "MCP tools/call ping": [],
@@ -504,11 +507,11 @@ describe("the methods of the protocol", () => {
     ["tasks/list", false],
     ["tasks/result", false],
     ["acme/do", false],
-  ])("has %s in the stateless revision of the protocol: %s", (method, isStateless) => {
+  ])("reports whether it has %s in the stateless revision of the protocol: %s", (method, isStateless) => {
     expect(MCP_METHODS.isStateless(method)).toBe(isStateless);
   });
 
-  it.each(["acme/do", "Acme.v1/do-it", "a/b/c", "a/b_c.d"])("can be extended by %s", (method) => {
+  it.each(["acme/do", "Acme.v1/do-it", "a/b/c", "a/b_c.d"])("accepts the extension %s", (method) => {
     expect(isExtensionMethod(method)).toBe(true);
   });
 
@@ -527,7 +530,7 @@ describe("the methods of the protocol", () => {
     " acme/do",
     "acme/do ",
     "acme//do",
-  ])("cannot be extended by %j", (method) => {
+  ])("rejects the extension %j", (method) => {
     expect(isExtensionMethod(method)).toBe(false);
   });
 
@@ -558,14 +561,14 @@ describe("the methods of the protocol", () => {
   });
 
   it.each(["resources/subscribe docs://a", "resource/subscribe docs://a"])(
-    "are suggested only if they have rules: %s",
+    "suggests them only if they have rules: %s",
     (text) => {
       const [method = "", name] = text.split(" ");
       expect(MCP_METHODS.findMistake(method, name)?.hint).not.toContain("resources/subscribe");
     },
   );
 
-  it("are written in keys without `MCP`, with their name if they have one", () => {
+  it("renders them in keys without `MCP`, with their name if they have one", () => {
     expect(renderOperation({ method: "tools/list" })).toBe("tools/list");
     expect(renderOperation({ method: "tools/call", name: "search" })).toBe("tools/call search");
   });

@@ -36,7 +36,7 @@ describe("a custom rule for the route of a default rule", () => {
     expect(start({ "GET /x": custom }, { "GET /x": base })).not.toThrow();
   });
 
-  it("is compared by the places of parameters, not by their names", () => {
+  it("compares the places of parameters, not their names", () => {
     const base: ScopeMappings = { "GET /a/:id": ["a:<id>:read"] };
     expect(start({ "GET /a/:key": ["a:<key>:read"] }, base)).not.toThrow();
     expect(mistakesOf(start({ "GET /a/:key": [] }, base))).toHaveLength(1);
@@ -58,11 +58,11 @@ describe("a custom rule for the route of a default rule", () => {
     const conditions = { where: { id: { claim: "org" } }, maxAuthAgeSeconds: 60 };
     const base: ScopeMappings = { "GET /a/:id": { scopes: ["a:read"], ...conditions } };
     expect(start({ "GET /a/:id": ["a:read"] }, base)).toThrow(
-      '`GET /a/:id` (a:read; id is the claim org; the user has logged in within 60 s). If that is intended, write { override: ["a:read"] }.',
+      '`GET /a/:id` (a:read; id is the claim org; the user has logged in within 60 s). If that\'s intended, write { override: ["a:read"] }.',
     );
   });
 
-  it.each(["/a/:N.json", "/a/*N", "/a/:x/:N"])("is compared at any kind of parameter: %s", (path) => {
+  it.each(["/a/:N.json", "/a/*N", "/a/:x/:N"])("compares any kind of parameter: %s", (path) => {
     const tables = [
       { [`GET ${path.replace("N", "custom")}`]: ["a:<custom>:read"] },
       { [`GET ${path.replace("N", "base")}`]: ["a:<base>:read", "audit:read"] },
@@ -81,9 +81,9 @@ describe("a custom rule for the route of a default rule", () => {
     expect(start({ "* /admin": ["admin:own"], "GET /admin": [] }, base)).not.toThrow();
   });
 
-  it("is named with what to write", () => {
+  it("names it with what to write", () => {
     expect(start({ "GET /agents/:id": [] }, agentScopeMappings)).toThrow(
-      "requires less than the rule of the base table that it replaces, `GET /agents/:agent_id` (agents:<agent_id>:read). If that is intended, write { override: [] }.",
+      "requires less than the base table's rule that it replaces, `GET /agents/:agent_id` (agents:<agent_id>:read). If that's intended, write { override: [] }.",
     );
   });
 });
@@ -101,7 +101,7 @@ describe("{ override }", () => {
     ]);
   });
 
-  it("may hold any other value", () => {
+  it("accepts any other value", () => {
     expect(
       start({ "GET /x": { override: { anyOf: ["a:b"], report: ["c:d"] } } }, { "GET /x": [] }),
     ).not.toThrow();
@@ -111,11 +111,11 @@ describe("{ override }", () => {
 describe("a custom rule for every method", () => {
   it("does not start if default rules of exact methods would still decide, and names them", () => {
     expect(start({ "* /sessions/:id": ["ops:use"] }, agentScopeMappings)).toThrow(
-      "does not replace `GET /sessions/:session_id`, `PATCH /sessions/:session_id`, `DELETE /sessions/:session_id` of the base table",
+      "doesn't replace `GET /sessions/:session_id`, `PATCH /sessions/:session_id`, `DELETE /sessions/:session_id` of the base table",
     );
   });
 
-  it("starts beside custom rules of these methods, and at another path", () => {
+  it("starts next to custom rules of these methods, and at another path", () => {
     const exact: ScopeMappings = { "GET /teams/:id": ["teams:<id>:read"], "* /teams/:id": ["ops:use"] };
     expect(start(exact, agentScopeMappings)).not.toThrow();
     expect(start({ "* /teams/:id/members": ["ops:use"] }, agentScopeMappings)).not.toThrow();
@@ -184,7 +184,7 @@ describe("mergeScopeMappings", () => {
     const merge = () => mergeScopeMappings({ "GET /a": ["a:read"] }, { "GET /a": { report: ["b:read"] } });
     const mergePart = () =>
       mergeScopeMappings({ "GET /a{/:id}": ["s:read"] }, { "GET /a/:id": { report: ["r:read"] } });
-    expect(mergePart).toThrow("Write what stays enforced beside it");
-    expect(merge).toThrow("Write what stays enforced beside it: { scopes: [...], report: [...] }.");
+    expect(mergePart).toThrow("Write what stays enforced next to it");
+    expect(merge).toThrow("Write what stays enforced next to it: { scopes: [...], report: [...] }.");
   });
 });

@@ -95,17 +95,17 @@ describe("parsePattern", () => {
     ["/a\\", "backslash"],
     ["/:a:b", "/:parameter"],
     // The whole path.
-    ["agents", "from `/` on"],
-    ["", "from `/` on"],
-    ["{/a}", "from `/` on"],
+    ["agents", "starting with `/`"],
+    ["", "starting with `/`"],
+    ["{/a}", "starting with `/`"],
     // One name, one parameter.
     ["/:id/:id", "its own name"],
     ["/:id/x/*id", "its own name"],
     ["/:id{/:id}", "its own name"],
     // Routers divide a path between two wildcards in different ways.
-    ["/*a/*b", "Use one"],
-    ["/*head{/*tail}", "Use one"],
-    ["/a{/*b}/c/*d", "Use one"],
+    ["/*a/*b", "Use only one"],
+    ["/*head{/*tail}", "Use only one"],
+    ["/a{/*b}/c/*d", "Use only one"],
     // Groups multiply.
     [`/a${"{/b}".repeat(7)}`, "several routes"],
     [`/a${"{/b".repeat(65)}${"}".repeat(65)}`, "several routes"],
@@ -117,8 +117,8 @@ describe("parsePattern", () => {
 
   it.each([
     ["/agents/{id}", "writes a parameter in the syntax of another router."],
-    ["/files/*", "is not a pattern of path-to-regexp."],
-    ["agents", "does not begin with a slash."],
+    ["/files/*", "isn't a pattern of path-to-regexp."],
+    ["agents", "doesn't begin with a slash."],
     [`/a${"{/b}".repeat(7)}`, "has more than 64 combinations of optional groups."],
     ["/:id/:id", "uses one parameter name twice."],
     ["/files/a*path", "has a wildcard that shares its segment."],

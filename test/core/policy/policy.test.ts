@@ -14,7 +14,7 @@ describe("an upgrade to a WebSocket", () => {
       true,
     );
 
-  it("is not opened by a public rule with a wildcard, which is meant for pages", () => {
+  it("refuses it by a public rule with a wildcard, which is meant for pages", () => {
     expect(find({ "GET /{*path}": "public" }, true)).toMatchObject({ kind: "unmapped", matches: [] });
     expect(find({ "GET /ws/*path": "public" }, true)).toMatchObject({ kind: "unmapped", matches: [] });
     expect(find({ "GET /{*path}": "public" }, false).kind).toBe("rules");
@@ -25,17 +25,17 @@ describe("an upgrade to a WebSocket", () => {
     { "GET /ws/:room": "public" },
     { "GET /*path": ["ws:use"] },
     { "GET /*path": "optional" },
-  ])("is decided by any other rule: %j", (table) => {
+  ])("decides it by any other rule: %j", (table) => {
     expect(find(table, true).kind).toBe("rules");
   });
 
-  it("is unmapped without a rule", () => {
+  it("treats it as unmapped without a rule", () => {
     expect(find({ "GET /other": [] }, true).kind).toBe("unmapped");
   });
 });
 
 describe("a pattern that the caller passes as the matched route", () => {
-  it("must have a satisfied rule, too", () => {
+  it("requires a satisfied rule for it, too", () => {
     const policy = policyOf({ "GET /a/:x": [], "GET /a/b": ["b:read"] });
     const keysFor = (matchedPattern: string | undefined) =>
       policy
@@ -51,7 +51,7 @@ describe("a pattern that the caller passes as the matched route", () => {
 });
 
 describe("a request without a rule", () => {
-  it("is refused, and a refused operation is reported as one", () => {
+  it("refuses it, and a refused operation is reported as one", () => {
     const policy = policyOf({ "GET /a": [] });
     const path = policy.refuseByTable(policy.find({ method: "GET", target: "/b" }, true));
     expect(path).toMatchObject({ reason: "route_unmapped" });
@@ -67,7 +67,7 @@ describe("a request without a rule", () => {
     [{ enforcement: "report" }, false, "reported route_unmapped"],
     [{ unmappedRoutes: "authenticated" }, false, "allowed"],
     [{ authorization: false }, false, "allowed"],
-  ])("is decided for a valid token by the options %j", (options, isNeeded, result) => {
+  ])("decides it for a valid token by the options %j", (options, isNeeded, result) => {
     const policy = policyOf({ "GET /a": [] }, options);
     const request = { method: "GET", target: "/b" };
     expect(policy.needsRule).toBe(isNeeded);
@@ -103,7 +103,7 @@ describe("a caller", () => {
     expect(isSatisfied("/a", [], {}, { authorization: false })).toBe(true);
   });
 
-  it("is decided for one operation, with a token and without one", () => {
+  it("decides one operation, with a token and without one", () => {
     const policy = policyOf(table);
     const operation = { method: "tools/call", name: "search", parameters: {} };
     expect(resultOf(policy.decideOperation(policy.callerWith(["a:read"]), operation))).toBe("allowed");
@@ -125,7 +125,7 @@ describe("a caller", () => {
 });
 
 describe("the templates of an operation", () => {
-  it("are those of its scopes", () => {
+  it("returns those of its scopes", () => {
     const policy = policyOf({
       "MCP tools/call run": ["agents:<agent_id>:run", "agents:read", "teams:<team>:use"],
       "MCP tools/call list": ["agents:read"],
@@ -151,7 +151,7 @@ describe("a scope", () => {
     ["teams:read", false],
     ["profile", false],
     ["other:work", false],
-  ])("can satisfy a rule of the table: %s %s", (scope, isUsed) => {
+  ])("reports whether it can satisfy a rule of the table: %s %s", (scope, isUsed) => {
     const policy = policyOf(
       { "GET /agents/:id": ["agents:<id>:read"], "GET /me": ["openid"] },
       { impliedScopes: { "support:work": ["agents:read"], "other:work": ["teams:read"] } },

@@ -50,7 +50,7 @@ describe("the conditions of a rule", () => {
     expect(resultAt("POST /orgs/acme/users", ACME)).toBe("allowed");
   });
 
-  it("are checked after the scopes of all rules", () => {
+  it("checks them after the scopes of all rules", () => {
     expect(resultOf(decide(table, "GET /orgs/globex", ACME, []))).toBe("scope_insufficient");
   });
 
@@ -88,11 +88,11 @@ describe("the conditions of a rule", () => {
       );
   });
 
-  it("are not satisfied by the admin scope", () => {
+  it("applies to the admin scope", () => {
     expect(resultOf(decide(table, "GET /orgs/globex", ACME, ["platform:admin"]))).toBe(WHERE);
   });
 
-  it("are in the rules of the decision, and the decision names the rule that refuses", () => {
+  it("lists them in the rules of the decision, which names the rule that refuses", () => {
     const decision = decide(table, "GET /orgs/globex", ACME, scopes);
     expect(decision.rules.map(({ key }) => key)).toEqual(["GET /orgs/:org", "* /orgs/:org{/*path}"]);
     expect(decision.rule?.key).toBe("* /orgs/:org{/*path}");
@@ -118,7 +118,7 @@ describe("the conditions of a rule", () => {
     expect(resultOf(server.explain(query).decision)).toBe(WHERE);
   });
 
-  it("cannot be dropped by a rule of the same route without `override`", () => {
+  it("rejects a rule for the same route that drops them without `override`", () => {
     const defaultScopeMappings = { "* /orgs/:org{/*path}": TENANT };
     const options = { serviceId: "a", verificationKeys: [issuer.publicPem], defaultScopeMappings };
     const key = "* /orgs/:id{/*path}";
@@ -158,7 +158,7 @@ describe("the conditions of a rule", () => {
     ).toMatchObject([{ 0: "override_weaker" }]);
   });
 
-  it("are checked for a token that is remembered, by the clock of each request", async () => {
+  it("checks them for a token that is remembered, by the clock of each request", async () => {
     let now = NOW;
     const server = createServer({
       now: () => now * 1000,
@@ -242,7 +242,7 @@ describe("a batch of tRPC", () => {
     expect(table.forOperations(path, "GET", ["/trpc/b"]).restrictions.active).toHaveLength(1);
   });
 
-  it("may name several tenants of the caller, one in each procedure", async () => {
+  it("allows several tenants of the caller, one in each procedure", async () => {
     const where = { org: { claim: "orgs" } };
     const server = createServer({ scopeMappings: { "GET /trpc/:org": { scopes: [], where } } });
     const authorization = `Bearer ${await issuer.token({ aud: "agents-prod", scopes: [], orgs: ["a", "b", "a,b"] })}`;
@@ -252,7 +252,7 @@ describe("a batch of tRPC", () => {
 });
 
 describe("a request without a token", () => {
-  it("is refused if conditions hold for it, even if each rule is public", () => {
+  it("refuses it if conditions hold for it, even if each rule is public", () => {
     const server = createServer({ scopeMappings: { "GET /a": "public", "GET /b": TENANT_OF_NOBODY } });
     const { table } = pipelineOf(server);
     const restrictions = table.forTarget("GET", "/b", false).restrictions;
@@ -327,7 +327,7 @@ describe("`except`", () => {
     ]);
   });
 
-  it("may spell the route in another way", () => {
+  it("accepts another spelling of the route", () => {
     const scopeMappings: ScopeMappings = {
       "* /orgs/:org{/*path}": { ...TENANT, except: ["GET /Orgs/:name/Logo"] },
       "GET /orgs/:org/logo": "public",
@@ -365,7 +365,7 @@ describe("the restrictions of the parts of a request", () => {
   });
   const countsOf = (restrictions = UNRESTRICTED) => [restrictions.active.length, restrictions.exempt.length];
 
-  it("are active unless the rule that decides is an exception", () => {
+  it("applies them unless the rule that decides is an exception", () => {
     expect(countsOf(ping?.restrictions)).toEqual([0, 1]);
     expect(countsOf(pong?.restrictions)).toEqual([1, 0]);
     const all = pong?.restrictions.active ?? [];
@@ -392,7 +392,7 @@ describe("the restrictions of the parts of a request", () => {
 });
 
 describe("a public or optional rule below conditions", () => {
-  it.each(["public", "optional"] as const)("is an error without `except`: %s", (value) => {
+  it.each(["public", "optional"] as const)("rejects it without `except`: %s", (value) => {
     const scopeMappings = { "* /orgs/:org{/*path}": TENANT, "GET /orgs/:org/logo": value };
     expect(mistakesOf(() => createServer({ scopeMappings }))).toEqual([
       ["exception_missing", "scopeMappings", "GET /orgs/:org/logo"],
@@ -402,13 +402,13 @@ describe("a public or optional rule below conditions", () => {
   it.each([
     ["at the same path", { "* /orgs/:org": TENANT, "GET /orgs/:org": "public" }],
     ["with a static segment", { "* /orgs/:org": TENANT, "GET /orgs/acme": "public" }],
-  ])("is an error %s", (_, scopeMappings) => {
+  ])("rejects it %s", (_, scopeMappings) => {
     expect(mistakesOf(() => createServer({ scopeMappings: scopeMappings as ScopeMappings }))).toMatchObject([
       { 0: "exception_missing" },
     ]);
   });
 
-  it("is an error for an operation of MCP, too", () => {
+  it("rejects it for an operation of MCP, too", () => {
     const scopeMappings: ScopeMappings = {
       "MCP tools/call *": { scopes: [], actors: "none" },
       "MCP tools/call ping": "public",
@@ -422,11 +422,11 @@ describe("a public or optional rule below conditions", () => {
     { "GET /*path": "public", "GET /*path/edit": { scopes: [], actors: "none" } },
     { "MCP tools/call *": "public", "MCP tools/call delete": { scopes: [], actors: "none" } },
     { "* /a": "public", "GET /a": { scopes: [], actors: "none" } },
-  ])("is allowed if the rule with the conditions decides: %j", (scopeMappings) => {
+  ])("allows it if the rule with the conditions decides: %j", (scopeMappings) => {
     expect(() => createServer({ scopeMappings })).not.toThrow();
   });
 
-  it("is allowed above them", () => {
+  it("allows it above them", () => {
     const scopeMappings: ScopeMappings = { "GET /{*path}": "public", "* /api/orgs/:org{/*path}": TENANT };
     const server = createServer({ scopeMappings });
     expect(server.explain({ method: "GET", path: "/index.html" }).decision.allowed).toBe(true);
@@ -477,11 +477,11 @@ describe("`unless`", () => {
   it.each([
     [{ unless: ["orgs:any"] }, "has no effect without a condition"],
     [{ except: ["GET /orgs/:org/x"] }, "has no effect without a condition"],
-    [{ ...TENANT, unless: [] }, "is not an array of scopes"],
-    [{ ...TENANT, unless: "orgs:any" }, "is not an array of scopes"],
+    [{ ...TENANT, unless: [] }, "isn't an array of scopes"],
+    [{ ...TENANT, unless: "orgs:any" }, "isn't an array of scopes"],
     [{ ...TENANT, unless: ["a b"] }, "no token can be granted"],
-    [{ ...TENANT, except: [] }, "is not an array of keys"],
-    [{ ...TENANT, except: ["/orgs"] }, "which is not a route key"],
+    [{ ...TENANT, except: [] }, "isn't an array of keys"],
+    [{ ...TENANT, except: ["/orgs"] }, "which isn't a route key"],
   ])("rejects %j", (conditions, text) => {
     const scopeMappings = { "GET /orgs/:org": { scopes: [], ...conditions } };
     const issues = issuesOf({ serviceId: "a", verificationKeys: [issuer.publicPem], scopeMappings });
@@ -497,7 +497,7 @@ describe("conditions that are only reported", () => {
     expect(resultOf(decide(table, "GET /orgs/acme", ACME))).toBe("allowed");
   });
 
-  it("leave what is written beside `report` enforced", () => {
+  it("leave what is written next to `report` enforced", () => {
     const table: ScopeMappings = {
       "GET /orgs/:org": { ...TENANT, report: { scopes: ["orgs:read"], actors: "none" } },
     };
@@ -529,7 +529,7 @@ describe("conditions that are only reported", () => {
     expect(new Set(allowed.rules.map(({ key }) => key)).size).toBe(allowed.rules.length);
   });
 
-  it("may name another `acr` than what is written beside `report`, and count with its parameters", () => {
+  it("may name another `acr` than what is written next to `report`, and count with its parameters", () => {
     const acr = (value: string) => ({ scopes: [], acr: { anyOf: [value] } });
     const scopeMappings: ScopeMappings = { "GET /a": { ...acr("low"), report: acr("high") } };
     expect(() => createServer({ scopeMappings })).not.toThrow();
@@ -564,13 +564,13 @@ describe("conditions that cannot take effect", () => {
       ({ code, path }) => `${code} ${path.join(" ")}`,
     );
 
-  it("are an error with `authorization: false`", () => {
+  it("rejects them with `authorization: false`", () => {
     expect(rejected({ authorization: false, scopeMappings: { "GET /orgs/:org": TENANT } })).toEqual([
       "option_conflict scopeMappings GET /orgs/:org",
     ]);
   });
 
-  it("are an error if two rules that hold for one request share no `acr`", () => {
+  it("rejects two rules that apply to one request and share no `acr`", () => {
     const scopeMappings = {
       "* /pay{/*path}": { scopes: [], acr: { anyOf: ["urn:a"] } },
       "POST /pay/refunds": { scopes: [], acr: { anyOf: ["urn:b"] } },
@@ -579,7 +579,7 @@ describe("conditions that cannot take effect", () => {
     expect(rejected({ scopeMappings })).toEqual(["condition_conflict scopeMappings * /pay{/*path} acr"]);
   });
 
-  it("are an error without the issuer of a claim, if there are several", () => {
+  it("rejects them without the issuer of a claim, if there are several", () => {
     const issuers = ["https://a.test", "https://b.test"].map((name) => ({
       issuer: name,
       keys: { verificationKeys: [issuer.publicPem] },
@@ -596,7 +596,7 @@ describe("conditions that cannot take effect", () => {
     ]);
   });
 
-  it.each(["public", "optional"] as const)("cannot be written for %s", (value) => {
+  it.each(["public", "optional"] as const)("rejects them for %s", (value) => {
     expect(rejected({ scopeMappings: { "GET /x": { [value]: true, actors: "none" } } })).toEqual([
       "requirement_invalid scopeMappings GET /x",
     ]);

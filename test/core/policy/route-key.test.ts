@@ -28,7 +28,7 @@ describe("a route key", () => {
     (key) => {
       const { code, message, hint } = mistakeIn(key);
       expect(code).toBe("route_key_invalid");
-      expect(message).toBe("is not a route key.");
+      expect(message).toBe("isn't a route key.");
       expect(hint).toContain("`METHOD /pattern`");
       expect(hint).toContain("`GET /agents/:agent_id`");
     },
@@ -60,7 +60,7 @@ describe("a route key", () => {
   });
 
   it.each([
-    ["GET agents", "route_pattern_invalid", "from `/` on"],
+    ["GET agents", "route_pattern_invalid", "starting with `/`"],
     ["GET *", "route_pattern_invalid", "Write `/{*path}` for every path"],
     ["GET /agents//runs", "route_unreachable", "without empty or dot segments"],
     ["GET /café", "route_unreachable", "`/caf%C3%A9`"],
@@ -72,8 +72,8 @@ describe("a route key", () => {
   });
 
   it("appears in the message with the mistake", () => {
-    expect(mistakeIn("GET /files/*").message).toBe("`/files/*` is not a pattern of path-to-regexp.");
-    expect(mistakeIn("get /agents").message).toBe("`get` is not a method that Node.js receives.");
+    expect(mistakeIn("GET /files/*").message).toBe("`/files/*` isn't a pattern of path-to-regexp.");
+    expect(mistakeIn("get /agents").message).toBe("`get` isn't a method that Node.js receives.");
     expect(mistakeIn("get /agents").hint).toBe("Write `GET`: methods are case-sensitive.");
   });
 });

@@ -40,7 +40,7 @@ describe("a table whose order of rules is not total", () => {
         code: "rule_outranked",
         path: ["scopeMappings", "DELETE /{*path}"],
         message:
-          "does not decide `DELETE /agents/:id`. `* /agents/:id` (agents:<id>:write) would decide, because its path is narrower. But its method is wider, and a caller that it allows may not satisfy this rule.",
+          "doesn't decide `DELETE /agents/:id`. `* /agents/:id` (agents:<id>:write) would decide, because its path is narrower. But its method is wider, and a caller that it allows may not satisfy this rule.",
         hint: "Add `DELETE /agents/:id` with what these requests require.",
       },
     ]);
@@ -96,7 +96,7 @@ describe("a table whose order of rules is not total", () => {
       "rule_outranked GET /a/:x",
     ],
     [
-      "mixed segments beside a wider rule, which does not decide what they have in common",
+      "mixed segments beside a wider rule, which doesn't decide what they have in common",
       { "GET /:f.json": "public", "GET /x:b": ["a:b"], "GET /{*p}": ["a:b"] },
       "rules_cross GET /x:b",
     ],
@@ -121,7 +121,7 @@ describe("a table whose order of rules is not total", () => {
     expect(issue?.hint).toBe("Change one of the two paths, or let both rules require the same.");
   });
 
-  it("names the option of a rule of the base table", () => {
+  it("names the option of a base table's rule", () => {
     const defaultScopeMappings: ScopeMappings = { "DELETE /{*path}": ["a:b"] };
     expect(codesOf({ "* /x": [] }, { defaultScopeMappings })).toEqual([
       "rule_outranked defaultScopeMappings.DELETE /{*path}",

@@ -33,7 +33,7 @@ describe("the method of a rule", () => {
 });
 
 describe("the place of a rule in the options", () => {
-  it("is the table that it comes from", () => {
+  it("names the table that it comes from", () => {
     const { rules } = compiledOf({ "GET /a": [], "GET /b": ["b:read"] }, { "GET /b": [], "GET /c": [] });
     expect(rules.map(({ rule }) => optionPath(rule).join(" ")).toSorted()).toEqual([
       "defaultScopeMappings GET /c",
@@ -57,7 +57,7 @@ describe("the keys of several rules", () => {
     [5, "`GET /0`, `GET /1`, `GET /2`, `GET /3`, `GET /4`"],
     [6, "`GET /0`, `GET /1`, `GET /2`, `GET /3`, `GET /4` and 1 more"],
     [8, "`GET /0`, `GET /1`, `GET /2`, `GET /3`, `GET /4` and 3 more"],
-  ])("are named up to five of %i, and the others are counted", (count, text) => {
+  ])("names up to five of %i, and counts the others", (count, text) => {
     expect(namesOf(count)).toBe(text);
   });
 });

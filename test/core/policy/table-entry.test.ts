@@ -37,7 +37,7 @@ describe("readEntry", () => {
     expect(readEntry(entry)).toEqual({ enforced, reported, isOverride: false });
   });
 
-  it("finds conditions beside what is enforced, and within what is reported", () => {
+  it("finds conditions next to what is enforced, and within what is reported", () => {
     const entry: TableEntry = {
       scopes: ["a:b"],
       actors: "none",
@@ -125,7 +125,7 @@ describe("writeEntry", () => {
   });
 
   it.each(["public", "optional"] as const)(
-    "writes no %s beside a report, which needs a token",
+    "writes no %s next to a report, which needs a token",
     (enforced) => {
       expect(writeEntry({ requirement: enforced }, { requirement: ["a:b"] })).toEqual({ report: ["a:b"] });
     },

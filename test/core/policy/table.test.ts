@@ -10,10 +10,10 @@ const causeOf = (table: ReturnType<typeof tableOf>, method: string, target: stri
 const UNREADABLE = "The target can be read in more than one way.";
 const DECODED_ONLY = "The path matches a rule only after it is decoded.";
 const TOO_MANY = "More than 8 rules may apply to the path.";
-const OPEN = "The rule needs no token, and the path is not spelled as the table spells it.";
-const MISFIT = "The path does not fit the route that the router chose.";
-const UNCOVERED = "No rule covers the route, and the path is not spelled as the table spells it.";
-const UNCHECKED = "The path is not spelled as the table spells it.";
+const OPEN = "The rule needs no token, and the path isn't spelled as in the table.";
+const MISFIT = "The path doesn't match the route that the router chose.";
+const UNCOVERED = "No rule covers the route, and the path isn't spelled as in the table.";
+const UNCHECKED = "The path isn't spelled as in the table.";
 
 const AGENTS = tableOf({
   "GET /agents/me": ["me:read"],
@@ -32,7 +32,7 @@ describe("forTarget", () => {
     },
   );
 
-  it("requires only the rule of an exact path, whether or not a route will be checked", () => {
+  it("requires only the rule for an exact path, whether or not a route will be checked", () => {
     for (const isRouteChecked of [true, false]) {
       expect(keysOf(AGENTS.forTarget("GET", "/agents/Me", isRouteChecked))).not.toBe("unmapped");
       expect(keysOf(AGENTS.forTarget("GET", "/agents/web", isRouteChecked))).toEqual(["GET /agents/:id"]);
@@ -89,7 +89,7 @@ describe("forTarget", () => {
       expect(table.forTarget("GET", target, isRouteChecked)).toMatchObject({ kind: "rules", isExact: true });
   });
 
-  it("requires the rule of the subtree and any other rule that the root of the subtree may have", () => {
+  it("requires the rule for the subtree and any other rule that the root of the subtree may have", () => {
     const table = tableOf({ "GET /docs/{*path}": "public", "GET /:page": ["pages:read"] });
     expect(keyOf(table, "GET", "/docs")).toBe("GET /docs/{*path} and GET /:page");
     expect(keyOf(table, "GET", "/docs/")).toBe("GET /docs/{*path}");
@@ -113,7 +113,7 @@ describe("forTarget", () => {
     },
   );
 
-  it("adds the rule of a decoding reading to that of another one", () => {
+  it("adds the rule for a decoding reading to that of another one", () => {
     const table = tableOf({ "GET /admin": ["admin:use"], "GET /:page": [] });
     expect(keyOf(table, "GET", "/%61dmin")).toBe("GET /admin and GET /:page");
   });
@@ -195,7 +195,7 @@ describe("forRoute", () => {
     ["/files/a", "/files/*path", "GET /files/:id and GET /files/*path"],
     ["/agents/ME", "/agents/me", "GET /agents/me and GET /agents/:id"],
     ["/AGENTS/web/", "/agents/:id/", "GET /agents/:id"],
-  ])("adds to the rule of %s the rule of the route %s: %s", (target, route, keys) => {
+  ])("adds to the rule for %s the rule for the route %s: %s", (target, route, keys) => {
     expect(keyOf(AGENTS, "GET", target, route)).toBe(keys);
   });
 
@@ -217,7 +217,7 @@ describe("forRoute", () => {
     },
   );
 
-  it("requires the rule of an empty parameter or wildcard after a trailing slash, which Fastify matches", () => {
+  it("requires the rule for an empty parameter or wildcard after a trailing slash, which Fastify matches", () => {
     const table = tableOf({ "GET /agents/:id": ["agents:<id>:read"], "GET /files/*path": ["files:read"] });
     expect(matchOf(table, "GET", "/agents/", "/agents/:id").parameter("id")).toBe("");
     expect(keyOf(table, "GET", "/files/", "/files/*path")).toBe("GET /files/*path");
@@ -267,7 +267,7 @@ describe("forRoute", () => {
   );
 
   it.each(["RegExp /^./", "/:x(.*)", "{/:a}{/:b}"])(
-    "requires the rule of every path for an unreadable route, which may match all of them: %s",
+    "requires the rule for every path for an unreadable route, which may match all of them: %s",
     (route) => {
       const table = tableOf({ "GET /health": "public", "GET /{*path}": ["files:read"] });
       expect(keyOf(table, "GET", "/health", route)).toBe("GET /health and GET /{*path}");
@@ -279,7 +279,7 @@ describe("forRoute", () => {
     const found = AGENTS.forTarget("GET", "/agents/me", true);
     expect(AGENTS.forRoute(found, "GET", undefined)).toMatchObject({
       kind: "ambiguous",
-      cause: "The route does not match the request any more.",
+      cause: "The route no longer matches the request.",
     });
   });
 
@@ -328,7 +328,7 @@ describe("a route below a mount", () => {
     expect(rulesBelow("/v1", "/:id", false)).toEqual(["GET /v1/list", "GET /v1/:id", "* /*path"]);
   });
 
-  it("requires the rule of another method only where the method has none", () => {
+  it("requires the rule for another method only where the method has none", () => {
     expect(rulesBelow("/x", "/list", false, "POST")).toEqual(["* /:area/list", "* /*path"]);
   });
 

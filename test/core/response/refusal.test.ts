@@ -32,7 +32,7 @@ const table: readonly Row[] = [
 
 describe("createRefusal", () => {
   it.each(table)(
-    "answers $refused.reason with status $status and error $error",
+    "responds to $refused.reason with status $status and error $error",
     ({ refused, status, error, scope }) => {
       const { headers, body, problem, ...refusal } = createRefusal(refused, SILENT);
       expect(refusal).toEqual({ status });
@@ -155,7 +155,7 @@ describe("the challenges of a server that checks DPoP proofs (RFC 9449 section 7
       lacking,
       'Bearer error="insufficient_scope", scope="agents:web:read custom:write"',
     ],
-    ["a request that cannot be read", refuse("request_ambiguous"), 'Bearer error="invalid_request"'],
+    ["a request that can't be read", refuse("request_ambiguous"), 'Bearer error="invalid_request"'],
     ["a token that is bound to no key", refuse("proof_missing"), `DPoP error="invalid_token", ${algs}`],
     [
       "a bound token without its proof",
@@ -210,11 +210,11 @@ describe("the challenges of a server that checks DPoP proofs (RFC 9449 section 7
     expect(challengesOf({ ...lacking, ...principalWith({ binding: "mtls" }) })).toBe(`Bearer ${scope}`);
   });
 
-  it("are for Bearer only if the server checks no proofs", () => {
+  it("offers only Bearer if the server checks no proofs", () => {
     expect(challengesOf(refuse("credential_missing"), { dpop: undefined })).toBe("Bearer");
   });
 
-  it("are accompanied by a nonce where the next proof needs one", () => {
+  it("adds a nonce where the next proof needs one", () => {
     const refusal = createRefusal(refuse("credential_missing"), rules);
     const { headers, ...others } = withNonce(refusal, "n1");
     expect(headers).toEqual({ ...refusal.headers, "DPoP-Nonce": "n1" });
@@ -237,7 +237,7 @@ describe("the challenge for a login that is not enough (RFC 9470 section 3)", ()
     );
   });
 
-  it("is created anew for each refusal", () => {
+  it("creates it anew for each refusal", () => {
     const refuser = createRefuser(SILENT);
     const challengeFor = (maxAgeSeconds: number) =>
       refuser(refuse("authentication_insufficient", [], { maxAgeSeconds })).headers["WWW-Authenticate"];
@@ -257,7 +257,7 @@ describe("the scopes of a challenge", () => {
     },
   );
 
-  it("are the first ones of an MCP client in a 401, and with retained ones in a 403", () => {
+  it("names the first scopes of an MCP client in a 401, and adds retained ones in a 403", () => {
     const rules = { ...SILENT, initialScopes: ["a:b", "c:d"] };
     const scopeOf = (refused: Refused) =>
       / scope="([^"]*)"/.exec(createRefusal(refused, rules).headers["WWW-Authenticate"] ?? "")?.[1];
@@ -306,7 +306,7 @@ describe("createRefuser", () => {
     [
       "an allowed decision",
       { allowed: true },
-      "refuse received a value that is not a refused decision. Write if (!decision.allowed) server.refuse(decision).",
+      "refuse received a value that isn't a refused decision. Write if (!decision.allowed) server.refuse(decision).",
     ],
   ])("throws for %s from untyped code, with the code to write", (_, given, message) => {
     expect(() => createRefuser(SILENT)(given as unknown as Refused)).toThrow(new TypeError(message));

@@ -10,7 +10,7 @@ describe("metadataUrlOf", () => {
       "https://agents.example:8443/a/?b=1",
       "https://agents.example:8443/.well-known/oauth-protected-resource/a/?b=1",
     ],
-  ])("inserts the well-known path in front of the path of %s (RFC 9728 section 3.1)", (id, url) => {
+  ])("inserts the well-known path before the path of %s (RFC 9728 section 3.1)", (id, url) => {
     expect(metadataUrlOf(id)).toBe(url);
   });
 });

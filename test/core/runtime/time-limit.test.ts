@@ -107,7 +107,7 @@ describe("one promise for many calls, which never settles", () => {
     expect([revoked.reactions(), observed.reactions()]).toEqual([1, 1]);
   });
 
-  it("answers every call if it settles after all", async () => {
+  it("resolves every call if it settles after all", async () => {
     let resolve: (value: number) => void = () => undefined;
     const promise = new Promise<number>((settle) => (resolve = settle));
     const calls = [1, 2, 3].map(() => withinLimit(promise, "The source"));

@@ -6,6 +6,6 @@ it("names a possible cause if other code has locked the property", () => {
   expect(() => {
     watchProperty(holder, "route", () => undefined);
   }).toThrow(
-    "Other code has locked the property `route` of this application's requests, so the routes behind protect cannot be checked. If the other code is an old copy of scopegate, which `npm ls scopegate` shows, update it.",
+    "Other code has locked the property `route` of this application's requests, so the routes behind protect can't be checked. If the other code is an old copy of scopegate, which `npm ls scopegate` shows, update it.",
   );
 });

@@ -225,13 +225,13 @@ describe("the admin scope", () => {
     ["root", ["platform:admin", "Root", "root:x", "x:root", "*"]],
     ["ops:root", ["platform:admin", "ops:*:root", "ops:x:root", "ops", "root", "Ops:root"]],
     ["ops:all:root", ["ops:root", "ops:*:root", "ops:ALL:root"]],
-  ])("may be %s, and then no other scope implies every scope", (adminScope, others) => {
+  ])("accepts %s, and then no other scope implies every scope", (adminScope, others) => {
     const rules = scopeRulesOf({}, adminScope);
     expect(byOf([adminScope], "agents:read", rules)).toBe("admin");
     for (const other of others) expect(find([other], "agents:read", rules), other).toBeUndefined();
   });
 
-  it("may be implied by another scope", () => {
+  it("allows another scope to imply it", () => {
     expect(find(["owner"], "agents:read", scopeRulesOf({ owner: ["platform:admin"] }))).toEqual({
       required: "agents:read",
       granted: "owner",
@@ -495,7 +495,7 @@ describe("resolveScopeRules", () => {
     const { issues } = resolve({ "a b": [], "a::b": [], c: ["c"] });
     expect(issues.map(({ message, hint }) => [message, hint])).toEqual([
       [
-        '"a b" is not a scope.',
+        '"a b" isn\'t a scope.',
         "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
       ],
       [

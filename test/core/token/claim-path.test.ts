@@ -32,7 +32,7 @@ describe("claimAt", () => {
 });
 
 describe("the name of a claim", () => {
-  it("is its path with dots", () => {
+  it("joins its path with dots", () => {
     expect(["sub", ["realm_access", "roles"]].map(claimNameOf)).toEqual(["sub", "realm_access.roles"]);
   });
 });

@@ -78,7 +78,7 @@ describe("a token with too many actors", () => {
   const nested = (depth: number): object =>
     depth === 0 ? {} : { act: { sub: `agent-${depth}`, ...nested(depth - 1) } };
 
-  it("is rejected if more than eight acted", async () => {
+  it("rejects it if more than eight acted", async () => {
     expect(await verdictOn({ sub: "u1", ...nested(8) }, {})).toBe("accepted");
     expect(await verdictOn({ sub: "u1", ...nested(9) }, {})).toBe("claims");
   });

@@ -79,7 +79,7 @@ describe("grantsFor", () => {
     });
   });
 
-  it("returns 503 within a time limit if the store never answers", async () => {
+  it("returns 503 within a time limit if the store never responds", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const authorization = `Bearer ${await issuer.token({ sub: "u1" })}`;
@@ -121,7 +121,7 @@ describe("grantsFor", () => {
     ["returns other values", () => Promise.resolve([1])],
     ["returns an array with a hole", () => Promise.resolve(new Array(1))],
     ["returns nothing", () => undefined],
-  ])("answers 503 and asks again with the next request if the store %s", async (_, answer) => {
+  ])("returns 503 and asks again with the next request if the store %s", async (_, answer) => {
     let isBroken = true;
     const grantsFor = () => (isBroken ? answer() : Promise.resolve(["agents:read"])) as Promise<string[]>;
     const server = createServer({ grantsFor });

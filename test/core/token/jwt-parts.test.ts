@@ -198,7 +198,7 @@ describe("the cache of headers", () => {
 });
 
 describe("the size of a token", () => {
-  it("is checked before anything else", () => {
+  it("checks it before anything else", () => {
     expect(findFormMistake("..", 1)).toEqual({ kind: "rejected", rejection: "too_large" });
   });
 

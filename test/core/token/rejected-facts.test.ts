@@ -23,11 +23,11 @@ describe("the cause of credential_malformed", () => {
     ],
     ["The request has several Authorization headers.", { authorization: ["Bearer a.b.c", "Basic abc"] }],
     ["The request has several cookies with the name of the token.", { cookie: "token=a; token=b" }],
-    ["The Authorization header has no scheme in front of the credential.", { authorization: "a.b.c" }],
-    ["The Authorization header has no scheme in front of the credential.", { authorization: "" }],
+    ["The Authorization header has no scheme before the credential.", { authorization: "a.b.c" }],
+    ["The Authorization header has no scheme before the credential.", { authorization: "" }],
     ["The Authorization header has the scheme Bearer without a token.", { authorization: "Bearer" }],
     ["The Authorization header has the scheme Bearer without a token.", { authorization: "bearer  " }],
-    ["The token has a character that RFC 6750 does not allow.", { authorization: 'Bearer "a.b.c"' }],
+    ["The token has a character that RFC 6750 doesn't allow.", { authorization: 'Bearer "a.b.c"' }],
   ])("appears in the decision, not in the response: %s", async (cause, request) => {
     const decision = await decide(request);
     expect(decision).toMatchObject({ reason: "credential_malformed", cause });

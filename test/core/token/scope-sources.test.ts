@@ -150,7 +150,7 @@ describe("a mistake in scopeSources", () => {
     [[{ claim: "a", map: { R: ["a::b"] } }], "scope_invalid", [0, "map", "R"], "without empty parts"],
     [[{ claim: "scp", map: { "R S": ["a:b"] } }], "option_invalid", [0, "map", "R S"], "one key for each"],
     [[{ claim: "scope", map: { "R ": ["a:b"] } }], "option_invalid", [0, "map", "R "], "without spaces"],
-  ])("is reported: %j", (scopeSources, code, path, hint) => {
+  ])("reports it: %j", (scopeSources, code, path, hint) => {
     const issues = issuesWith({ scopeSources });
     expect(issues).toMatchObject([{ code, path: ["scopeSources", ...path] }]);
     expect(issues[0]?.hint).toContain(hint);
@@ -191,7 +191,7 @@ describe("a scopesClaim that lists two claims", () => {
     [{ roles: ["R"] }],
     [{}],
     [{ scp: { roles: 5 }, roles: [] }],
-  ])("is not reported for another token: %j", async (claims) => {
+  ])("does not report it for another token: %j", async (claims) => {
     const decision = await decide(claims, options);
     expect(decision).toMatchObject({ claim: "scp.roles" });
     expect(decision).not.toHaveProperty("cause");
@@ -214,7 +214,7 @@ describe("a scope that an issuer may not grant", () => {
     return result.kind === "scopes" ? result.scopes : result.kind;
   };
 
-  it("is withheld, and all others are granted", () => {
+  it("withholds it, and grants all others", () => {
     expect(read(["a:b", "root", "c:d"], { withheld: "root" })).toEqual(["a:b", "c:d"]);
     expect(read("a:b root", { withheld: "root" })).toEqual(["a:b"]);
     expect(read(["root"], { withheld: "root" })).toEqual([]);

@@ -41,7 +41,7 @@ describe("a key in the header of a token", () => {
     ["jku", { jku: "https://stranger.example/jwks.json", kid: "stranger" }],
     ["x5u", { x5u: "https://stranger.example/cert.pem" }],
     ["kid that is a URL", { kid: "https://stranger.example/jwks.json" }],
-  ])("is not fetched: %s", async (_, header) => {
+  ])("does not fetch it: %s", async (_, header) => {
     const fetch = vi.spyOn(globalThis, "fetch").mockRejectedValue(new Error("Nobody fetches."));
     const forged = signed({ alg: "RS256", typ: "JWT", ...header }, stranger.privateKey);
     expect(await verdictOf(server, forged)).toBe("signature");

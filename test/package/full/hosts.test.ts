@@ -100,7 +100,7 @@ describe.each(Object.entries(HOSTS))("a project with only scopegate/%s", (name, 
     expect(run(folder, `out/${name}.js`).split("\n")).toEqual(host.output);
   }
 
-  it.each(["module", "commonjs"] as const)("compiles and answers: type %s", (type) => {
+  it.each(["module", "commonjs"] as const)("compiles and responds: type %s", (type) => {
     compileAndRun(newest, type);
   });
 
@@ -108,11 +108,16 @@ describe.each(Object.entries(HOSTS))("a project with only scopegate/%s", (name, 
   if (peer === undefined) return;
   const oldest = oldestOf(peer);
 
-  it.each(["module", "commonjs"] as const)(`compiles and answers with ${peer} ${oldest}: type %s`, (type) => {
-    const versions = Object.fromEntries([peer, ...sameVersion].map((one) => [one, oldest]));
-    const installed = installHost(`${name}-oldest`, host, versions);
-    const { version } = JSON.parse(readFileSync(manifestOf(installed, peer), "utf8")) as { version: string };
-    expect(version).toBe(oldest);
-    compileAndRun(installed, type);
-  });
+  it.each(["module", "commonjs"] as const)(
+    `compiles and responds with ${peer} ${oldest}: type %s`,
+    (type) => {
+      const versions = Object.fromEntries([peer, ...sameVersion].map((one) => [one, oldest]));
+      const installed = installHost(`${name}-oldest`, host, versions);
+      const { version } = JSON.parse(readFileSync(manifestOf(installed, peer), "utf8")) as {
+        version: string;
+      };
+      expect(version).toBe(oldest);
+      compileAndRun(installed, type);
+    },
+  );
 });

@@ -20,7 +20,7 @@ function run(command: string): string {
   return stdout.trim();
 }
 
-it("installs, starts and answers as README.md shows, for a reader who copies it", async () => {
+it("installs, starts and responds as README.md shows, for a reader who copies it", async () => {
   const { blocks } = pageOf("README.md");
   const blockWith = (language: string, part: string) =>
     blocks.find((block) => block.language === language && block.code.includes(part));

@@ -9,7 +9,7 @@ const digestOf = (file: string): string => createHash("sha512").update(readFileS
 /** For a second build with types, on a busy machine. */
 const TIMEOUT_MS = 900_000;
 
-it("has the same bytes when it is built and packed again", { timeout: TIMEOUT_MS }, () => {
+it("keeps the same bytes when it is built and packed again", { timeout: TIMEOUT_MS }, () => {
   const folder = temporaryFolder("again");
   buildAndPack(folder);
   expect(digestOf(readPacked(folder).tarball)).toBe(digestOf(findPacked().tarball));

@@ -61,7 +61,7 @@ describe.each(["5.9", "7.0"] as const)("invalid programs, TypeScript %s", (compi
   });
 });
 
-it("installs beside a version of a framework that it does not support, and that it does not guard", () => {
+it("installs next to a version of a framework that it does not support, and that it does not guard", () => {
   const folder = mkdtempSync(join(root, "peers-"));
   // install throws for ERESOLVE.
   install(folder, ["@nestjs/common@10", "reflect-metadata", "rxjs", findPacked().tarball]);

@@ -101,7 +101,7 @@ describe.skipIf(isOffline)("the package together with a wrapper", () => {
       );
     });
 
-    it(`answers ${wrapper.total ?? 500} requests with 200`, () => {
+    it(`responds to ${wrapper.total ?? 500} requests with 200`, () => {
       expect(report.statuses).toEqual({ "200": wrapper.total ?? 500 });
     });
 

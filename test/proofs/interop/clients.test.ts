@@ -228,14 +228,14 @@ describe("the challenges that oauth4webapi reads", () => {
   });
   const algs = "ES256 EdDSA Ed25519 PS256 RS256";
 
-  it("have only the scheme DPoP for a nonce, because versions up to 3.8.7 repeat a request only then", async () => {
+  it("offers only the scheme DPoP for a nonce, because versions up to 3.8.7 repeat a request only then", async () => {
     const { origin } = await start(application, { nonce: true });
     const challenges = await challengesOf(client.attempt("GET", `${origin}/account`));
     expect(challenges).toMatchObject([{ scheme: "dpop", parameters: { error: "use_dpop_nonce", algs } }]);
     expect(challenges).toHaveLength(1);
   });
 
-  it("have both schemes for a request without a token", async () => {
+  it("offers both schemes for a request without a token", async () => {
     const { origin } = await start(application);
     const options: oauth.ProtectedResourceRequestOptions = {
       ...INSECURE,
@@ -284,7 +284,7 @@ describe("a client whose clock is ahead", () => {
   it.each([
     { nonce: true, statuses: [401, 200] },
     { nonce: false, statuses: [401] },
-  ])("is accepted only with nonces: $nonce", async ({ nonce, statuses: expected }) => {
+  ])("accepts it only with nonces: $nonce", async ({ nonce, statuses: expected }) => {
     const { origin } = await start(application, { nonce });
     const { send, statuses } = await createOauthClient(1_000);
     await send("GET", `${origin}/account`).catch((error: unknown) => {

@@ -289,7 +289,7 @@ describe("an application without a key", () => {
   });
 });
 
-it("is found by an application with a key if every token must be bound to one", async () => {
+it("lets an application with a key find it if every token must be bound to one", async () => {
   const { url } = await openProtected(EXPRESS, 2, { required: true, nonce: true });
   const { open, exchanges } = await createApplication(url);
   const { client } = await open();

@@ -150,7 +150,7 @@ async function call(
 }
 
 describe("a token that is bound to a key", () => {
-  it.each([false, true])("is accepted with its proof; with nonces: %s", async (nonce) => {
+  it.each([false, true])("accepts it with its proof; with nonces: %s", async (nonce) => {
     const url = await startService({ nonce });
     const { handle, thumbprint } = await createHandle();
     const { access_token: token, token_type: type } = await fetchToken({ handle });
@@ -159,7 +159,7 @@ describe("a token that is bound to a key", () => {
     expect(await call(url, token, { handle })).toMatchObject({ binding: "dpop", tokenKind: "jwt" });
   });
 
-  it("of a user who signed in is accepted with its proof", async () => {
+  it("accepts the token of a user who signed in, with its proof", async () => {
     const url = await startService();
     const { handle } = await createHandle();
     const { access_token: token } = await fetchTokenOfUser(handle);
@@ -170,7 +170,7 @@ describe("a token that is bound to a key", () => {
     });
   });
 
-  it("is refused with the proof of another key, and without one", async () => {
+  it("refuses it with the proof of another key, and without one", async () => {
     const url = await startService();
     const { access_token: token } = await fetchToken(await createHandle());
     expect(await call(url, token, await createHandle())).toEqual(["dpop invalid_dpop_proof"]);
@@ -181,7 +181,7 @@ describe("a token that is bound to a key", () => {
 describe("a token that is bound to a certificate", () => {
   const [otherCertificate = ""] = rootCertificates;
 
-  it("is accepted with this certificate only", async () => {
+  it("accepts it with this certificate only", async () => {
     const url = await startService();
     const asked = { client: CERTIFIED, certificate: CERTIFICATE };
     const { access_token: token, token_type: type } = await fetchToken(asked);
@@ -197,7 +197,7 @@ describe("a token that is bound to a certificate", () => {
 describe("an opaque token, of whose binding the introspection endpoint knows", () => {
   const resource = OPAQUE_RESOURCE;
 
-  it("is accepted with the proof of its key only", async () => {
+  it("accepts it with the proof of its key only", async () => {
     const url = await startService({ resource });
     const { handle } = await createHandle();
     const { access_token: token } = await fetchToken({ handle, resource });
@@ -209,7 +209,7 @@ describe("an opaque token, of whose binding the introspection endpoint knows", (
     expect(await call(url, token, { handle })).toMatchObject({ binding: "dpop" });
   });
 
-  it("is accepted with its certificate only", async () => {
+  it("accepts it with its certificate only", async () => {
     const url = await startService({ resource });
     const asked = { client: CERTIFIED, certificate: CERTIFICATE, resource };
     const { access_token: token } = await fetchToken(asked);
@@ -219,7 +219,7 @@ describe("an opaque token, of whose binding the introspection endpoint knows", (
 });
 
 it.each([RESOURCE, OPAQUE_RESOURCE])(
-  "a token for %s that is bound to nothing is a bearer token",
+  "accepts a token for %s that is bound to nothing as a bearer token",
   async (resource) => {
     const url = await startService({ resource });
     const { access_token: token } = await fetchToken({ resource });

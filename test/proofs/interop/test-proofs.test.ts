@@ -31,13 +31,13 @@ async function complaintAbout(
 }
 
 describe("a proof of a test issuer", () => {
-  it("is accepted", async () => {
+  it("accepts it", async () => {
     expect(await complaintAbout()).toBeUndefined();
   });
 
   // The oracle compares no nonces.
   it.each(testProofRejections.filter((rejection) => rejection !== "nonce"))(
-    "is refused if it should be rejected as %s",
+    "refuses it if it should be rejected as %s",
     async (rejection) => {
       const complaint = await complaintAbout(rejection);
       expect(complaint).toMatch(COMPLAINTS[rejection] ?? /^$/);

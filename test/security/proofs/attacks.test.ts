@@ -108,7 +108,7 @@ describe("every change of one character of a proof", () => {
   };
   const places = (proof: string) => Array.from(proof, (_, index) => index);
 
-  it.each([ALICE, RSA_CALLER, EDWARDS_CALLER])("is refused with $alg", async (caller) => {
+  it.each([ALICE, RSA_CALLER, EDWARDS_CALLER])("refuses it with $alg", async (caller) => {
     const token = boundTo(caller.jwk);
     const proof = proofOf({ caller, token });
     const without = places(proof).map((index) => proof.slice(0, index) + proof.slice(index + 1));
@@ -123,7 +123,7 @@ describe("every change of one character of a proof", () => {
     expect(outcomeOf((await checkDirectly(server, sent(token, proof))).decision)).toBe("allowed");
   });
 
-  it("is refused with every shorter proof, and with every other part of another proof", async () => {
+  it("refuses it with every shorter proof, and with every other part of another proof", async () => {
     const proof = proofOf();
     expect(await outcomes(places(proof).map((index) => proof.slice(0, index)))).not.toContain("allowed");
     const [first, second] = [partsOf(proof), partsOf(proofOf({ header: { extra: 1 } }))];

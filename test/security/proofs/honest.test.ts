@@ -119,7 +119,7 @@ describe("a server with DPoP", () => {
   });
 
   it.each([{ unknown: true }, { jwk: ALICE.jwk }, { "x5t#S256": "x" }])(
-    "ignores the member %j beside jkt",
+    "ignores the member %j next to jkt",
     async (members) => {
       const token = tokenWith({ cnf: { jkt: thumbprintOf(ALICE.jwk), ...members } });
       expect(await outcomeFor(sent(token, proofOf({ token })))).toBe("allowed");

@@ -131,7 +131,7 @@ describe("a server that requires a nonce", () => {
     expect((await send(service, later)).outcome).toBe("nonce");
   });
 
-  it("has a nonce in every refusal with a status of 4xx", async () => {
+  it("sends a nonce with every refusal with a status of 4xx", async () => {
     const { service, with: requestWith } = createClocked();
     const nonce = await nonceOf(service);
     const requests: readonly Sent[] = [

@@ -112,7 +112,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("two processes with redisStore", () => {
     }
   });
 
-  it("refuse every proof with 503 while Redis doesn't answer", async () => {
+  it("refuse every proof with 503 while Redis doesn't respond", async () => {
     redis.process().kill("SIGSTOP");
     const requests = Array.from({ length: 10 }, () => fresh());
     const during = await Promise.all(requests.map((request, index) => statusAt(index, request)));
@@ -174,7 +174,7 @@ describe("a server whose store fails", () => {
     expect(received?.fields.get("retry-after")?.[0]).toMatch(/^\d+$/);
   });
 
-  it("refuses a proof with 503 if the store doesn't answer", async () => {
+  it("refuses a proof with 503 if the store doesn't respond", async () => {
     const timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { server } = createService({ replay: { ...memoryStore(), set: () => never } });
     const pending = timers.run(() => checkDirectly(server, sentBy()));
@@ -207,7 +207,7 @@ describe("a server whose store fails", () => {
     expect(set).not.toHaveBeenCalled();
   });
 
-  it("has a challenge that doesn't ask for another proof", async () => {
+  it("sends a challenge that doesn't ask for another proof", async () => {
     const set = () => Promise.reject(new Error("down"));
     const { server } = createService({ replay: { ...memoryStore(), set } });
     const { received } = await checkDirectly(server, sentBy());

@@ -77,7 +77,7 @@ async function expectOnce(port: number, path: string, method = "GET", status = 2
 describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
   const done = (_request: unknown, response: { send(text: string): unknown }) => void response.send("done");
 
-  it("is accepted once by several guards of one server", async () => {
+  it("accepts it once for several guards of one server", async () => {
     const server = serverWith();
     const guard = forExpress.protect(server);
     const router = express.Router().use(guard).get("/:id", guard, done);
@@ -88,7 +88,7 @@ describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
     await expectOnce(await serve(app), "/agents/7");
   });
 
-  it("is accepted once in a mounted application and router", async () => {
+  it("accepts it once in a mounted application and router", async () => {
     const server = serverWith({ "GET /api/v1/agents/:id": RULE });
     const app = create();
     const inner = create();
@@ -100,14 +100,14 @@ describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
     await expectOnce(await serve(app), "/api/v1/agents/7");
   });
 
-  it("is accepted once with requireScopes", async () => {
+  it("accepts it once with requireScopes", async () => {
     const server = serverWith({ "GET /agents/:id": [] });
     const app = create().use(forExpress.protect(server));
     app.get("/agents/:id", forExpress.requireScopes("agents:<id>:read"), done);
     await expectOnce(await serve(app), "/agents/7");
   });
 
-  it("is accepted once at a protected route whose path is public", async () => {
+  it("accepts it once at a protected route whose path is public", async () => {
     const server = serverWith({ "GET /{*path}": "public", "GET /agents/:id": RULE });
     const app = create().use(forExpress.protect(server));
     app.get(["/agents/:id", "/open/:id"], done);
@@ -121,7 +121,7 @@ describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
     ).toBe(401);
   });
 
-  it("is accepted once at a route that middleware has rewritten the URL for", async () => {
+  it("accepts it once at a route that middleware has rewritten the URL for", async () => {
     const server = serverWith({ "GET /agents/:id": RULE, "GET /old/:id": "public" });
     const app = create().use(forExpress.protect(server));
     app.use((request, __, next) => {
@@ -137,7 +137,7 @@ describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
     expect((await sendTo(port, forNew)).status).toBe(401);
   });
 
-  it("is about the method that was sent, whatever middleware makes of it later", async () => {
+  it("compares the method that was sent, whatever middleware makes of it later", async () => {
     const server = serverWith({ "POST /agents/:id": RULE, "DELETE /agents/:id": RULE });
     const app = create().use(forExpress.protect(server));
     app.use((request, __, next) => {
@@ -159,7 +159,7 @@ describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
     expect((await sendTo(port, overridden("DELETE"))).status).toBe(401);
   });
 
-  it("is accepted once for HEAD, which runs the route of GET", async () => {
+  it("accepts it once for HEAD, which runs the route of GET", async () => {
     const app = create().use(forExpress.protect(serverWith())).get("/agents/:id", done);
     const port = await serve(app);
     await expectOnce(port, "/agents/7", "HEAD");
@@ -171,7 +171,7 @@ describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
 });
 
 describe.each(FASTIFY_VERSIONS)("a proof in %s", (_, create) => {
-  it("is accepted once by guards of one server in nested plugins, with requireScopes", async () => {
+  it("accepts it once for guards of one server in nested plugins, with requireScopes", async () => {
     const server = serverWith({ "GET /agents/:id": RULE, "GET /v1/agents/:id": RULE });
     const app = create();
     await app.register(forFastify.protect(server));
@@ -191,7 +191,7 @@ describe.each(FASTIFY_VERSIONS)("a proof in %s", (_, create) => {
 });
 
 describe.each(KOA_VERSIONS)("a proof in %s", (_, Application) => {
-  it("is accepted once by several guards of one server and requireScopes", async () => {
+  it("accepts it once for several guards of one server and requireScopes", async () => {
     const server = serverWith();
     const guard = forKoa.protect(server);
     const router = new Router();
@@ -209,7 +209,7 @@ describe.each(KOA_VERSIONS)("a proof in %s", (_, Application) => {
 });
 
 describe("a proof in Hono", () => {
-  it("is accepted once by several guards of one server, in nested applications", async () => {
+  it("accepts it once for several guards of one server, in nested applications", async () => {
     const server = serverWith({ "GET /v1/agents/:id": RULE });
     const inner = new Hono().use(forHono.protect(server));
     inner.get("/agents/:id", forHono.requireScopes("agents:<id>:read"), (context) => context.text("done"));
@@ -219,7 +219,7 @@ describe("a proof in Hono", () => {
     await expectOnce(port, "/v1/agents/7", "HEAD");
   });
 
-  it("is accepted once by two guards with a limit of the body between them", async () => {
+  it("accepts it once for two guards with a limit of the body between them", async () => {
     const server = serverWith({ "POST /agents/:id": RULE });
     const app = new Hono().use(forHono.protect(server));
     app.use(bodyLimit({ maxSize: 1_000 }));
@@ -230,7 +230,7 @@ describe("a proof in Hono", () => {
 });
 
 describe.each(PLATFORMS)("a proof in NestJS on %s", (platform) => {
-  it("is accepted once", async () => {
+  it("accepts it once", async () => {
     const server = serverWith();
     const controller = createController(platform, [
       { method: "GET", path: "/agents/:id", handle: (_request, response) => response.send("done") },
@@ -244,7 +244,7 @@ describe.each(PLATFORMS)("a proof in NestJS on %s", (platform) => {
 });
 
 describe.each(HOSTS)("a proof for procedures of tRPC on %s", (name) => {
-  it.each(["/trpc/list", "/trpc/list,user.list"])("is accepted once: %s", async (path) => {
+  it.each(["/trpc/list", "/trpc/list,user.list"])("accepts it once: %s", async (path) => {
     const server = serverWith({ "* /trpc/list": RULE, "* /trpc/user.list": RULE });
     const createContext = trpc.protect(server, { prefix: "/trpc" });
     const { port, close } = await startHost(name, { server, createContext });
@@ -281,7 +281,7 @@ describe("a proof over HTTP/2", () => {
     };
   };
 
-  it("is accepted once, also on one connection, and never beside another one", async () => {
+  it("accepts it once, also on one connection, and never next to another one", async () => {
     const send = await openHttp2();
     const headersOf = () =>
       Object.fromEntries(requestFor("/agents/7").fields.map(([name, value]) => [name.toLowerCase(), value]));
@@ -297,7 +297,7 @@ describe("a proof over HTTP/2", () => {
 });
 
 describe("a proof in scopegate/fetch", () => {
-  it("is accepted once", async () => {
+  it("accepts it once", async () => {
     const server = serverWith();
     const handle = forFetch.withScopes(server, () => new Response("done"));
     await expectOnce(await serve(listenerOf(handle)), "/agents/7");
@@ -322,7 +322,7 @@ describe("a proof for a WebSocket", () => {
   const events = { "GET /events": RULE };
 
   it.each(["guardUpgrades", "protectUpgrade", "both", "two listeners"])(
-    "is accepted once with %s",
+    "accepts it once with %s",
     async (kind) => {
       const server = serverWith(events);
       const http = createHttp();
@@ -351,7 +351,7 @@ describe("a proof for a WebSocket", () => {
     },
   );
 
-  it("is accepted once by two checks of one request at the same time", async () => {
+  it("accepts it once for two checks of one request at the same time", async () => {
     const server = serverWith(events);
     const http = createHttp();
     const outcomes: boolean[][] = [];
@@ -426,7 +426,7 @@ describe("a proof in Socket.IO", () => {
 });
 
 describe("a proof for server-sent events", () => {
-  it("is refused while its stream is open, and afterwards", async () => {
+  it("refuses it while its stream is open, and afterwards", async () => {
     const guard = protectNode(serverWith({ "GET /events": RULE }));
     const port = await serve((request, response) => {
       void guard(request, response).then((isAllowed) => {
@@ -445,7 +445,7 @@ describe("a proof for server-sent events", () => {
     expect((await sendTo(port, request)).status).toBe(401);
   });
 
-  it("is used up by a request whose client goes away", async () => {
+  it("counts as used after a request whose client goes away", async () => {
     const guard = protectNode(serverWith());
     const port = await serve((request, response) => {
       void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));
@@ -459,7 +459,7 @@ describe("a proof for server-sent events", () => {
     expect((await sendTo(port, request)).status).toBe(401);
   });
 
-  it("is refused a second time on the same connection", async () => {
+  it("refuses it a second time on the same connection", async () => {
     const guard = protectNode(serverWith());
     const port = await serve((request, response) => {
       void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));
@@ -499,7 +499,7 @@ describe("a proof for a message of MCP", () => {
     params: { name, arguments: {} },
   });
 
-  it("is accepted once, also for a batch of messages", async () => {
+  it("accepts it once, also for a batch of messages", async () => {
     const ran: unknown[] = [];
     const app = express().use(protectMcp(mcpServer()));
     app.post("/mcp", (request, response) => {
@@ -536,7 +536,7 @@ describe("a proof for a message of MCP", () => {
 });
 
 describe("a proof that was used for an allowed request", () => {
-  it("is refused with other fields, another body and another query", async () => {
+  it("refuses it with other fields, another body and another query", async () => {
     const guard = protectNode(serverWith({ "GET /agents/:id": RULE, "POST /agents/:id": RULE }));
     const port = await serve((request, response) => {
       void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));
@@ -553,7 +553,7 @@ describe("a proof that was used for an allowed request", () => {
       expect((await sendTo(port, { ...request, ...change })).status).toBe(401);
   });
 
-  it("is refused by another server that has the same store", async () => {
+  it("refuses it at another server that has the same store", async () => {
     const set = new Map<string, string>();
     const replay = {
       get: (keys: readonly string[]) => Promise.resolve(keys.map((key) => set.get(key))),

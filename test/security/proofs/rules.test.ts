@@ -102,7 +102,7 @@ describe("a token that is looked up", () => {
     return createService({}, { opaqueTokens: [introspection({ url: endpoint.url, client: CLIENT })] });
   };
 
-  it("needs a proof of the key in the answer", async () => {
+  it("needs a proof of the key in the response", async () => {
     const service = await startWith({ token_type: "DPoP", cnf: { jkt } });
     const request = (): Sent => sent(TOKEN, proofOf({ token: TOKEN }));
     expect(await outcomeFor(service, request())).toBe("allowed");
@@ -123,7 +123,7 @@ describe("a token that is looked up", () => {
     { cnf: { jkt: "x" } },
     { cnf: { jwk: ALICE.jwk } },
     { cnf: [] },
-  ])("is rejected with the answer %j", async (answer) => {
+  ])("rejects it with the response %j", async (answer) => {
     const service = await startWith(answer);
     expect(await outcomeFor(service, sent(TOKEN, proofOf({ token: TOKEN })))).toBe("token_rejected");
     expect(await outcomeFor(service, bearer(TOKEN))).toBe("token_rejected");
@@ -143,14 +143,14 @@ describe("an API key", () => {
     opaqueTokens: [apiKeys({ prefix: "acme_", find })],
   };
 
-  it("is a bearer token, which a proof does not bind", async () => {
+  it("treats it as a bearer token, which a proof does not bind", async () => {
     const service = createService({}, options);
     expect(await outcomeFor(service, bearer(key))).toBe("allowed");
     expect(await outcomeFor(service, sent(key, proofOf({ token: key })))).toBe("binding");
     expect(await outcomeFor(service, sent(key))).toBe("proof_missing");
   });
 
-  it("is refused where a key of the client is required", async () => {
+  it("refuses it where a key of the client is required", async () => {
     const service = createService({}, options, { required: true });
     expect(await outcomeFor(service, bearer(key))).toBe("proof_missing");
   });
@@ -212,7 +212,7 @@ describe("authenticate", () => {
 });
 
 describe.each(Object.entries(OPENERS))("a nonce of %s", (_, open) => {
-  it("is replaced in an allowed response before it ends, and is in every refusal", async () => {
+  it("replaces it in an allowed response before it ends, and sends it with every refusal", async () => {
     let now = NOW;
     const { server } = createService({ nonce: { secret: NONCE_SECRET } }, { now: () => now * 1_000 });
     const port = await open(server);

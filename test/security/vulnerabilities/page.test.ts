@@ -21,11 +21,11 @@ it("lists in docs/reference/vulnerabilities.md what npm run docs:vulnerabilities
   expect(readFileSync(PAGE, "utf8")).toBe(await renderPage());
 });
 
-it("has exactly one test for each vulnerability", () => {
+it("contains exactly one test for each vulnerability", () => {
   expect([...tested].sort()).toEqual(vulnerabilities.map(({ ids }) => ids[0]).sort());
 });
 
-it("has each identifier once, in the form of CVE or GitHub", () => {
+it("contains each identifier once, in the form of CVE or GitHub", () => {
   const ids = vulnerabilities.flatMap((vulnerability) => vulnerability.ids);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
   const form = /^(?:CVE-\d{4}-\d{4,}|GHSA(?:-[23456789cfghjmpqrvwx]{4}){3})$/;

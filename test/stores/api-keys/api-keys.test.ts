@@ -354,7 +354,7 @@ describe("apiKeys, for a store that fails", () => {
     expect(await verdict()).toBe("unavailable");
   });
 
-  it("reports the key as unavailable after five seconds without an answer, and asks again", async () => {
+  it("reports the key as unavailable after five seconds without a response, and asks again", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { store, record, asked, verdict } = createKeyed();
     store.find = () => new Promise(() => undefined);
@@ -405,7 +405,7 @@ describe("onUse", () => {
     ["throws", throwing],
     ["rejects", () => Promise.reject(new Error("full"))],
     ["hangs", () => new Promise(() => undefined)],
-  ])("changes no answer if the hook %s", async (_, onUse) => {
+  ])("changes no response if the hook %s", async (_, onUse) => {
     const { verdict } = createKeyed({ kind: { onUse } });
     expect(await verdict()).toBe("accepted");
   });

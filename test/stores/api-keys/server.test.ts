@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-it("answers 200 to a key with the scope of the route, and passes its principal", async () => {
+it("returns 200 to a key with the scope of the route, and passes its principal", async () => {
   const { key, record } = await create(["agents:web:read"]);
   const answer = await ask(port, { path: "/agents/web", token: key });
   expect(answer).toMatchObject({
@@ -49,14 +49,14 @@ it("answers 200 to a key with the scope of the route, and passes its principal",
   });
 });
 
-it("answers 403 with the missing scope to a key without it", async () => {
+it("returns 403 with the missing scope to a key without it", async () => {
   const { key } = await create(["agents:web:read"]);
   const answer = await ask(port, { path: "/agents/api", token: key });
   expect(answer.status).toBe(403);
   expect(answer.headers["www-authenticate"]).toContain('error="insufficient_scope"');
 });
 
-it("answers 401 to a mistyped, unknown or revoked key, and shows the reason in the decision only", async () => {
+it("returns 401 to a mistyped, unknown or revoked key, and shows the reason in the decision only", async () => {
   const { key, record } = await create(["agents:web:read"]);
   const { key: unknown } = createApiKey({ prefix: PREFIX, name: "x", scopes: ["a:b"], ownerId: "u1" });
   await store.revoke(record.id);
@@ -72,7 +72,7 @@ it("answers 401 to a mistyped, unknown or revoked key, and shows the reason in t
   expect((await ask(port, { path: "/agents/web" })).status).toBe(401);
 });
 
-it("answers 503 with Retry-After while the store is down, and 200 again afterwards", async () => {
+it("returns 503 with Retry-After while the store is down, and 200 again afterwards", async () => {
   const { key } = await create(["agents:web:read"]);
   isDown = true;
   const answer = await ask(port, { path: "/agents/web", token: key });

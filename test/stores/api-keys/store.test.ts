@@ -369,7 +369,7 @@ describe("apiKeyStore", () => {
     const server = createServer({ opaqueTokens: [apiKeys({ prefix: "acme_pat_", find: store.find })] });
     const authorization = `Bearer ${key}`;
     const decision = await server.check({ method: "GET", target: "/agents", authorization });
-    const cause = new TypeError("The store has a record of an API key that is not a JSON object.");
+    const cause = new TypeError("The store has a record of an API key that isn't a JSON object.");
     expect(decision).toMatchObject({ reason: "keys_unavailable", cause });
     for (const run of [() => store.find(record.id), () => store.list(), () => store.revoke(record.id)])
       await expect(run()).rejects.toEqual(cause);

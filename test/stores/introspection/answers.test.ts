@@ -14,7 +14,7 @@ const verdictOn = async (
 };
 
 describe("introspection, for an active token", () => {
-  it("returns a principal with the scopes, the user and all properties of the answer", async () => {
+  it("returns a principal with the scopes, the user and all properties of the response", async () => {
     const behaviour = json(active({ client_id: "web", iss: "https://login.example", jti: "t1", nbf: NOW }));
     const { server, verdict } = await startAsking({}, { behaviour });
     expect(await verdict()).toBe("200");
@@ -119,7 +119,7 @@ describe("introspection, for a token that is not active", () => {
     const { verdict, refusal } = await startAsking({}, { behaviour });
     expect(await verdict()).toBe("401 revoked");
     const { cause, ...shown } = await refusal();
-    expect(cause).toMatch(/^The issuer says that the token is not active/);
+    expect(cause).toMatch(/^The issuer reports that the token isn't active/);
     expect(JSON.stringify(shown)).not.toContain("issuer");
   });
 
@@ -134,7 +134,7 @@ describe("introspection, for a token that is not active", () => {
 });
 
 describe("server.revoke, for an introspected token", () => {
-  it.each([{}, { jti: "" }, { jti: "t1" }])("revokes a token with %j in its answer", async (changes) => {
+  it.each([{}, { jti: "" }, { jti: "t1" }])("revokes a token with %j in its response", async (changes) => {
     const { inMemoryRevocation } = await import("scopegate/revocation");
     const server = { revocation: inMemoryRevocation({ now: () => NOW * 1000 }) };
     const asking = await startAsking({}, { behaviour: json(active(changes)), server });

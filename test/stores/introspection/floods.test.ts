@@ -74,7 +74,7 @@ describe("introspection, in a flood of invented tokens", () => {
     if (decision.allowed) throw new Error("It was allowed.");
     expect(server.refuse(decision)).toMatchObject({ status: 503, headers: { "Retry-After": "1" } });
     expect((decision.cause as Error).message).toBe(
-      `${endpoint.url} is not asked: 1 requests are in flight already.`,
+      `${endpoint.url} wasn't asked: 1 requests are already in flight.`,
     );
   });
 

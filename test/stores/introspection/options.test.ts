@@ -16,7 +16,7 @@ const withKey = (privateKey: unknown, algorithm = "ES256") => ({
 const keys = { jwksUri: "https://login.example/keys" };
 const CLIENT_HINT =
   /^client(?:\.secret)?: is missing or has an invalid value\. Write \{ id, secret, method \} or /;
-const KEY_HINT = /^client\.privateKey: cannot sign with `client\.algorithm`\. Pass a private key as a PEM/;
+const KEY_HINT = /^client\.privateKey: can't sign with `client\.algorithm`\. Pass a private key as a PEM/;
 
 it.each<readonly [string, object, RegExp]>([
   ["no url", { url: undefined }, /^url: .* Write an absolute https URL/],
@@ -46,7 +46,7 @@ it.each<readonly [string, object, RegExp]>([
   ["an undefined issuer", { issuer: undefined }, /^issuer: .* Write the `iss`/],
   ["an undefined audience", { audience: undefined }, /^audience: .* Write the expected `aud`/],
   ["an empty array of audiences", { audience: [] }, /^audience: .* Write the expected `aud`/],
-  ["prefix and matches", { prefix: "t_", matches: () => true }, /^matches: cannot be combined with `prefix`/],
+  ["prefix and matches", { prefix: "t_", matches: () => true }, /^matches: can't be combined with `prefix`/],
   ["a timeout that is too long", { timeoutMs: 5001 }, /^timeoutMs: .* Write milliseconds from 1 to 5000/],
   ["a limit of no requests", { maxConcurrentRequests: 0 }, /^maxConcurrentRequests: .* 1 to 10000/],
   ["a negative age", { cache: { maxAgeSeconds: -1 } }, /^cache\.maxAgeSeconds: .* 0 to 3600/],
@@ -55,7 +55,7 @@ it.each<readonly [string, object, RegExp]>([
   [
     "keys of two sources",
     { keys: { ...keys, jwks: { keys: [] } }, issuer: "i" },
-    /^keys\.\w+: cannot be combined/,
+    /^keys\.\w+: can't be combined/,
   ],
   ["mixed algorithms", { keys, issuer: "i", algorithms: ["RS256", "HS256"] }, /^algorithms: contains HS\*/],
 ])("reports %s", (_, changes, message) => {

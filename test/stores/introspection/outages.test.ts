@@ -12,7 +12,7 @@ const causeOf = async (asking: Awaited<ReturnType<typeof startAsking>>) => {
   return cause as Error;
 };
 
-describe("introspection, without a usable answer", () => {
+describe("introspection, without a usable response", () => {
   it.each<readonly [string, behave.Behaviour, string]>([
     ["status 500", behave.json(active(), { status: 500 }), "returned status 500."],
     ["status 201", behave.json(active(), { status: 201 }), "returned status 201."],
@@ -20,21 +20,21 @@ describe("introspection, without a usable answer", () => {
     [
       "status 401",
       behave.status(401),
-      "returned status 401. It does not accept the credentials of this client",
+      "returned status 401. It doesn't accept the credentials of this client",
     ],
-    ["status 429", behave.status(429), "returned status 429. It limits how often this client may ask."],
+    ["status 429", behave.status(429), "returned status 429. It limits the requests of this client."],
     ["a redirect", behave.redirect("/elsewhere"), "returned status 302."],
-    ["a body that is not JSON", behave.text("<html>"), "did not return a JSON object."],
-    ["an empty body", behave.text(""), "did not return a JSON object."],
-    ["an array", behave.json([active()]), "did not return a JSON object."],
-    ["null", behave.json(null), "did not return a JSON object."],
+    ["a body that is not JSON", behave.text("<html>"), "didn't return a JSON object."],
+    ["an empty body", behave.text(""), "didn't return a JSON object."],
+    ["an array", behave.json([active()]), "didn't return a JSON object."],
+    ["null", behave.json(null), "didn't return a JSON object."],
     [
       "a property twice",
       behave.text(JSON.stringify(active()).replace("{", '{"active":false,')),
-      "did not return a JSON object.",
+      "didn't return a JSON object.",
     ],
-    ["an answer that is cut off", behave.cutOff(active()), "cannot be queried"],
-    ["a connection reset", behave.reset(), "cannot be queried (ECONNRESET)."],
+    ["an answer that is cut off", behave.cutOff(active()), "can't be queried"],
+    ["a connection reset", behave.reset(), "can't be queried (ECONNRESET)."],
     ["a body that is too large", behave.enormous(65 * ONE_KIB, active()), "returned more than 65536 bytes."],
     [
       "a body that is too large after decompression",
@@ -48,7 +48,7 @@ describe("introspection, without a usable answer", () => {
     await expect(asking.server.authenticate(TOKEN)).rejects.toBeInstanceOf(KeysUnavailableError);
   });
 
-  it("shows in `health` that the endpoint does not answer, until it does again", async () => {
+  it("shows in `health` that the endpoint does not respond, until it does again", async () => {
     const asking = await startAsking({}, { behaviour: behave.status(401) });
     const { message } = await causeOf(asking);
     expect(asking.server.health()).toMatchObject({
@@ -61,7 +61,7 @@ describe("introspection, without a usable answer", () => {
     expect(asking.server.health()).toMatchObject({ status: "ok", opaqueTokens: [{ state: "ok" }] });
   });
 
-  it("accepts an answer of 64 KiB", async () => {
+  it("accepts a response of 64 KiB", async () => {
     const { verdict } = await startAsking({}, { behaviour: behave.enormous(64 * ONE_KIB, active()) });
     expect(await verdict()).toBe("200");
   });
@@ -99,7 +99,7 @@ describe("introspection, without a usable answer", () => {
     ],
   ])("returns 503 with a cause that quotes nothing if `fetch` %s", async (_, fetch) => {
     const cause = await causeOf(await startAsking({ fetch }));
-    expect(cause.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/introspect (?:cannot be queried|redirected)/);
+    expect(cause.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/introspect (?:can't be queried|redirected)/);
     expect(cause.cause).toBeUndefined();
   });
 });
@@ -140,7 +140,7 @@ describe("introspection, after a failure", () => {
     ["a status that the RFC does not define", behave.status(403)],
     ["a broken connection", behave.reset()],
     ["a body that is not JSON", behave.text("?")],
-  ])("still asks about other tokens if one token causes %s", async (_, behaviour) => {
+  ])("asks about other tokens if one token causes %s", async (_, behaviour) => {
     const answers = behave.sequence(behaviour, behave.json(active()));
     const { verdict } = await startAsking({}, { behaviour: answers });
     expect(await verdict("weird")).toBe("503");

@@ -99,6 +99,6 @@ it.each([{}, { verifyAudience: false }])(
 it("returns 503 and the cause if the provider does not accept the client", async () => {
   const client = { ...provider.clients.basic, secret: "wrong" } as IntrospectionOptions["client"];
   expect(await start("basic", { client }).verdict(await provider.token())).toContain(
-    "returned status 401. It does not accept the credentials of this client: check `client`.",
+    "returned status 401. It doesn't accept the credentials of this client: check `client`.",
   );
 });

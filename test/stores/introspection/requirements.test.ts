@@ -39,7 +39,7 @@ describe("an introspected token", () => {
     [{ issuer: A }, {}, "200"],
     [{ userIdClaim: ["user", "id"] }, { user: { id: 7 } }, "200"],
     [{ userIdClaim: ["user", "id"] }, { user: { id: 7.5 } }, "401 claims"],
-  ])("with %j, returns for %j: %s", async (server, changes, verdict) => {
+  ])("returns, with %j, for %j: %s", async (server, changes, verdict) => {
     const asking = await startAsking({}, { behaviour: json(active(changes)), server });
     expect(await asking.verdict()).toBe(verdict);
   });
@@ -49,12 +49,12 @@ describe("an introspected token", () => {
     expect(await asking.check()).toMatchObject({ rejection: "claims", claim: "tenant" });
   });
 
-  it("has the user id of a number", async () => {
+  it("reads a number as the user id", async () => {
     const { server } = await startAsking({}, { behaviour: json(active({ sub: 7 })) });
     expect((await server.authenticate(TOKEN)).userId).toBe("7");
   });
 
-  it("becomes too old while its answer is remembered, as revalidate reports", async () => {
+  it("becomes too old while its response is remembered, as revalidate reports", async () => {
     const { server, verdict, pass, endpoint } = await startAsking(
       { cache: { maxAgeSeconds: 3600 } },
       { behaviour: json(active({ exp: NOW + 3600 })), server: { maxTokenAgeSeconds: 60 } },
@@ -111,7 +111,7 @@ describe("an introspected token", () => {
       expect(await (await startAsking({}, { behaviour, server })).verdict()).toBe("401 issuer");
     });
 
-    it("must name its issuer if an issuer has requirements of its own", () => {
+    it("requires its issuer if an issuer has requirements of its own", () => {
       const opaqueTokens = [introspection({ url: "http://localhost/i", client: CLIENT })];
       const options = { serviceId: "agents-prod", issuers, opaqueTokens };
       expect(issuesOf(options)).toMatchObject([
@@ -125,7 +125,7 @@ describe("an API key", () => {
   const store = apiKeyStore(memoryStore());
   const opaqueTokens = [apiKeys({ prefix: "acme_pat_", find: store.find })];
 
-  it("is rejected without a required claim that it could have", async () => {
+  it("rejects it without a required claim that it could have", async () => {
     const make = { prefix: "acme_pat_", name: "ci", scopes: ["agents:read"], ownerId: "u1" };
     const [endless, ending] = [
       createApiKey(make),
@@ -140,8 +140,8 @@ describe("an API key", () => {
   it.each<readonly [Options, string, string]>([
     [{ requiredClaims: ["exp", "tenant"] }, "requiredClaims", "contains `tenant`, which API keys never have"],
     [{ requiredClaims: { type: "access" } }, "requiredClaims", "contains `type`, which API keys never have"],
-    [{ maxTokenAgeSeconds: 3600 }, "maxTokenAgeSeconds", "cannot be combined with API keys"],
-  ])("cannot be combined with %j", (options, name, message) => {
+    [{ maxTokenAgeSeconds: 3600 }, "maxTokenAgeSeconds", "can't be combined with API keys"],
+  ])("rejects a combination with %j", (options, name, message) => {
     const [issue, ...others] = issuesOf({
       serviceId: "agents-prod",
       verificationKeys: [issuer.publicPem],
@@ -154,7 +154,7 @@ describe("an API key", () => {
     expect(issue?.hint).toContain("entries of `issuers`");
   });
 
-  it("can be combined with requirements of an issuer", () => {
+  it("allows a combination with requirements of an issuer", () => {
     const issuers = [entry(A, { requiredClaims: ["tenant"], maxTokenAgeSeconds: 60 })];
     expect(() => createServer({ opaqueTokens, issuers })).not.toThrow();
   });

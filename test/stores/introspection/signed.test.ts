@@ -29,7 +29,7 @@ async function ask(body: string, options: Partial<IntrospectionOptions> = {}) {
 }
 
 describe("introspection with keys", () => {
-  it("requests a signed answer, and returns a principal of its `token_introspection`", async () => {
+  it("requests a signed response, and returns a principal of its `token_introspection`", async () => {
     const { verdict, endpoint, server } = await ask(await sign());
     expect(verdict).toBe("200");
     expect(endpoint.received[0]?.headers.accept).toBe("application/token-introspection+jwt");
@@ -41,7 +41,7 @@ describe("introspection with keys", () => {
     ["of a minute ago", { iat: NOW - 60 }, {}],
     ["from a clock that is a minute ahead", { iat: NOW + 60 }, {}],
     ["with the media type as typ", {}, { typ: "application/token-introspection+jwt" }],
-  ])("accepts a signed answer %s", async (_, claims, header) => {
+  ])("accepts a signed response %s", async (_, claims, header) => {
     expect((await ask(await sign({ ...claims }, { ...header }))).verdict).toBe("200");
   });
 
@@ -55,14 +55,14 @@ describe("introspection with keys", () => {
     ["that is an access token", {}, { typ: "at+jwt" }, "type"],
     ["without typ", {}, { typ: undefined }, "type"],
     ["with another algorithm", {}, { alg: "PS256" }, "algorithm"],
-  ])("returns 503 for a signed answer %s", async (_, claims, header, reason) => {
+  ])("returns 503 for a signed response %s", async (_, claims, header, reason) => {
     const { verdict, cause } = await ask(await sign({ ...claims }, { ...header }));
     expect(verdict).toBe("503");
-    expect(cause).toContain(`did not return an acceptable signed answer: ${reason}.`);
+    expect(cause).toContain(`didn't return an acceptable signed response: ${reason}.`);
   });
 
   it.each([undefined, "active", [active()], null])(
-    "returns 503 for a signed answer whose `token_introspection` is %j",
+    "returns 503 for a signed response whose `token_introspection` is %j",
     async (token_introspection) => {
       const { verdict, cause } = await ask(await sign({ token_introspection }));
       expect(verdict).toBe("503");
@@ -70,7 +70,7 @@ describe("introspection with keys", () => {
     },
   );
 
-  it("returns 503 for an answer that another key signed, or that was changed", async () => {
+  it("returns 503 for a response that another key signed, or that was changed", async () => {
     const [header, , signature] = (await sign()).split(".");
     const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
     const payload = encode({ iss: LOGIN, token_introspection: active() });
@@ -81,7 +81,7 @@ describe("introspection with keys", () => {
   });
 
   it.each(["", JSON.stringify(active()), "a.b", "a.b.c", "not a token"])(
-    "returns 503 for the body %j, which is not a signed answer",
+    "returns 503 for the body %j, which is not a signed response",
     async (body) => {
       expect((await ask(body)).verdict).toBe("503");
     },
@@ -92,11 +92,11 @@ describe("introspection with keys", () => {
     ["is for another service", active({ aud: "other" }), "401 audience"],
     ["is of another issuer", active({ iss: "https://other.example" }), "401 issuer"],
     ["has expired", active({ exp: NOW }), "401 expired"],
-  ])("rejects a token by the signed answer that it %s", async (_, token_introspection, verdict) => {
+  ])("rejects a token by the signed response that it %s", async (_, token_introspection, verdict) => {
     expect((await ask(await sign({ token_introspection }))).verdict).toBe(verdict);
   });
 
-  it("rejects a signed answer that a client sends as an access token", async () => {
+  it("rejects a signed response that a client sends as an access token", async () => {
     const server = createServer({ keys, scopesClaim: "scope" });
     const body = await sign({ aud: "agents-prod", scope: "agents:read" });
     await expect(server.authenticate(body)).rejects.toMatchObject({ rejection: "type" });
@@ -123,7 +123,7 @@ describe("introspection with remote keys", () => {
     const { refusal } = await startAsking(remote, { behaviour: text(await sign()) });
     const { cause, ...answer } = await refusal();
     expect(answer).toMatchObject({ status: 503, headers: { "Retry-After": "1" } });
-    expect(String(cause)).toContain("returned a signed answer whose keys are unavailable.");
+    expect(String(cause)).toContain("returned a signed response whose keys are unavailable.");
     expect(warn).toHaveBeenCalledWith(expect.stringContaining("Keys of http"), "ScopegateWarning");
     warn.mockRestore();
   });

@@ -45,7 +45,7 @@ describe("createReplays", () => {
     await expect(create().remember(id as string, until as Date)).rejects.toThrow(TypeError);
   });
 
-  it("rejects if the store fails, does not answer in time, or answers anything but a boolean", async () => {
+  it("rejects if the store fails, does not respond in time, or returns anything but a boolean", async () => {
     const answering = (set: Store["set"]) => create({ ...memoryStore(), set }).remember("a", LATER);
     await expect(answering(() => Promise.reject(new Error("full")))).rejects.toThrow("full");
     await expect(answering(() => Promise.resolve("OK" as never))).rejects.toThrow("must return a boolean");

@@ -11,23 +11,23 @@ describe("createReport", () => {
   it.each<readonly [RevocationEvent, string]>([
     [
       { type: "failed", cause: new Error("connect ECONNREFUSED") },
-      "The store of revocations does not answer: connect ECONNREFUSED.",
+      "The store of revocations doesn't respond: connect ECONNREFUSED.",
     ],
-    [{ type: "failed", cause: "down" }, "The store of revocations does not answer: unknown error."],
+    [{ type: "failed", cause: "down" }, "The store of revocations doesn't respond: unknown error."],
     [
       { type: "stale", whenDown: "refuse" },
-      "The store of revocations has not answered for `staleSeconds`. Requests with a token get 503.",
+      "The store of revocations hasn't responded for `staleSeconds`. Requests with a token get 503.",
     ],
     [
       { type: "stale", whenDown: "accept" },
-      "The store of revocations has not answered for `staleSeconds`. Newly revoked tokens are accepted.",
+      "The store of revocations hasn't responded for `staleSeconds`. Newly revoked tokens are accepted.",
     ],
   ])("warns about an event that an operator has to act on: %j", (event, message) => {
     createReport(undefined)(event);
     expect(warnings.mock.calls).toEqual([[message, "ScopegateWarning"]]);
   });
 
-  it("does not warn when the store answers again", () => {
+  it("does not warn when the store responds again", () => {
     createReport(undefined)({ type: "recovered" });
     expect(warnings).not.toHaveBeenCalled();
   });

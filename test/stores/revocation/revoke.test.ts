@@ -313,7 +313,7 @@ describe("the option `revocation`", () => {
     expect(await server.revalidate(principal)).toEqual({ valid: false, reason: "revoked" });
   });
 
-  it("answers 503 if the store fails, and otherwise calls `isRevoked` as well", async () => {
+  it("returns 503 if the store fails, and otherwise calls `isRevoked` as well", async () => {
     const revocation = inMemoryRevocation();
     const asked = vi.spyOn(revocation, "isRevoked").mockRejectedValueOnce(new Error("out of reach"));
     const token = await issuer.token(CLAIMS);

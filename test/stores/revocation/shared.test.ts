@@ -112,7 +112,7 @@ describe("sharedRevocation", () => {
     expect(await verdict(tokens[0] ?? "")).toBe("accepted");
   });
 
-  it("has nothing to load: a process that starts knows every revocation", async () => {
+  it("knows every revocation in a process that starts, without loading any", async () => {
     const { store } = createStore();
     await createProcess(store).server.revoke({ sessionId: "s1" });
     expect(await createProcess(store).verdict(await newToken())).toBe("revoked");
@@ -198,7 +198,7 @@ describe("sharedRevocation", () => {
 
 describe("sharedRevocation, without its store", () => {
   it.each(["down", "hanging"] as const)(
-    "uses what it asked for within `staleSeconds` while the store is %s, then answers 503, and recovers",
+    "uses what it asked for within `staleSeconds` while the store is %s, then returns 503, and recovers",
     async (mode) => {
       const { store, state } = createStore();
       const { server, verdict, types, revocation } = createProcess(store, { staleSeconds: 10 });
@@ -259,7 +259,7 @@ describe("sharedRevocation, without its store", () => {
     expect(await verdict(token)).toBe("revoked");
   });
 
-  it("refuses what it has revoked after the last answer of the store", async () => {
+  it("refuses what it has revoked after the last response of the store", async () => {
     const { store, state } = createStore();
     const { server, verdict } = createProcess(store);
     const token = await newToken();
@@ -294,7 +294,7 @@ describe("sharedRevocation, without its store", () => {
     const token = await newToken();
     await verdict(token);
     state.mode = "down";
-    await expect(server.revoke({ sessionId: "s1" })).rejects.toThrow("did not confirm");
+    await expect(server.revoke({ sessionId: "s1" })).rejects.toThrow("didn't confirm");
     expect(await verdict(token)).toBe("revoked");
     state.mode = "up";
     await pass(60_000);
@@ -333,14 +333,14 @@ describe("sharedRevocation, without its store", () => {
     await pass(1);
     expect(await verdict(token)).toBe("revoked");
     await pass(5_000);
-    expect(await revoking).toContain("did not confirm");
+    expect(await revoking).toContain("didn't confirm");
   });
 
   it.each<readonly [string, unknown]>([
     ["no array", "1"],
     ["too few values", []],
     ["a value that is no string", [1, null, undefined, undefined, undefined]],
-  ])("answers 503 if a store returns %s", async (_, values) => {
+  ])("returns 503 if a store returns %s", async (_, values) => {
     const { store } = createStore();
     const { verdict } = createProcess({ ...store, get: () => Promise.resolve(values as never) });
     expect(await verdict(await newToken())).toBe("unavailable");

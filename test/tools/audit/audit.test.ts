@@ -175,7 +175,7 @@ describe("a route without a rule", () => {
     expect(found({ "GET /any": [], "* /any": [] }, ["* /any"])).toEqual([]);
   });
 
-  it("suggests one rule instead of several if the rules of its parts would be duplicates of it", () => {
+  it("suggests one rule instead of several if the rules for its parts would be duplicates of it", () => {
     const { hint } = onlyFinding(audit({ "GET /a": [] }, ["GET /a{/:b}"]), "route_partly_mapped");
     expect(hint).toContain('instead of `GET /a`: "GET /a{/:b}"');
     const other = onlyFinding(audit({ "GET /a/b": [] }, ["GET /a/:c"]), "route_partly_mapped");
@@ -203,7 +203,7 @@ describe("a route without a rule", () => {
     );
   });
 
-  it("causes only a note for OPTIONS, which CORS middleware answers, unless any token is enough", () => {
+  it("causes only a note for OPTIONS, which CORS middleware handles, unless any token is enough", () => {
     const keys = ["GET /a", "OPTIONS /*path"];
     const report = audit({ "GET /a": [] }, keys);
     expect(report.findings.map(aboutOf)).toEqual(["note route_unmapped OPTIONS /*path"]);
@@ -211,7 +211,7 @@ describe("a route without a rule", () => {
     expect(report.summary).toBe("2 routes, 1 with a rule");
     expect(onlyFinding(report, "route_unmapped")).toMatchObject({
       message: "`OPTIONS /*path` has no rule: every request for it that reaches protect is refused.",
-      hint: 'If CORS middleware is in front of protect, there is nothing to do: it answers preflights. Otherwise add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
+      hint: 'If CORS middleware runs before protect, there\'s nothing to do: it responds to preflights. Otherwise add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
     });
     expect(found({ "GET /a": [] }, keys, { fate: "open" })).toEqual(["error route_unmapped OPTIONS /*path"]);
   });
@@ -241,7 +241,7 @@ describe("a route that cannot be read", () => {
     expect(report.ok).toBe(false);
     expect(report.routes).toEqual([]);
     expect(finding).toMatchObject({ severity: "error", route: { method, pattern } });
-    expect(finding.message).toContain(`\`${method} ${pattern}\` cannot be compared with the table`);
+    expect(finding.message).toContain(`\`${method} ${pattern}\` can't be compared with the table`);
     expect(finding.hint).toContain(hint);
     expect(report.summary).toMatch(/^1 route, 0 with a rule; /);
   });
@@ -253,7 +253,7 @@ describe("the array of routes", () => {
     expect(report.findings.map(aboutOf)).toEqual(["error routes_missing"]);
     expect(report).toMatchObject({ ok: false, routes: [], summary: "no routes; 1 error" });
     expect(report.findings[0]).toMatchObject({
-      message: "no routes were passed, so the audit proves nothing.",
+      message: "no routes were passed, so nothing was audited.",
       hint: "List the routes after the application has registered them: audit(server, routesOf(app)).",
     });
   });
@@ -368,11 +368,11 @@ describe("the text of a report", () => {
     ]);
     expect(report.text).toBe(`3 routes, 2 with a rule; 2 errors, 1 warning
 
-error route_unreadable: the route \`GET x\` cannot be compared with the table: \`x\` does not begin with a slash.
+error route_unreadable: the route \`GET x\` can't be compared with the table: \`x\` doesn't begin with a slash.
   Register it with a path, or list the paths that it serves instead: audit(server, [...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).
 
 error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
-  If static files, a mounted application or an upgrade answer these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]). If another service with this policy has the route, move the rule to defaultScopeMappings. Otherwise the rule is misspelled or unused.
+  If static files, a mounted application or an upgrade serve these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]). If another service with this policy has the route, move the rule to defaultScopeMappings. Otherwise the rule is misspelled or unused.
 
 warning method_weaker: \`DELETE /a/:id\` itself is decided by \`* /a/*path\`, which requires a valid token; \`GET /a/:id\` requires a:b.
   Add "DELETE /a/:id" with what it requires, or write \`* /a/:id\` for every other method of the path.`);
@@ -393,7 +393,7 @@ warning method_weaker: \`DELETE /a/:id\` itself is decided by \`* /a/*path\`, wh
   });
 });
 
-describe("a route for every method in front of other routes, as NestJS registers middleware", () => {
+describe("a route for every method before other routes, as NestJS registers middleware", () => {
   const table: ScopeMappings = { "GET /api/agents": ["agents:read"] };
 
   it.each([
@@ -404,7 +404,7 @@ describe("a route for every method in front of other routes, as NestJS registers
     const report = audit(table, keys);
     expect(report.findings.map(aboutOf)).toEqual([`note route_unmapped ${about}`]);
     expect(onlyFinding(report, "route_unmapped").hint).toMatch(
-      /^If it is middleware in front of other routes, there is nothing to do\. Otherwise add to scopeMappings: /,
+      /^If it's middleware before other routes, there's nothing to do\. Otherwise add to scopeMappings: /,
     );
     expect(report.orThrow({ warnings: true })).toBe(report);
   });
@@ -435,9 +435,9 @@ describe("a public rule for every path", () => {
   });
 
   it.each([
-    [["api:use"], "`* /api{/*path}` covers forgotten routes below /api only"],
+    [["api:use"], "`* /api{/*path}` only covers forgotten routes below /api"],
     ["public", 'write in scopeMappings "* /api{/*path}": ["resource:action"]'],
-  ] as const)("has a hint that fits an existing rule for the API that requires %j", (api, hint) => {
+  ] as const)("adapts the hint to an existing rule for the API that requires %j", (api, hint) => {
     const report = audit({ "GET /{*path}": "public", "* /api{/*path}": api }, ["GET /a"]);
     expect(onlyFinding(report, "public_catch_all").hint).toContain(hint);
   });
@@ -467,7 +467,7 @@ describe("a public rule for every path", () => {
   it("throws if the table has no rule with a confirmed key", () => {
     const options = { publicCatchAll: ["GET /*rest"] };
     expect(() => audit({ "GET /{*path}": "public" }, ["GET /a"], { options })).toThrow(
-      'audit.publicCatchAll: contains "GET /*rest", which is not a public or optional rule for every path.',
+      'audit.publicCatchAll: contains "GET /*rest", which isn\'t a public or optional rule for every path.',
     );
   });
 });

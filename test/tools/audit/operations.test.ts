@@ -80,7 +80,7 @@ describe("explain", () => {
   const explain = (path: string, params?: Record<string, string>, ...scopes: string[]) =>
     server.explain({ method: "MCP", path, params, scopes });
 
-  it("shows the rule of an operation and the missing scopes", () => {
+  it("shows the rule for an operation and the missing scopes", () => {
     expect(explain("tools/call run_agent", { agent_id: "web" }, "agents:api:run").text).toBe(
       [
         "MCP tools/call run_agent",

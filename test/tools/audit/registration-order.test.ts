@@ -88,7 +88,7 @@ describe.each(FRAMEWORKS)("%s", (_, list) => {
     expect([...routes].map(({ unguarded }) => unguarded)).toEqual([
       {
         message: "has no protect that routesOf can find.",
-        hint: "Write app.use(protect(server)) in front of all routes. If it is already there, another package has wrapped it.",
+        hint: "Write app.use(protect(server)) before all routes. If it is already there, another package has wrapped it.",
         isUncertain: true,
       },
     ]);
@@ -97,11 +97,9 @@ describe.each(FRAMEWORKS)("%s", (_, list) => {
     ]);
   });
 
-  it("reports the consequence for requireScopes without protect in front of it", () => {
+  it("reports the consequence for requireScopes without protect before it", () => {
     const [finding] = findingsOf(list({ path: "/agents", scopes: "a:b" }, "protect"));
-    expect(finding?.message).toContain(
-      "requireScopes finds no caller, and every request is answered with 500",
-    );
+    expect(finding?.message).toContain("requireScopes finds no caller, and every request gets 500");
   });
 
   it("reports a route that an earlier, wider one hides", () => {

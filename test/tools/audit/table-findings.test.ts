@@ -22,7 +22,7 @@ describe("a changing method that falls to a wider rule of a lower class", () => 
     ["nothing instead of scopes", { "* /{*path}": "public", "GET /a/:id": ["a:b"] }],
     ["nothing instead of a token", { "* /{*path}": "optional", "GET /a/:id": [] }],
     ["the scopes of HEAD", { "* /{*path}": [], "HEAD /a/:id": ["a:b"] }],
-  ])("is reported: %s", (_, table) => {
+  ])("reports it: %s", (_, table) => {
     expect(found(table)).toEqual(CHANGING.map((method) => `method_weaker ${method} /a/:id`));
   });
 
@@ -43,11 +43,11 @@ describe("a changing method that falls to a wider rule of a lower class", () => 
     ["no wider rule has the method", { "GET /{*path}": "public", "GET /a/:id": ["a:b"] }],
     ["the path has a rule for every method", { "* /{*path}": [], "GET /a": ["a:b"], "* /a": ["a:c"] }],
     ["its own rules require no more", { "* /{*path}": [], "GET /a": "public" }],
-  ])("is not reported if %s", (_, table) => {
+  ])("does not report it if %s", (_, table) => {
     expect(found(table)).toEqual([]);
   });
 
-  it("is reported by an audit only for a method that the application serves", () => {
+  it("reports it in an audit only for a method that the application serves", () => {
     const server = serverOf({ "* /{*path}": [], "GET /a/:id": ["a:b"] });
     const kinds = (...methods: readonly string[]) =>
       audit(
@@ -77,13 +77,13 @@ describe("a changing method whose own rule is of a lower class than that of GET"
     [{ "PUT /a": ["a:c"], "GET /a": ["a:b", "x:y"] }, []],
     [{ "PUT /a": { report: ["a:b"] }, "GET /a": ["a:b"] }, ["method_weaker PUT /a"]],
     [{ "PUT /a": { scopes: ["a:b"], report: ["c:d"] }, "GET /a": ["a:b"] }, []],
-  ])("is reported for %j: %j", (table, expected) => {
+  ])("reports it for %j: %j", (table, expected) => {
     expect(found(table)).toEqual(expected);
   });
 });
 
 describe("the root of a subtree", () => {
-  it("is reported if it falls out of the subtree to a rule of a lower class", () => {
+  it("reports it if it falls out of the subtree to a rule of a lower class", () => {
     const table: ScopeMappings = { "GET /{*path}": "public", "* /admin/*path": ["admin:use"] };
     expect(found(table)).toEqual(["root_weaker * /admin"]);
     const [finding] = findInTable(pipelineOf(serverOf(table)).policy.rules);
@@ -98,13 +98,13 @@ describe("the root of a subtree", () => {
     ["no rule decides it", { "* /admin/*path": ["admin:use"] }],
     ["its own rule decides it", { "GET /admin": "public", "GET /admin/*path": ["admin:use"] }],
     ["the wider rule is of the same class", { "GET /{*path}": ["a:b"], "GET /admin/*path": ["admin:use"] }],
-  ])("is not reported if %s", (_, table) => {
+  ])("does not report it if %s", (_, table) => {
     expect(found(table)).toEqual([]);
   });
 });
 
 describe("a scope with a literal id", () => {
-  it("is reported if no rule uses the resource with a parameter", () => {
+  it("reports it if no rule uses the resource with a parameter", () => {
     expect(found({ "GET /x": ["billing:invoices:export"], "GET /y": ["billing:invoices:export"] })).toEqual([
       "scope_literal_id billing:invoices:export",
     ]);
@@ -117,13 +117,13 @@ describe("a scope with a literal id", () => {
     ],
     ["it is a URI", { "GET /x": ["urn:acme:read"] }],
     ["it has four parts, and so no id", { "GET /x": ["a:b:c:d"] }],
-  ])("is not reported if %s", (_, table) => {
+  ])("does not report it if %s", (_, table) => {
     expect(found(table)).toEqual([]);
   });
 });
 
 describe("an override", () => {
-  it("is listed if it requires less", () => {
+  it("lists it if it requires less", () => {
     const overrides: ScopeMappings = {
       "GET /agents": { override: [] },
       "GET /teams": { override: ["teams:admin"] },
@@ -142,7 +142,7 @@ describe("a scope that another parameter, or any id, decides", () => {
     ["GET /orgs/:org/projects", { "GET /orgs/:org/projects": { filtered: "orgs:read" } }],
     ["DELETE /orgs/:org/members/:member", { "DELETE /orgs/:org/members/:member": ["orgs:<member>:admin"] }],
     ["GET /v/:version/orgs/:org", { "GET /v/:version/orgs/:org": { anyOf: ["orgs:<version>:read"] } }],
-  ])("is reported where the path has the parameter of other rules: %s", (key, table) => {
+  ])("reports it where the path has the parameter of other rules: %s", (key, table) => {
     expect(found({ ...TENANT, ...table })).toContain(`scope_unbound ${key}`);
   });
 
@@ -153,7 +153,7 @@ describe("a scope that another parameter, or any id, decides", () => {
         kind: "scope_unbound",
         severity: "warning",
         message:
-          "`GET /orgs/:org/projects` lets any id decide for `orgs`, but other rules take the id of `orgs` from <org>, which this path has, too.",
+          "`GET /orgs/:org/projects` lets any id decide for `orgs`, but other rules take the id of `orgs` from <org>, which this path also has.",
         hint: "Write `orgs:<org>:read`, if callers may only use their own.",
       },
     ]);
@@ -164,12 +164,12 @@ describe("a scope that another parameter, or any id, decides", () => {
     ["it is another resource", { "GET /orgs/:org/projects": { filtered: "projects:read" } }],
     ["every rule has its own parameter", { "GET /orgs/:org/a/:b": ["a:<b>:read"] }],
     ["the scope is for every id", { "GET /orgs/:org/all": ["orgs:read"] }],
-  ])("is not reported if %s", (_, table) => {
+  ])("does not report it if %s", (_, table) => {
     expect(found({ ...TENANT, ...table })).toEqual([]);
   });
 });
 
-describe("a custom rule for a part of what a rule of the base table decides", () => {
+describe("a custom rule for a part of what a base table's rule decides", () => {
   const BASE: ScopeMappings = {
     "GET /api/:version/orgs/:org": ["orgs:<org>:read"],
     "* /admin{/*path}": ["admin:use"],
@@ -179,11 +179,11 @@ describe("a custom rule for a part of what a rule of the base table decides", ()
     ["GET /api/v2/orgs/:org", { "GET /api/v2/orgs/:org": "public" }],
     ["GET /api/v2/orgs/:org", { "GET /api/v2/orgs/:org": [] }],
     ["GET /admin/health", { "GET /admin/health": "public" }],
-  ])("is listed if it requires less: %s", (key, table) => {
+  ])("lists it if it requires less: %s", (key, table) => {
     expect(found(table, BASE)).toContain(`rule_overridden ${key}`);
   });
 
-  it("is not listed if it requires the same or more", () => {
+  it("does not list it if it requires the same or more", () => {
     expect(
       found({ "GET /api/v2/orgs/:org": ["orgs:<org>:read"], "GET /admin/a": ["admin:use", "a:b"] }, BASE),
     ).toEqual([]);

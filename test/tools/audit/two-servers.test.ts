@@ -65,7 +65,7 @@ const unguarded = (report: ReturnType<typeof audit>) =>
 describe.each(Object.entries(applications))("an audit in %s", (_, routesFor) => {
   it("reports the routes that only another server guards", async () => {
     expect(unguarded(audit(strict, await routesFor()))).toEqual([
-      "`GET /a` is behind protect of another resource server: this one does not check it.",
+      "`GET /a` is behind protect of another resource server: this one doesn't check it.",
     ]);
   });
 

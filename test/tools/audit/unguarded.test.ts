@@ -42,7 +42,7 @@ describe("an audit of an unguarded route", () => {
     expect(open?.message).toContain("behind protect, any valid token is enough for it");
   });
 
-  it("ignores OPTIONS, which CORS middleware answers, unless the table has a rule for it", () => {
+  it("ignores OPTIONS, which CORS middleware handles, unless the table has a rule for it", () => {
     expect(kindsOf({ "* /a": [] }, routeOf("OPTIONS", "/a"))).toEqual([]);
     expect(kindsOf({ "OPTIONS /a": [] }, routeOf("OPTIONS", "/a"))).toEqual(["route_unguarded"]);
     expect(kindsOf({ "* /a": [] }, routeOf("*", "/a"))).toEqual(["route_unguarded"]);

@@ -58,10 +58,10 @@ describe("scopegate", () => {
     expect(await mistakesOf("routes --config=")).toContain("--config needs a value: write --config FILE.");
   });
 
-  it("reports files that are absent, no JSON, or ambiguous", async () => {
+  it("reports files that are absent, invalid JSON or ambiguous", async () => {
     const notesOf = (path: string) => mistakesOf(`routes --config ${path}`);
-    expect(await notesOf("no.json")).toContain("`no.json` cannot be read.");
-    expect(await notesOf(fileOf("{,}"))).toContain("is not valid JSON");
+    expect(await notesOf("no.json")).toContain("`no.json` can't be read.");
+    expect(await notesOf(fileOf("{,}"))).toContain("isn't valid JSON");
     expect(await notesOf(fileOf("[]"))).toContain("must contain a JSON object");
     expect(await notesOf(fileOf('{"GET /x":["a:b"],"GET /x":"public"}'))).toContain("one name twice");
     const wrong = await notesOf(fileOf({ scop_mappings: {}, admin_scope: 1 }));
@@ -87,7 +87,8 @@ describe("scopegate token", () => {
     const args = ["token", "--scope", "agents:web:read", "--sub", "u1", "--expires", "1h", "--key", key];
     const first = await scopegate(args);
     expect(first.out).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
-    expect(first.notes).toBe(`scopegate: created ${key}. It is for development only: do not commit it.\n`);
+    expect(first.notes).toBe(`scopegate: created ${key}. It's only for development: don't commit it.
+`);
     const piped = await scopegate(args);
     expect(piped.notes).toBe("");
     const { notes } = await scopegate(args, { isTerminal: true });
@@ -130,7 +131,7 @@ describe("scopegate token", () => {
     ["a lower-case method", ["--dpop", "--request", "get http://localhost/"], "upper case"],
     ["a quote in the URL", ["--dpop", "--request", "GET http://localhost/'"], "without spaces and quotes"],
     ["its own cnf", ["--dpop", "--claim", 'cnf={"jkt":"x"}'], "--dpop writes the claim cnf"],
-    ["--public-key", ["--dpop", "--public-key"], "cannot be combined"],
+    ["--public-key", ["--dpop", "--public-key"], "can't be combined"],
   ])("rejects %s", async (_name, args, mistake) => {
     const notes = await mistakesOf(["token", ...args, "--key", keyFile()]);
     expect(notes).toContain(mistake);
@@ -163,7 +164,7 @@ describe("scopegate token", () => {
       claims: { tenant: "t1", level: 3 },
     });
     const secret = ["token", "--config", fileOf({ ...config, algorithm: "HS256" })];
-    expect(await mistakesOf(secret)).toContain("token makes no secrets for HS256");
+    expect(await mistakesOf(secret)).toContain("token creates no secrets for HS256");
   });
 
   it("creates its key with mode 0600, once", async () => {
@@ -191,7 +192,7 @@ describe("scopegate token", () => {
     chmodSync(key, 0o640);
     expect(await mistakesOf(`token --key ${key}`)).toContain("run chmod 600");
     await mistakesOf(`token --key ${folder}`);
-    expect(await mistakesOf(`token --key ${join(folder, "no/key.pem")}`)).toContain("cannot be written");
+    expect(await mistakesOf(`token --key ${join(folder, "no/key.pem")}`)).toContain("can't be written");
   });
 });
 
@@ -225,7 +226,7 @@ describe("scopegate explain", () => {
     expect(await outputOf(`${args} agents:web:run`)).toContain("decision   allowed");
     const refused = await outputOf(`${args} agents:api:run`, 1);
     expect(refused).toContain("missing    agents:web:run");
-    expect(refused).toContain("answer     403");
+    expect(refused).toContain("response   403");
     expect(await jsonOf(`explain GET /agents --config ${agents} --json`, 1)).toMatchObject({
       allowed: false,
       reason: "credential_missing",
@@ -262,7 +263,7 @@ describe("scopegate explain", () => {
 
   it("says what --route would change", async () => {
     const explain = (path: string) => `explain GET ${path} --config ${agents} --scope agents:read`;
-    expect(await outputOf(explain("/Agents"), 1)).toContain("With --route PATTERN, the rule of the route");
+    expect(await outputOf(explain("/Agents"), 1)).toContain("With --route PATTERN, the rule for the route");
     expect(await outputOf(`${explain("/Agents")} --route /agents`)).not.toContain("--route");
     expect(await outputOf(explain("/agents"))).not.toContain("--route");
     const { notes } = await scopegate(explain("/agents"), { isTerminal: true });
@@ -301,14 +302,14 @@ describe("scopegate explain", () => {
         "--route takes the pattern of a route: write --route '/agents/:id'.",
       );
     const operation = ["explain", "MCP", "tools/call search", "--route", "/mcp"];
-    expect(await mistakesOf(operation)).toContain("--route cannot be combined with MCP");
+    expect(await mistakesOf(operation)).toContain("--route can't be combined with MCP");
   });
 
   it("needs keys for a token only", async () => {
     const config = fileOf({ service_id: "a", keys: { jwks_file: "/nowhere/keys.json" } });
     const args = ["explain", "GET", "/agents", "--config", config];
     await outputOf([...args, "--scope", "agents:read"]);
-    expect(await mistakesOf([...args, "--token", "-"])).toContain("cannot be read");
+    expect(await mistakesOf([...args, "--token", "-"])).toContain("can't be read");
   });
 
   it.each([
@@ -441,7 +442,7 @@ describe("scopegate audit", () => {
       export { ${names} };`;
     const table = ["--config", fileOf('{ "GET /admin/users": ["users:read"] }')];
     const unnamed = ["audit", ...table, "--app", fileOf(code("app"), "unnamed.mjs")];
-    expect(await mistakesOf(unnamed)).toContain("cannot look into the application that is mounted at /admin");
+    expect(await mistakesOf(unnamed)).toContain("can't look into the application that is mounted at /admin");
     const admin = code("app, mounted").replace("app.use", "const mounted = [admin];\n      app.use");
     const { out } = await scopegate(["audit", ...table, "--app", fileOf(admin, "named.mjs")]);
     expect(out).toContain("1 route, with a rule");
@@ -452,8 +453,8 @@ describe("scopegate audit", () => {
     const notesOf = (code: string, name = "app.mjs") => mistakesOf(["audit", "--app", fileOf(code, name)]);
     expect(await notesOf("export const x = 1;")).toContain("exports neither");
     expect(await notesOf("export const routes = [];")).toContain("exports no resource server");
-    expect(await notesOf("nonsense(")).toContain("cannot be loaded");
-    expect(await notesOf("throw null")).toContain("cannot be loaded");
+    expect(await notesOf("nonsense(")).toContain("can't be loaded");
+    expect(await notesOf("throw null")).toContain("can't be loaded");
     const inUse = `throw Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });`;
     expect(await notesOf(inUse)).toContain("listen EADDRINUSE. Set PORT=0");
     expect(await mistakesOf("audit")).toContain("write --app ./app.js");
@@ -474,7 +475,7 @@ connect();`,
     expect({ code, out }).toEqual({ code: 2, out: "" });
     const place = (column: string) => `  at ${failing}:${column}`;
     expect(notes.replaceAll("file://", "").split("\n")).toEqual([
-      expect.stringMatching(/^scopegate: .* cannot be loaded: no database$/),
+      expect.stringMatching(/^scopegate: .* can't be loaded: no database$/),
       expect.stringContaining(place("3:")),
       "Caused by: TypeError: bad port",
       expect.stringContaining(place("2:")),
@@ -490,9 +491,9 @@ connect();`,
     expect(inPackage).not.toContain("node_modules");
     expect(await noteOf(`import "node:fs";\nnew URL("wrong");`)).toMatch(/^ {2}at \S+app\.mjs:2:/m);
     const silent = `const error = new Error("", { cause: null }); error.stack = undefined; throw error;`;
-    expect(await noteOf(silent)).toMatch(/^scopegate: .* cannot be loaded: Error\n$/);
+    expect(await noteOf(silent)).toMatch(/^scopegate: .* can't be loaded: Error\n$/);
     const refused = `throw Object.assign(new Error(""), { code: "ECONNREFUSED" });`;
-    expect(await noteOf(refused)).toContain("cannot be loaded: ECONNREFUSED\n");
+    expect(await noteOf(refused)).toContain("can't be loaded: ECONNREFUSED\n");
     const circle = `const error = new Error("round"); error.stack = undefined; error.cause = error; throw error;`;
     expect(await noteOf(circle)).toMatch(/round\n(?:Caused by: Error: round\n){4}$/);
   });
@@ -599,7 +600,7 @@ describe("scopegate matrix", () => {
     for (const text of [...others, `${table}\n| team | lead |\n| ---- | ---- |\n`, "| a |\n"]) {
       writeFileSync(snapshot, text);
       expect(await mistakesOf([...args, "--check", snapshot, "--write"]), text).toMatch(
-        /contains (?:text other than an access table: keep the snapshot in|no access table)/,
+        /contains (?:other text than an access table: keep the snapshot in|no access table)/,
       );
       expect(readFileSync(snapshot, "utf8")).toBe(text);
     }
@@ -618,7 +619,7 @@ describe("scopegate matrix", () => {
     expect(await mistakesOf(["matrix", "--roles", fileOf({ x: [1] })])).toContain("an array of scopes");
     expect(await mistakesOf([...args, "--write"])).toContain("--write needs --check");
     const absent = join(folder, "no/x.md");
-    expect(await mistakesOf([...args, "--check", absent, "--write"])).toContain("cannot be written");
+    expect(await mistakesOf([...args, "--check", absent, "--write"])).toContain("can't be written");
   });
 });
 
@@ -663,7 +664,7 @@ describe("scopegate lint", () => {
       required_claims: ["exp"],
       keys: { jwks_uri: "https://login.example/common/keys" },
     };
-    const warning = "warning the issuer of a token is not checked";
+    const warning = "warning the issuer of a token isn't checked";
     const issuer = "https://login.example/tenant";
     expect(await outputOf(["lint", fileOf(shared)])).toContain(warning);
     expect(await outputOf(["lint", fileOf({ ...shared, issuer })])).not.toContain(warning);
@@ -845,7 +846,7 @@ export const server = createResourceServer({ serviceId: "agents-prod", verificat
     for (const given of [token, "t9"]) {
       const { code, notes, out } = await scopegate([...args, given]);
       expect([code, out]).toEqual([2, ""]);
-      expect(notes).toMatch(/--token takes only `-`|write --token -, and send/);
+      expect(notes).toMatch(/--token takes only `-`|write --token -, and pass/);
       expect(notes).not.toContain(token);
     }
   });
@@ -853,7 +854,7 @@ export const server = createResourceServer({ serviceId: "agents-prod", verificat
   it("reports a token that is not accepted, and revokes nothing", async () => {
     const token = await issuer.token({ jti: "t9", exp: 1 });
     const args = ["revoke", "--app", app(), "--token", "-"];
-    expect(await outputOf(args, 1, { input: token })).toBe("The token is not accepted anyway: expired.\n");
+    expect(await outputOf(args, 1, { input: token })).toBe("The token isn't accepted anyway: expired.\n");
     expect(entries()).toEqual([]);
   });
 

@@ -76,7 +76,7 @@ describe("scopegate key create", () => {
     const hash = createHmac("sha256", pepper).update(out.trim()).digest("base64url");
     expect(readFileSync(store, "utf8")).toContain(hash);
     expect(await verdictOf(serverOf(store, { prefix: "key_", pepper }), out.trim())).toBe("accepted");
-    expect(await mistakesOf(args)).toContain("this one is not set");
+    expect(await mistakesOf(args)).toContain("this one isn't set");
     const short = await mistakesOf(args, { env: { PEPPER: "short-secret" } });
     expect(short).toContain("at least 16 characters");
     expect(short).not.toContain("short-secret");
@@ -98,7 +98,7 @@ describe("scopegate key create", () => {
     [[...GIVEN, "--prefix", "acme", "--store", "FILE"], ["createApiKey.prefix"]],
     [[...GIVEN, "--scope", "a:b,c:d"], ["--scope takes one scope"]],
     [[...GIVEN, "--scope", "agents:", "--store", "FILE"], ["grant nothing"]],
-    [["ID", ...GIVEN, "--store", "FILE"], ["key takes create, or list, or revoke and the id of a key"]],
+    [["ID", ...GIVEN, "--store", "FILE"], ["key takes create, list, or revoke with the id of a key"]],
   ])("refuses %j", async (args, mistakes) => {
     const store = newStore();
     const notes = await mistakesOf(["key", "create", ...args.map((text) => text.replace("FILE", store))]);
@@ -178,9 +178,9 @@ describe("scopegate key revoke", () => {
   });
 
   it.each([
-    ["key revoke", "key takes create, or list, or revoke"],
-    ["key list ID", "key takes create, or list, or revoke"],
-    ["key destroy", "key takes create, or list, or revoke"],
+    ["key revoke", "key takes create, list, or revoke"],
+    ["key list ID", "key takes create, list, or revoke"],
+    ["key destroy", "key takes create, list, or revoke"],
     ["key", "create|list|revoke is missing"],
   ])("refuses `%s`", async (line, mistake) => {
     expect(await mistakesOf(line)).toContain(mistake);

@@ -87,7 +87,7 @@ describe("files", () => {
     expect(await mistakesOf(`replay ${fileOf("{}", "log")} --table ${table}`)).toMatch(/t\.json`: a/);
     const key = fileOf("not a key", "key.pem");
     chmodSync(key, 0o600);
-    expect(await mistakesOf(`token --key ${key}`)).toMatch(/key\.pem`: .*is not a private key/);
+    expect(await mistakesOf(`token --key ${key}`)).toMatch(/key\.pem`: .*isn't a private key/);
   });
 
   it("names the role and the file of every wrong role", async () => {
@@ -111,7 +111,7 @@ describe("files", () => {
     await outputOf(["routes", "--config", fileOf('\uFEFF{"GET /a":["a:b"]}')]);
     const notes = await mistakesOf(["lint", fileOf('{\n  "verification_keys": ["canary"]\n  "x": 1\n}')]);
     // Node.js 20 has no position.
-    expect(notes).toMatch(/is not valid JSON( \(line 3 column 3\))?:/);
+    expect(notes).toMatch(/isn't valid JSON( \(line 3 column 3\))?:/);
     expect(notes).not.toContain("canary");
     expect(await mistakesOf(["lint", fileOf(" \n")])).toContain("is empty");
   });

@@ -43,7 +43,7 @@ describe("a record", () => {
       "/agents/web",
       "Bearer one two",
       "credential_malformed",
-      "The token has a character that RFC 6750 does not allow.",
+      "The token has a character that RFC 6750 doesn't allow.",
     ],
   ])(
     "contains the cause of the 400 for %s %s, if it contains the path",

@@ -101,7 +101,7 @@ describe("a replay", () => {
     const next = serverOf({ "GET /open": ["a:b"], "GET /other": "optional" });
     expect(await replayDecisions(unread, next)).toMatchObject({
       undecidable: 2,
-      reasons: { "The log does not have the scopes of the caller: no token was read.": 2 },
+      reasons: { "The log doesn't have the scopes of the caller: no token was read.": 2 },
     });
     const pathless = await record(
       TABLE,
@@ -110,7 +110,7 @@ describe("a replay", () => {
     );
     const report = await replayDecisions(pathless, serverOf(TABLE));
     expect(report).toMatchObject({ same: 1, undecidable: 2 });
-    expect(report.text).toContain('undecidable: 2. The path is not in the log: write `include: ["path"]`.');
+    expect(report.text).toContain('undecidable: 2. The path isn\'t in the log: write `include: ["path"]`.');
     const batch = await record({ "GET /trpc/:name": [] }, [["GET /trpc/a,b?batch=1", []]]);
     expect(await replayDecisions(batch, serverOf({ "GET /trpc/:name": [] }))).toMatchObject({
       undecidable: 1,
@@ -159,7 +159,7 @@ describe("a replay", () => {
     await log.flush();
     expect(await replayDecisions(lines, server)).toMatchObject({
       same: 1,
-      reasons: { "`requireScopes` decided, and not the table.": 1 },
+      reasons: { "`requireScopes` decided, not the table.": 1 },
     });
     const next = serverOf({ ...scopeMappings, "MCP tools/call search": ["docs:write"] });
     expect(await replayDecisions(lines, next)).toMatchObject({

@@ -63,9 +63,9 @@ describe("parseDocument", () => {
     ["too many aliases", bomb.join("\n"), "aliases"],
     ["a circle", "openapi: 3.1.0\npaths: &a { b: *a }", "aliases"],
     ["an alias of nothing", "openapi: 3.1.0\npaths: *a", "aliases"],
-    ["deep nesting", "[".repeat(100_000), "cannot be read"],
-    ["deep nesting without brackets", `${"- ".repeat(100_000)}x`, "cannot be read"],
-    ["deep nesting by keys", `${"? ".repeat(100_000)}x`, "cannot be read"],
+    ["deep nesting", "[".repeat(100_000), "can't be read"],
+    ["deep nesting without brackets", `${"- ".repeat(100_000)}x`, "can't be read"],
+    ["deep nesting by keys", `${"? ".repeat(100_000)}x`, "can't be read"],
     [
       "aliases of a long text",
       `x: &a "${"y".repeat(200_000)}"\n${Array.from({ length: 900 }, (_, index) => `k${index}: *a`).join("\n")}`,
@@ -86,7 +86,7 @@ describe("loadYaml", () => {
   };
 
   it.each([
-    ["is not installed", missing, "which is not installed. Run `npm install yaml`"],
+    ["isn't installed", missing, "which isn't installed. Run `npm install yaml`"],
     [
       "is older than version 2",
       () => ({ parse: JSON.parse }),

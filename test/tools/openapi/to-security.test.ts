@@ -240,7 +240,7 @@ describe("toSecurity", () => {
     expect(checkDocument(second, open).ok).toBe(true);
   });
 
-  it("expands rules for every method, HEAD by the rule of GET, and wildcards to the operations", () => {
+  it("expands rules for every method, HEAD by the rule for GET, and wildcards to the operations", () => {
     const keys = ["GET /a", "HEAD /a", "TRACE /a", "OPTIONS /a", "PATCH /files/{name}/x"];
     const server = serverOf({
       "GET /a": ["a:read"],
@@ -327,7 +327,7 @@ describe("toSecurity", () => {
     const server = serverOf(TABLE);
     expect(() => toSecurity(documentOf([]), { ...server })).toThrow(TypeError);
     expect(() => toSecurity(server, documentOf([]) as never)).toThrow(
-      "is not a document of OpenAPI 3.0 or 3.1",
+      "isn't a document of OpenAPI 3.0 or 3.1",
     );
   });
 });

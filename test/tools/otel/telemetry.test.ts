@@ -240,7 +240,7 @@ describe("an exporter", () => {
   it.each([
     ["throws", fail],
     ["hangs", () => undefined],
-  ])("changes no answer if it %s", async (_, run) => {
+  ])("changes no response if it %s", async (_, run) => {
     const exported = vi.fn(run);
     const resolve = () => Promise.resolve();
     const exporter = { export: exported, forceFlush: resolve, shutdown: resolve };
@@ -257,7 +257,7 @@ describe("an exporter", () => {
     void flushed;
   });
 
-  it("changes no answer if the instruments throw, and warns once", async () => {
+  it("changes no response if the instruments throw, and warns once", async () => {
     const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const instrument = { add: fail, record: fail };
     const gauge = { addCallback: fail, removeCallback: fail };

@@ -51,7 +51,7 @@ describe.each(Object.entries(HOSTS))("the handler in %s", (_, open) => {
     expect({ status, body }).toMatchObject({ status: 403, body: { code: "route_unmapped" } });
   });
 
-  it("does not answer without a guard in front of it", async () => {
+  it("does not respond without a guard before it", async () => {
     const alone = await open(pageHandler(server));
     const { status, text } = await ask(alone, { path: PATH, token: await tokenWith(["policy:read"]) });
     expect(status).toBe(500);
@@ -68,7 +68,7 @@ describe("pageHandler", () => {
     expect(partsOf(text).data.audit).toMatch(/^2 routes, 1 with a rule/);
   });
 
-  it("does not answer callers without a token, wherever it is mounted", async () => {
+  it("does not respond to callers without a token, wherever it is mounted", async () => {
     const open = createResourceServer({ scopeMappings: { "GET /open/*rest": "public" } });
     const app = express5().use(forExpress.protect(open));
     app.use("/open", pageHandler(open));
@@ -84,7 +84,7 @@ describe("pageHandler", () => {
     ["the options of tRPC's createContext", { req: {}, info: {} }],
   ])("rejects a call with %s", async (_, request) => {
     const handler = pageHandler(server) as (first: unknown, second: unknown) => unknown;
-    await expect(handler(request, {})).rejects.toThrow("pageHandler needs protect(server) in front of it");
+    await expect(handler(request, {})).rejects.toThrow("pageHandler needs protect(server) before it");
   });
 
   it("accepts only a resource server", () => {

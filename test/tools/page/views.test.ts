@@ -64,7 +64,7 @@ describe("whoMay", () => {
       "some",
       "if repo = a or repo = b or repo = c or …",
     ],
-  ])("answers %j for a caller with %j: %s, %s", (requirement, scopes, state, why) => {
+  ])("responds to %j for a caller with %j: %s, %s", (requirement, scopes, state, why) => {
     expect(answer(requirement, scopes)).toEqual({ state, why });
   });
 });

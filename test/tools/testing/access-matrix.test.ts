@@ -102,7 +102,7 @@ expired      401 expired             401 expired             401 expired        
     ["no callers", {}, "accessMatrix.callers: are missing. Write {"],
     ["an empty object of callers", { callers: {} }, "are missing"],
     ["an unknown option", { callers, route: [] }, "Did you mean `routes`?"],
-    ["an unknown caller", { callers: { reader: "reader" } }, "is not a caller"],
+    ["an unknown caller", { callers: { reader: "reader" } }, "isn't a caller"],
     ["scopes that grant nothing", { callers: { reader: { scopes: [""] } } }, "reader"],
     ["an invalid route", { callers, routes: ["/a"] }, "Write `METHOD /path`"],
     ["an unknown parameter", { callers, params: { agentid: "web" } }, "Did you mean `agent_id`?"],

@@ -211,7 +211,7 @@ describe("check, with a mistake in its arguments,", () => {
     ["a caller without scopes", "GET /agents", { userId: "user-7" }, "check.scopes: must be an array."],
     ["a promise as a token", "GET /agents", { token: Promise.resolve(token) }, "Await a promise"],
     ["another string as a caller", "GET /agents", "nobody", 'Write "anonymous"'],
-    ["null as a caller", "GET /agents", null, "is not a caller. Write"],
+    ["null as a caller", "GET /agents", null, "isn't a caller. Write"],
   ])("throws an error with the fix for %s", async (_what, route, caller, message) => {
     await expect(check(server, route, caller as TestCaller)).rejects.toThrow(message);
   });

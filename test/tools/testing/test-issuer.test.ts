@@ -272,12 +272,12 @@ describe("a test issuer with a mistake in a call", () => {
     [
       "a key of another algorithm",
       create({ signingKey: createTestIssuer({ algorithm: "ES384" }).key.privateKey }),
-      "is not a private key for ES256. Write its PEM",
+      "isn't a private key for ES256. Write its PEM",
     ],
     [
       "a public key as a signing key",
       create({ signingKey: issuer.key.publicKey }),
-      "is not a private key for ES256",
+      "isn't a private key for ES256",
     ],
     [
       "a short secret",
@@ -321,7 +321,7 @@ describe("a test issuer with a mistake in a call", () => {
     [
       "a key to withdraw if keys have no kid",
       () => createTestIssuer({ kid: null }).withdraw("key-1"),
-      "kid: is not a key of this issuer. It has keys without a `kid`.",
+      "kid: isn't a key of this issuer. It has keys without a `kid`.",
     ],
     [
       "an unknown value of oldKeys",
@@ -334,13 +334,13 @@ describe("a test issuer with a mistake in a call", () => {
   });
 
   it.each<[what: string, options: TestTokenOptions, message: string]>([
-    ["an unknown kid", { kid: "key-9" }, "is not a key of this issuer. It has key-1."],
+    ["an unknown kid", { kid: "key-9" }, "isn't a key of this issuer. It has key-1."],
     [
       "an algorithm that the key cannot sign with",
       { header: { alg: "HS256" } },
       'write `rejectedAs: "algorithm"`',
     ],
-    ["an algorithm on another curve", { header: { alg: "ES384" } }, "is not an algorithm of the key"],
+    ["an algorithm on another curve", { header: { alg: "ES384" } }, "isn't an algorithm of the key"],
     ["an unknown option of a token", { expires: 5 } as TestTokenOptions, "Did you mean `expiresIn`?"],
   ])("rejects the token with the fix for %s", async (_what, options, message) => {
     await expect(issuer.token(options)).rejects.toThrow(message);

@@ -106,7 +106,7 @@ describe("withPrincipal", () => {
   });
 
   it("rejects a target that is not an object, an unknown option, and scopes that grant nothing", () => {
-    expect(() => withPrincipal("request" as never, CALLER)).toThrow("is not an object");
+    expect(() => withPrincipal("request" as never, CALLER)).toThrow("isn't an object");
     expect(() => withPrincipal({}, { user: "one" } as never)).toThrow("user");
     expect(() => withPrincipal({}, { scopes: ["agents:<id>:read"] })).toThrow("grants nothing");
   });

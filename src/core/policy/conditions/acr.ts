@@ -3,7 +3,7 @@ import { claimAt } from "../../token/claim-path.ts";
 import { type ConditionKind, readProperties, readStrings, reportInvalid } from "./condition.ts";
 import type { Acr } from "./written.ts";
 
-/** The methods of RFC 8176 section 2, which the claim `amr` lists: an `acr` is hardly ever one of them. */
+/** The methods of RFC 8176 section 2, which belong in the claim `amr` and are hardly ever an `acr`. */
 const METHODS =
   "face fpt geo hwk iris kba mca mfa otp pin pop pwd rba retina sc sms swk tel user vbm wia".split(" ");
 
@@ -13,7 +13,7 @@ export const acr: ConditionKind<Acr> = {
     if (!anyOf) {
       reportInvalid(
         context,
-        "is not a condition on the login.",
+        "isn't a condition on the login.",
         'Write the values of the claim `acr` that are enough: { anyOf: ["urn:example:mfa"] }.',
       );
       return;
@@ -27,12 +27,12 @@ export const acr: ConditionKind<Acr> = {
       );
       return;
     }
-    // They are separated by spaces in a quoted string of the challenge.
+    // The challenge has the values in a quoted string, separated by spaces.
     const unusable = anyOf.find((value) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value));
     if (unusable !== undefined) {
       reportInvalid(
         context,
-        `has ${JSON.stringify(unusable)}, which a challenge cannot contain.`,
+        `has ${JSON.stringify(unusable)}, which a challenge can't contain.`,
         "Write printable ASCII without spaces, quotation marks and backslashes.",
       );
       return;

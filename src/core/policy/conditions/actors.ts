@@ -8,7 +8,7 @@ import type { Actors } from "./written.ts";
 export const actors: ConditionKind<Actors> = {
   parse(written, context) {
     const shared = { name: "actors", reason: "caller_not_allowed" } as const;
-    // Also for an `act` of null: a token that names an actor in any way is not the user's own.
+    // Also for an `act` of null: a token that names an actor in any way isn't the user's own.
     if (written === "none")
       return { ...shared, isMet: ({ principal }) => readDelegation(principal.claims).kind === "direct" };
     const properties = readProperties(written, ["anyOf", "direct"]);
@@ -17,7 +17,7 @@ export const actors: ConditionKind<Actors> = {
     if (!anyOf || (properties?.has("direct") && typeof direct !== "boolean")) {
       reportInvalid(
         context,
-        "is not a condition on actors.",
+        "isn't a condition on actors.",
         'Write "none", or the `sub` of each actor that may act for a user: { anyOf: ["agent-1"] }, with `direct: true` to allow the user itself, too.',
       );
       return;
@@ -31,7 +31,7 @@ export const actors: ConditionKind<Actors> = {
       : `the actor is ${written.anyOf.join(" or ")}${written.direct ? ", or nobody acts for the user" : ""}`,
 };
 
-/** Only the outermost actor decides: those before it are history (RFC 8693 section 4.1). */
+/** Only the outermost actor decides. The actors before it are history (RFC 8693 section 4.1). */
 function isActorAllowed(
   { claims }: Principal,
   allowed: ReadonlySet<string>,
@@ -43,6 +43,6 @@ function isActorAllowed(
   const [actor] = delegation.actors;
   // Own properties only: a polluted prototype must not name an actor.
   const { sub, issuer } = { __proto__: null, ...actor } as Actor;
-  // The same `sub` of another issuer is somebody else.
+  // The same `sub` from another issuer is another actor.
   return sub !== undefined && allowed.has(sub) && (issuer === undefined || issuer === claimAt(claims, "iss"));
 }

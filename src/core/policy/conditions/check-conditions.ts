@@ -1,4 +1,4 @@
-/** What the conditions of one rule mean for the other rules of the table. */
+/** Checks the conditions of one rule against the other rules of the table. */
 import type { ConfigurationIssue, Report } from "../../errors.ts";
 import { OPERATION_METHOD } from "../../request.ts";
 import type { CompiledTable } from "../compile-rules.ts";
@@ -22,7 +22,7 @@ export interface ServerOptions {
   readonly checksKeys: boolean;
 }
 
-/** Reports conditions that cannot take effect as they are written: at most 20. */
+/** Reports conditions that can't take effect as written: at most 20. */
 export function checkConditions(
   table: CompiledTable,
   { authorization, issuers, checksKeys }: ServerOptions,
@@ -51,7 +51,7 @@ const MAX_ISSUES = 20;
 const withoutAuthorization = (rule: Rule): ConfigurationIssue => ({
   code: "option_conflict",
   path: optionPath(rule),
-  message: "has conditions, which `authorization: false` does not check.",
+  message: "has conditions, which `authorization: false` doesn't check.",
   hint: "Remove `authorization: false`, or the conditions.",
 });
 
@@ -62,7 +62,7 @@ const withoutSenderConstraint = (rule: Rule): ConfigurationIssue => ({
   hint: 'Write senderConstraint: { dpop: { origins: ["https://api.example"] } }, or remove the condition.',
 });
 
-/** Two issuers may give one name to different claims: `org_id` of the one may be chosen by its users. */
+/** Issuers may use one name for different claims: users of one of them may choose their own `org_id`. */
 function findUnknownIssuers(
   { rule }: CompiledRule,
   issuers: readonly string[],
@@ -86,7 +86,7 @@ function findUnknownIssuers(
         {
           code: "condition_conflict",
           path,
-          message: "names an issuer whose tokens the server does not accept.",
+          message: "names an issuer whose tokens the server doesn't accept.",
           hint: `Write ${list}.`,
         },
       ];
@@ -94,7 +94,7 @@ function findUnknownIssuers(
   );
 }
 
-/** A rule that is misspelled would not be exempt, and one that was renamed would lose its exception. */
+/** A misspelled rule wouldn't be exempt, and a renamed rule would lose its exception. */
 function findUnknownExceptions(
   restricting: CompiledRule,
   all: readonly CompiledRule[],
@@ -109,7 +109,7 @@ function findUnknownExceptions(
         {
           code: "exception_unknown",
           path,
-          message: `\`${key}\` is not the key of another rule.`,
+          message: `\`${key}\` isn't the key of another rule.`,
           hint: "Write the key of a rule of the table, or remove the exception.",
         },
       ];
@@ -125,7 +125,7 @@ function findUnknownExceptions(
   });
 }
 
-/** The same route may be written in another way. */
+/** The same route may be written differently. */
 function findByRoute(key: string, all: readonly CompiledRule[]): CompiledRule | undefined {
   const route = parseRouteKey(key, ANY_METHODS);
   if ("code" in route) return undefined;
@@ -136,7 +136,7 @@ function findByRoute(key: string, all: readonly CompiledRule[]): CompiledRule | 
 const identitiesOfRule = ({ rule, pattern }: CompiledRule): readonly string[] =>
   identitiesOf({ method: rule.method, pattern });
 
-/** A rule that lets callers without a token pass would open what the conditions of another one close. */
+/** A rule that allows callers without a token would open what another rule's conditions close. */
 function findMissingException(
   restricting: CompiledRule,
   other: CompiledRule,
@@ -153,13 +153,13 @@ function findMissingException(
     {
       code: "exception_missing",
       path: optionPath(other.rule),
-      message: `is "${kind}", but the conditions of \`${restricting.rule.key}\` hold at \`${common.text}\`, too.`,
+      message: `is "${kind}", but the conditions of \`${restricting.rule.key}\` also apply to \`${common.text}\`.`,
       hint: `Add except: ["${other.rule.key}"] to \`${restricting.rule.key}\`, or require a token here.`,
     },
   ];
 }
 
-/** Returns whether a rule decides what another one matches, too. */
+/** Returns whether a rule decides a request that another rule also matches. */
 const decides = (
   compiled: CompiledRule,
   { method, segments, text }: Overlap,
@@ -169,14 +169,14 @@ const decides = (
     ? table.operations.find(text.slice(OPERATION_METHOD.length + 1)) === compiled
     : findRouteRule(table.tree, method, segments)?.compiled === compiled;
 
-/** Two rules that hold for one request and share no `acr` would refuse every login. */
+/** Two rules that apply to one request and have no `acr` in common would refuse every login. */
 function findDisjointAcr(
   restricting: CompiledRule,
   other: CompiledRule,
 ): readonly ConfigurationIssue[] | undefined {
   const values = restricting.rule.conditions?.acr?.anyOf;
   const otherValues = other.rule.conditions?.acr?.anyOf;
-  // A report-only rule and what is written beside it have one key.
+  // A report-only rule and the enforced rule next to it have the same key.
   if (restricting.rule.key === other.rule.key) return undefined;
   if (!values || !otherValues || values.some((value) => otherValues.includes(value))) return undefined;
   const [common] = meet(restricting, other);
@@ -188,19 +188,19 @@ function findDisjointAcr(
     ([rule, exempt]) =>
       exempt && identitiesOfRule(exempt).every((identity) => rule?.conditions?.except.has(identity)),
   );
-  // Each pair once.
+  // Each pair only once.
   if (!common || isException || restricting.rule.key !== first) return undefined;
   return [
     {
       code: "condition_conflict",
       path: [...optionPath(restricting.rule), "acr"],
-      message: `has no value that \`${other.rule.key}\` has, too, but both hold at \`${common.text}\`.`,
+      message: `has no value in common with \`${other.rule.key}\`, but both apply to \`${common.text}\`.`,
       hint: "Add a value that satisfies both, or an exception.",
     },
   ];
 }
 
-/** What two rules match together. */
+/** The requests that two rules both match. */
 interface Overlap {
   readonly method: string;
   /** Absent for an operation. */
@@ -209,7 +209,7 @@ interface Overlap {
   readonly text: string;
 }
 
-/** Returns what two rules match together; nothing if no request matches both. */
+/** Returns what two rules both match; nothing if no request matches both. */
 function meet(first: CompiledRule, second: CompiledRule): readonly Overlap[] {
   const methods = [first.rule.method, second.rule.method];
   if (methods.includes(OPERATION_METHOD)) return meetAsOperations(first, second);

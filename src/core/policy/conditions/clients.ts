@@ -8,7 +8,7 @@ export const clients: ConditionKind<readonly string[]> = {
     if (!ids) {
       reportInvalid(
         context,
-        "is not an array of client ids.",
+        "isn't an array of client ids.",
         'Write the `client_id` of each client that may call: ["admin-console"].',
       );
       return;

@@ -1,15 +1,15 @@
-/** What a condition on the caller is: how it is written, checked, described and refused. */
+/** The interface of a condition on the caller: how it's written, checked, described and refused. */
 import type { Report } from "../../errors.ts";
 import type { Principal } from "../../token/principal.ts";
 import type { Pattern } from "../pattern.ts";
 import type { RequiredScope } from "../../scopes/required-scope.ts";
 import type { Conditions } from "./written.ts";
 
-/** The conditions, in the order in which they refuse. */
+/** The conditions, in the order in which they are checked. */
 export type ConditionName =
   "where" | "actors" | "clients" | "senderConstrained" | "acr" | "maxAuthAgeSeconds";
 
-/** Why a caller that does not meet a condition is refused, in the order in which they refuse. */
+/** Why a caller that doesn't meet a condition is refused, in the order in which conditions are checked. */
 export const CONDITION_REASONS = [
   "caller_not_allowed",
   "proof_missing",
@@ -26,7 +26,7 @@ export interface Moment {
   readonly toleranceSeconds: number;
 }
 
-/** All that a condition may depend on. */
+/** Everything that a condition may depend on. */
 export interface ConditionCaller {
   readonly principal: Principal;
   /** The decoded value of a route parameter, or of an argument; empty if there is none. */
@@ -37,7 +37,7 @@ export interface ConditionCaller {
 /** A parameter whose value is one of several values of a claim. */
 export interface AmbiguousBinding {
   readonly value: string;
-  /** The claim, as text. */
+  /** The claim's name or path, for messages. */
   readonly claim: string;
 }
 
@@ -47,13 +47,13 @@ export interface CompiledCondition {
   /** `authentication_insufficient` if the user can satisfy it by logging in again (RFC 9470). */
   readonly reason: ConditionReason;
   readonly isMet: (caller: ConditionCaller) => boolean;
-  /** What is only one of several values of a claim, of a caller that meets the condition. */
+  /** For a caller that meets the condition: parameters that are only one of several values of a claim. */
   readonly findAmbiguous?: (caller: ConditionCaller) => readonly AmbiguousBinding[];
-  /** The parameters that it binds to a claim. */
+  /** The parameters that the condition binds to a claim. */
   readonly boundParameters?: readonly string[];
-  /** For the challenge: one of these is needed. */
+  /** For the challenge: one of these values is needed. */
   readonly acrValues?: readonly string[];
-  /** For the challenge: the age of the login. */
+  /** For the challenge: the maximum age of the login. */
   readonly maxAgeSeconds?: number;
 }
 
@@ -61,13 +61,13 @@ export interface CompiledCondition {
 export interface CompiledConditions {
   /** As they were written. */
   readonly written: Conditions;
-  /** In the order in which they refuse. */
+  /** In the order in which they are checked. */
   readonly all: readonly CompiledCondition[];
-  /** The scopes with which a caller may ignore them; none if nobody may. */
+  /** The scopes with which a caller may ignore the conditions; empty if no caller may. */
   readonly unless: readonly RequiredScope[];
-  /** The routes of the rules that they do not hold for, by `ruleIdentity`. */
+  /** The routes of the rules that the conditions don't apply to, by `ruleIdentity`. */
   readonly except: ReadonlySet<string>;
-  /** The parameters of the request that they read. */
+  /** The parameters of the request that the conditions read. */
   readonly parameters: readonly string[];
 }
 
@@ -79,9 +79,9 @@ export interface ConditionContext {
   readonly report: Report;
 }
 
-/** One kind of condition. A new kind is a file with one of these, and its line in `conditions.ts`. */
+/** One kind of condition. To add a kind, write a file with one of these, and its line in `conditions.ts`. */
 export interface ConditionKind<Written> {
-  /** Compiles what an author has written, or reports the mistakes in it. */
+  /** Compiles the written condition, or reports the mistakes in it. */
   readonly parse: (written: unknown, context: ConditionContext) => CompiledCondition | undefined;
   /** Describes it in words: `org is the claim org_id`. */
   readonly describe: (written: Written) => string;
@@ -97,7 +97,7 @@ export function reportInvalid(
   report({ code: "condition_invalid", path: [...path, ...place], message, hint });
 }
 
-/** Returns the own properties of a plain object; `undefined` for another value, or with another property. */
+/** Returns the own properties of a plain object; `undefined` for any other value or an unknown property. */
 export function readProperties(
   value: unknown,
   names: readonly string[] | "any",
@@ -108,7 +108,7 @@ export function readProperties(
   return properties.length > 0 && properties.every(isKnown) ? new Map(properties) : undefined;
 }
 
-/** Returns a copy of an array of at least one string that is not empty. */
+/** Returns a copy of an array of one or more non-empty strings; `undefined` for any other value. */
 export function readStrings(value: unknown): readonly string[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const strings: readonly unknown[] = [...(value as readonly unknown[])];

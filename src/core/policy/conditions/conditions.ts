@@ -1,4 +1,4 @@
-/** The conditions of one rule: the list of their kinds, how they are compiled, and how they are described. */
+/** The conditions of one rule: their kinds, how they are compiled, and how they are described. */
 import type { ConfigurationIssue, Report } from "../../errors.ts";
 import { compileScope, type RequiredScope } from "../../scopes/required-scope.ts";
 import { ANY_METHODS } from "../operation-methods.ts";
@@ -14,7 +14,7 @@ import { senderConstrained } from "./sender-constrained.ts";
 import { where } from "./where.ts";
 import type { Conditions } from "./written.ts";
 
-/** All kinds, in the order in which they refuse. */
+/** All kinds, in the order in which they are checked. */
 const KINDS = {
   where,
   actors,
@@ -56,7 +56,7 @@ export function compileConditions(
     reportInvalid(
       contextOf(names[0] ?? ""),
       "has no effect without a condition.",
-      `Write one of ${NAMES.join(", ")} beside it.`,
+      `Write one of ${NAMES.join(", ")} next to it.`,
     );
   if (issues.length > 0 || !unless || !except) return undefined;
   const parameters = [
@@ -75,7 +75,7 @@ function compileUnless(
 ): readonly RequiredScope[] | undefined {
   const texts = readStrings(written);
   if (!texts) {
-    reportInvalid(context, "is not an array of scopes.", 'Write the scopes: ["orgs:any"].');
+    reportInvalid(context, "isn't an array of scopes.", 'Write the scopes: ["orgs:any"].');
     return;
   }
   return texts.flatMap(
@@ -88,13 +88,13 @@ function readExcept(written: unknown, context: Context): ReadonlySet<string> | u
   if (!keys) {
     reportInvalid(
       context,
-      "is not an array of keys of the table.",
+      "isn't an array of keys of the table.",
       'Write the key of each rule: ["GET /orgs/:org/logo"].',
     );
     return;
   }
   const identities = keys.flatMap((key, index) => {
-    // A key with another method is no key of the table, which is found later.
+    // Accepts any method: a key that isn't in the table is reported later.
     const route = parseRouteKey(key, ANY_METHODS);
     if (!("code" in route)) return identitiesOf(route);
     reportInvalid(context, `contains ${JSON.stringify(key)}, which ${route.message}`, route.hint, [index]);
@@ -122,7 +122,7 @@ export function describeConditions(conditions: Conditions = {}): readonly string
   return described;
 }
 
-/** Returns a frozen copy, so that the table of a running server does not change when the options do. */
+/** Returns a frozen copy, so that the table of a running server doesn't change when the options do. */
 export function freezeConditions(conditions: Conditions): Conditions {
   const copy = structuredClone(conditions);
   const pending: unknown[] = [copy];

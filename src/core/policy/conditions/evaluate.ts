@@ -1,4 +1,4 @@
-/** Decides by conditions: which of them a caller does not meet, and what its next login must have. Pure. */
+/** Finds the conditions that a caller doesn't meet, and what its next login must have. No side effects. */
 import { compact } from "../../runtime/compact.ts";
 import { bindScope } from "../../scopes/required-scope.ts";
 import { grantedScopesOf } from "../../scopes/scope-sets.ts";
@@ -23,7 +23,7 @@ export interface KnownCaller {
   readonly moment: Moment;
 }
 
-/** Decides by conditions what the scopes of the caller allow. Without restrictions, nothing changes. */
+/** Applies conditions to a decision by scopes. Without restrictions, the decision stays the same. */
 export function decideByConditions(
   byScopes: Decision,
   restrictions: readonly Restriction[],
@@ -37,7 +37,7 @@ export function decideByConditions(
   const enforced = restrictions.filter(({ compiled }) => compiled.rule.enforcement === "enforce");
   const unmet = findUnmet(enforced, caller);
   if (unmet) return refuseByCondition(unmet, rules, byScopes, principal);
-  // What is still unmet is unmet only because of report-only rules.
+  // The remaining unmet conditions are those of report-only rules.
   const reported = byScopes.reported ? undefined : findUnmet(restrictions, caller);
   if (reported) return report(refuseByCondition(reported, rules, byScopes, principal), principal);
   return Object.freeze({ ...byScopes, rules });
@@ -57,14 +57,14 @@ function refuseByCondition(
   return Object.freeze({ ...facts, ...needed, allowed: false, reason, condition });
 }
 
-/** A condition that a caller does not meet. */
+/** A condition that a caller doesn't meet. */
 export interface UnmetCondition {
   readonly rule: Rule;
   readonly name: ConditionName;
   readonly reason: ConditionReason;
 }
 
-/** Why a caller may not call: the first condition that it does not meet, and what a new login must have. */
+/** Why a caller may not call: the first condition that it doesn't meet, and what a new login must have. */
 export interface UnmetConditions {
   readonly first: UnmetCondition;
   /** The values of `acr` that satisfy every rule. */
@@ -73,7 +73,7 @@ export interface UnmetConditions {
   readonly maxAgeSeconds: number | undefined;
 }
 
-/** Finds the conditions that a caller does not meet; `undefined` if it meets all of them. */
+/** Finds the conditions that a caller doesn't meet; `undefined` if it meets all of them. */
 export function findUnmet(
   restrictions: readonly Restriction[],
   { principal, scopeRules, moment }: KnownCaller,
@@ -100,7 +100,7 @@ export function findUnmet(
   if (!first) return undefined;
   const all = held.flatMap(({ conditions }) => conditions.all);
   return {
-    // Without a user, nobody can log in again.
+    // Without a user, no one can log in again.
     first:
       first.reason === "authentication_insufficient" && !hasUser(principal)
         ? { ...first, reason: "caller_not_allowed" }
@@ -116,8 +116,8 @@ interface PlacedBinding extends AmbiguousBinding {
 }
 
 /**
- * Finds a second parameter that is one of several values: with the tenants [a, b] and the teams [x, y],
- * nothing says that the team y belongs to the tenant a. Each path of a batch may have another tenant.
+ * Finds a second parameter that is one of several values: with the tenants [a, b] and the teams [x, y], it
+ * isn't known that team y belongs to tenant a. Each path of a batch may have another tenant.
  */
 const findCombined = (bindings: readonly PlacedBinding[]): PlacedBinding | undefined =>
   bindings.find((binding) =>
@@ -131,13 +131,13 @@ const findCombined = (bindings: readonly PlacedBinding[]): PlacedBinding | undef
 const hasUser = ({ userId, claims }: Principal): boolean =>
   userId !== undefined && userId !== "" && !isClient(userId, claims);
 
-/** The admin scope implies every scope, but it lets a caller ignore conditions only if an author names it. */
+/** The admin scope implies every scope, but lets a caller ignore conditions only if `unless` names it. */
 function mayIgnore({ conditions, parameter }: Restriction, granted: GrantedScopes): boolean {
   if (conditions.unless.length === 0) return false;
   return conditions.unless.every((scope) => {
     const { covering, text } = bindScope(scope, parameter);
     const satisfaction = granted.find(covering, text);
-    // A caller with an admin scope that is named here has this scope itself.
+    // If `unless` names the admin scope, an admin has this scope itself.
     return satisfaction !== undefined && satisfaction.by !== "admin";
   });
 }

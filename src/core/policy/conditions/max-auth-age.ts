@@ -6,7 +6,7 @@ export const maxAuthAge: ConditionKind<number> = {
   parse(written, context) {
     // With 0, every new token would be too old again.
     if (typeof written !== "number" || !Number.isSafeInteger(written) || written < 1) {
-      reportInvalid(context, "is not an age.", "Write a whole number of seconds, 1 or more: 300.");
+      reportInvalid(context, "isn't an age.", "Write a whole number of seconds, 1 or more: 300.");
       return;
     }
     return {

@@ -4,7 +4,7 @@ import { type ConditionKind, reportInvalid } from "./condition.ts";
 export const senderConstrained: ConditionKind<true> = {
   parse(written, context) {
     if (written !== true) {
-      reportInvalid(context, "cannot be switched off for one rule.", "Write true, or remove it.");
+      reportInvalid(context, "can't be switched off for one rule.", "Write true, or remove it.");
       return;
     }
     return {

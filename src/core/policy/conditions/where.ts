@@ -63,14 +63,14 @@ function matchOf([parameter, sources]: Bindings[number], caller: ConditionCaller
 function readBindings(written: unknown, context: ConditionContext): Bindings | undefined {
   const entries = readProperties(written, "any");
   if (!entries) {
-    reportInvalid(context, "is not an object of parameters.", FORM);
+    reportInvalid(context, "isn't an object of parameters.", FORM);
     return;
   }
   const bindings = [...entries].flatMap(([parameter, value]) => {
     const sources = readSources(value);
     const mistake = findParameterMistake(parameter, context.pattern);
     if (mistake) reportInvalid(context, ...mistake, [parameter]);
-    if (!sources) reportInvalid(context, "does not name a claim.", FORM, [parameter]);
+    if (!sources) reportInvalid(context, "doesn't name a claim.", FORM, [parameter]);
     return sources && !mistake ? [[parameter, sources] as const] : [];
   });
   return bindings.length === entries.size ? bindings : undefined;
@@ -92,7 +92,7 @@ function readSource(value: unknown): ClaimSource | undefined {
   return isText(issuer) ? { claim: path, issuer } : undefined;
 }
 
-/** A parameter that some requests of the rule lack, or that routers read differently, must not decide. */
+/** A parameter must not decide if some requests of the rule lack it, or if routers read it differently. */
 function findParameterMistake(
   name: string,
   { parameters, alternatives, operation }: Pattern,
@@ -102,17 +102,20 @@ function findParameterMistake(
   const names = [...parameters].map((parameter) => `\`${parameter}\``).join(", ");
   if (places.length === 0 || places.every((place) => place === undefined))
     return [
-      "is not a parameter of the route.",
+      "isn't a parameter of the route.",
       names === "" ? "The route has no parameters." : `It has ${names}.`,
     ];
   if (places.some((place) => place === undefined))
-    return ["is not in every path of the route.", "Write the parameter outside of the braces, or two rules."];
+    return [
+      "isn't in every path of the route.",
+      "Write the parameter outside the braces, or write two rules.",
+    ];
   if (places.some((place) => place?.kind === "wildcard"))
     return ["is a wildcard, which matches several segments.", "Write a parameter: `:org` instead of `*org`."];
   if (places.some((place) => place && partsOf(place).filter((part) => typeof part !== "string").length > 1))
     return [
       "is in a segment with another parameter, which routers divide in different ways.",
-      "Give each parameter a segment of its own.",
+      "Give each parameter its own segment.",
     ];
   return undefined;
 }

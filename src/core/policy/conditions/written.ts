@@ -1,10 +1,10 @@
 /** How conditions are written in the table. */
 import type { ClaimSource } from "../../token/claim-values.ts";
 
-/** The claim that each parameter must be equal to; one of several claims, for one issuer each. */
+/** The claim that each parameter must be equal to; with several issuers, an array with one claim for each. */
 export type Where = Readonly<Record<string, ClaimSource | readonly ClaimSource[]>>;
 
-/** `"none"`: nobody acts for the user. A list: only these actors, and with `direct` the user itself, too. */
+/** `"none"`: nobody acts for the user. An array: only these actors and, with `direct`, the user itself. */
 export type Actors = "none" | { readonly anyOf: readonly string[]; readonly direct?: boolean };
 
 /** The authentication context classes that are enough. */
@@ -12,12 +12,12 @@ export interface Acr {
   readonly anyOf: readonly string[];
 }
 
-/** What a rule requires of its caller beside scopes. They also hold for narrower rules. */
+/** What a rule requires of its caller in addition to scopes. Conditions also apply to narrower rules. */
 export interface Conditions {
   /**
    * The claim that each parameter of the path must be equal to: `{ org: { claim: "org_id" } }`. A claim can
    * be a string, a safe integer, or an array of them. If two parameters are each one of several values of
-   * their claims, the request is refused: nothing says that the two belong together.
+   * their claims, the request is refused, because it isn't known that the two belong together.
    */
   readonly where?: Where;
   /**
@@ -36,8 +36,8 @@ export interface Conditions {
   readonly acr?: Acr;
   /** How long ago the user may have logged in, by the claim `auth_time`, in seconds (RFC 9470). */
   readonly maxAuthAgeSeconds?: number;
-  /** Scopes with which a caller may ignore these conditions. The admin scope counts only if it is named. */
+  /** Scopes with which a caller may ignore these conditions. The admin scope counts only if it's listed. */
   readonly unless?: readonly string[];
-  /** The keys of rules for which these conditions do not hold: `["GET /orgs/:org/logo"]`. */
+  /** The keys of rules that these conditions don't apply to: `["GET /orgs/:org/logo"]`. */
   readonly except?: readonly string[];
 }

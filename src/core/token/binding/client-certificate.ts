@@ -1,4 +1,4 @@
-/** The certificate with which a client has connected, as its SHA-256 (RFC 8705 section 3.1). */
+/** The client's certificate, as its SHA-256 (RFC 8705 section 3.1). */
 import { hash } from "node:crypto";
 import { BlockList, isIP } from "node:net";
 import { orUndefined } from "../../errors.ts";
@@ -12,7 +12,7 @@ export type CertificateSource =
   | { readonly kind: "socket"; readonly needsSocket: true }
   | {
       readonly kind: "header";
-      /** Whether the connection decides who is trusted. A function may know without it. */
+      /** Whether the connection decides who is trusted. A function may not need it. */
       readonly needsSocket: boolean;
       /** In lower case. */
       readonly header: string;
@@ -35,7 +35,7 @@ export type ClientCertificate =
 const NONE: ClientCertificate = { kind: "none" };
 const unusable = (cause: string): ClientCertificate => ({ kind: "unusable", cause });
 
-/** A certificate that was found, and where. */
+/** The certificate of a request, and where it was found. */
 interface FoundCertificate {
   readonly source: CertificateSource;
   readonly field: string | readonly string[] | undefined;
@@ -43,12 +43,12 @@ interface FoundCertificate {
 }
 
 /**
- * By the request of the platform. A request can be checked again after its connection has ended: the one that
- * opened a session of Socket.IO over polling, when the client joins a namespace.
+ * By the request of the platform. A request can be checked again after its connection has ended: for example,
+ * the request that opened a Socket.IO session over polling, when the client joins a namespace.
  */
 const remembered = new WeakMap<object, FoundCertificate>();
 
-/** Reads the certificate of the client of a request. Its subject, its issuer and its dates are not read. */
+/** Reads the client's certificate. Its subject, issuer and dates aren't read. */
 export function readClientCertificate(request: AccessRequest, source: CertificateSource): ClientCertificate {
   const raw = ownProperty(request, "raw");
   const field = source.kind === "header" ? headerOf(request, source.header) : undefined;
@@ -69,13 +69,13 @@ function readField(
   if (field === undefined) return NONE;
   if (orUndefined(() => isTrusted(connection ?? {})) !== true)
     return unusable(
-      `The header ${header} comes from a peer that is not in \`trusted\`, or \`trusted\` threw.`,
+      `The header ${header} comes from a peer that isn't in \`trusted\`, or \`trusted\` threw.`,
     );
   if (typeof field !== "string") return unusable(`The request has several ${header} headers.`);
-  // A proxy sets it for clients without a certificate, too.
+  // A proxy also sets the field, to an empty value, for clients without a certificate.
   if (field === "") return NONE;
   const thumbprint = field.length > MAX_FIELD ? undefined : FORMATS[format](field);
-  if (thumbprint === undefined) return unusable(`The header ${header} is not one certificate (${format}).`);
+  if (thumbprint === undefined) return unusable(`The header ${header} isn't one certificate (${format}).`);
   return { kind: "certificate", thumbprint };
 }
 
@@ -86,7 +86,7 @@ function connectionOf(raw: object | undefined): Connection | undefined {
 }
 
 /**
- * The handshake has proved that the client holds the key, even if the certificate is self-signed. The older
+ * The handshake proves that the client holds the key, even if the certificate is self-signed. The older
  * `getPeerCertificate` takes longer, because it renders every part.
  */
 function readSocket(connection: Connection | undefined): ClientCertificate {
@@ -96,7 +96,7 @@ function readSocket(connection: Connection | undefined): ClientCertificate {
 
 const thumbprintOf = (der: Uint8Array): string => hash("sha256", der, "base64url");
 
-/** Far larger than certificates, and the default limit of Node.js for all headers together. */
+/** Far larger than a certificate, and the default limit of Node.js for all headers together. */
 const MAX_FIELD = 16_384;
 
 /** Each returns the thumbprint of exactly one certificate. */
@@ -122,8 +122,8 @@ function readPem(field: string): string | undefined {
 const PEM = /^-----BEGIN CERTIFICATE-----\r?\n([A-Za-z\d+/=\r\n]+)-----END CERTIFICATE-----(?:\r?\n)?$/;
 
 /**
- * Only canonical base64 is accepted, because an honest proxy writes no other. The bytes are not parsed:
- * parsing would take most of the time, and only the right certificate has the hash.
+ * Accepts only canonical base64, because a proxy writes nothing else. The bytes aren't parsed: that would
+ * take most of the time, and only the right certificate has the right hash.
  */
 function readBase64(base64: string): string | undefined {
   const der = Buffer.from(base64, "base64");
@@ -131,8 +131,8 @@ function readBase64(base64: string): string | undefined {
 }
 
 /**
- * The `Hash` of the only element of `X-Forwarded-Client-Cert`, in hex. A second element is from another
- * proxy, or from the client.
+ * Reads the `Hash` of the only element of `X-Forwarded-Client-Cert`, in hex. A second element would be from
+ * another proxy, or from the client.
  */
 function readForwardedElement(field: string): string | undefined {
   const pairs = [...field.matchAll(PAIR)];
@@ -146,7 +146,7 @@ function readForwardedElement(field: string): string | undefined {
 /** One `Name=value`; a value with a comma, a semicolon or an equals sign is in quotes. */
 const PAIR = /([A-Za-z]+)=((?:[^",;=\s]*)|"(?:[^"\\]|\\.)*")(?:;|$)/gy;
 
-/** Returns whether the address of a peer is in one of the ranges, written as `10.0.0.0/8` or one address. */
+/** Creates a check whether a peer's address is in one of the ranges: `10.0.0.0/8`, or one address. */
 export function createAddressCheck(ranges: readonly string[]): (socket: object) => boolean {
   const list = new BlockList();
   for (const range of ranges) addRange(list, range);
@@ -154,7 +154,7 @@ export function createAddressCheck(ranges: readonly string[]): (socket: object) 
     const { remoteAddress } = socket as Connection;
     if (typeof remoteAddress !== "string") return false;
     const family = isIP(remoteAddress);
-    // A list of IPv4 addresses also matches IPv4-mapped IPv6 addresses.
+    // Ranges of IPv4 addresses also match IPv4-mapped IPv6 addresses.
     return family !== 0 && list.check(remoteAddress, family === 4 ? "ipv4" : "ipv6");
   };
 }
@@ -166,7 +166,7 @@ function addRange(list: BlockList, range: string): void {
   else list.addSubnet(address, Number(prefix), family);
 }
 
-/** Returns whether a text is an address, or a range of addresses. */
+/** Returns whether a string is an address or a range of addresses. */
 export function isAddressRange(text: string): boolean {
   const [address = "", prefix, ...others] = text.split("/");
   const family = isIP(address);

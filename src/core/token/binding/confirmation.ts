@@ -7,14 +7,14 @@ export type TokenBinding = "dpop" | "mtls";
 /** All of them, in the order in which they are named. */
 export const TOKEN_BINDINGS: readonly TokenBinding[] = ["dpop", "mtls"];
 
-/** The members of `cnf`: each is the SHA-256 of the key (RFC 7638) or of the certificate. */
+/** The properties of `cnf`: each is the SHA-256 of the key (RFC 7638) or of the certificate. */
 const MEMBERS: Readonly<Record<TokenBinding, string>> = { dpop: "jkt", mtls: "x5t#S256" };
 
 /** Whether a token is bound, and by which of the bindings that the server can check. */
 export type Confirmation =
   | { readonly kind: "unbound" }
   | { readonly kind: "bound"; readonly binding: TokenBinding }
-  /** Nobody could check it, so the token must not be accepted. */
+  /** Not verifiable, so the token must not be accepted. */
   | { readonly kind: "unusable" };
 
 const UNBOUND: Confirmation = { kind: "unbound" };
@@ -23,8 +23,8 @@ const UNUSABLE: Confirmation = { kind: "unusable" };
 type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * Reads `cnf`. Every member that the server checks must be valid, and its proof is required. Other members
- * are ignored; without a checked one, the claim is unusable.
+ * Reads `cnf`. Every property that the server can check must be valid, and needs its proof. Other properties
+ * are ignored. Without a property that the server can check, the claim is unusable.
  */
 export function readConfirmation(claims: Claims, checked: readonly TokenBinding[]): Confirmation {
   if (claimAt(claims, "cnf") === undefined) return UNBOUND;
@@ -35,11 +35,11 @@ export function readConfirmation(claims: Claims, checked: readonly TokenBinding[
   return { kind: "bound", binding };
 }
 
-/** Returns how a caller is bound that somebody describes: the thumbprint may be any text. */
+/** Returns how a hypothetical caller is bound. The thumbprint may be any string. */
 export const describedBinding = (claims: Claims): TokenBinding | undefined =>
   TOKEN_BINDINGS.find((binding) => typeof memberOf(claims, binding) === "string");
 
-/** Returns the thumbprint of the key that a token is bound to; `undefined` if it has none in this form. */
+/** Returns the thumbprint of the key that a token is bound to; `undefined` if it has no valid one. */
 export function thumbprintOf(claims: Claims, binding: TokenBinding): string | undefined {
   const member = memberOf(claims, binding);
   return typeof member === "string" && THUMBPRINT.test(member) ? member : undefined;

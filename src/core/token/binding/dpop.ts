@@ -31,7 +31,7 @@ export interface DpopRules {
   readonly now: () => number;
 }
 
-/** A request with a token, whose proof is checked. */
+/** A request whose proof is checked, and its token. */
 export interface RequestToProve {
   readonly request: AccessRequest;
   readonly token: string;
@@ -42,18 +42,17 @@ export interface RequestToProve {
 const MAX_PROOF_LENGTH = 8_192;
 /** Clients use random ids of about 20 characters. */
 const MAX_JTI_LENGTH = 256;
-/** The header of a key of 4096 bits is shorter. */
+/** The header with a key of 4096 bits is shorter. */
 const MAX_REMEMBERED_HEADER = 2_048;
-/** RFC 7515 section 4.1.9: in any letter case, and with the prefix that is usually left out. */
+/** RFC 7515 section 4.1.9: letter case doesn't matter, and the prefix `application/` is usually omitted. */
 const TYPES: ReadonlySet<string> = new Set(["dpop+jwt", "application/dpop+jwt"]);
 
 /**
- * Critical extensions (RFC 7515 section 4.1.11) and `b64` (RFC 7797) are not supported, and a proof has no
- * other key than `jwk`.
+ * Not supported: critical extensions (RFC 7515 section 4.1.11), `b64` (RFC 7797), and keys other than `jwk`.
  */
 const UNSUPPORTED = ["crit", "b64", "jku", "x5u", "x5c"];
 
-/** The header of a proof, whose key is that of the token. Its signature is not verified yet. */
+/** The header of a proof whose key is the token's. Its signature isn't verified yet. */
 interface KnownHeader {
   readonly encoded: string;
   readonly algorithm: Algorithm;
@@ -64,8 +63,8 @@ interface KnownHeader {
 export class DpopVerifier {
   readonly #rules: DpopRules;
   /**
-   * The header that a client used with a token, by the claims of the token, which the cache of tokens keeps.
-   * Clients repeat it, so that its key is imported once.
+   * The header that a client used with a token, by the claims object of the token, which the token cache
+   * keeps. Clients send the same header again, so its key is imported only once.
    */
   readonly #headers = new WeakMap<object, KnownHeader>();
 
@@ -76,11 +75,11 @@ export class DpopVerifier {
   /** Verifies the proof of a request whose token was verified (RFC 9449 section 4.3). */
   async verify(proof: string, proven: RequestToProve): Promise<ProofCheck> {
     const parts = readProof(proof);
-    if (!parts) return rejectProof("malformed", "The header DPoP is not one JWT of at most 8,192 bytes.");
+    if (!parts) return rejectProof("malformed", "The header DPoP isn't one JWT of at most 8,192 bytes.");
     const { claims } = proven.principal;
     const thumbprint = thumbprintOf(claims, "dpop");
     if (thumbprint === undefined)
-      return rejectProof("binding", "The token is not bound to a key (`cnf.jkt`).");
+      return rejectProof("binding", "The token isn't bound to a key (`cnf.jkt`).");
     const header = this.#readHeader(parts.header, claims, thumbprint);
     if ("kind" in header) return header;
     const { key, algorithm } = header;
@@ -94,18 +93,21 @@ export class DpopVerifier {
     } catch (error) {
       return rejectProof(rejectionOf(error));
     }
-    // Not before: the names in a payload that anybody can send would stay in memory for a while.
+    // Parsed only now, because anyone can send a payload, and its names would stay in memory for a while.
     const payload = readJsonSegment(parts.payload);
     return payload ? this.#checkClaims(payload, proven, thumbprint, nowSeconds) : rejectProof("malformed");
   }
 
-  /** Reads the key of the proof, which must be that of the token: before its signature costs any time. */
+  /**
+   * Reads the key of the proof, which must be the token's key. This happens before the signature is verified,
+   * which takes time.
+   */
   #readHeader(encoded: string, claims: object, thumbprint: string): KnownHeader | ProofCheck {
     const lastHeader = this.#headers.get(claims);
     if (lastHeader?.encoded === encoded) return lastHeader;
     const header = readJsonSegment(encoded);
     if (!header || UNSUPPORTED.some((name) => Object.hasOwn(header, name))) return rejectProof("malformed");
-    // An own property, as all others. The option `typ` of jose would read it from a polluted prototype.
+    // Read as an own property: the option `typ` of jose would read it from a polluted prototype.
     const type = claimAt(header, "typ");
     if (typeof type !== "string" || !TYPES.has(type.toLowerCase())) return rejectProof("type");
     const algorithm = this.#rules.algorithms.find((allowed) => allowed === claimAt(header, "alg"));
@@ -113,7 +115,7 @@ export class DpopVerifier {
     const jwk = readPublicKey(claimAt(header, "jwk"));
     if (!jwk) return rejectProof("key");
     if (!areEqual(jwk.thumbprint, thumbprint))
-      return rejectProof("binding", "The token is bound to another key than that of the proof.");
+      return rejectProof("binding", "The token is bound to another key than the proof's.");
     const imported = importJwk(jwk.key, [algorithm]);
     if (imported.kind === "mistake")
       return rejectProof("key", `The key of the proof ${imported.mistake.message}`);
@@ -131,24 +133,23 @@ export class DpopVerifier {
     const { windowSeconds, nonces, replay } = this.#rules;
     if (claimAt(payload, "htm") !== request.method) return rejectProof("htm");
     if (!this.#isTarget(claimAt(payload, "htu"), request.target))
-      return rejectProof("htu", "The URI is not one of `origins` with the path of the request.");
+      return rejectProof("htu", "The URI isn't one of `origins` with the path of the request.");
     const ath = claimAt(payload, "ath");
     if (typeof ath !== "string" || !areEqual(ath, hash("sha256", token, "base64url")))
       return rejectProof("ath");
     const nonce = claimAt(payload, "nonce");
     const knownNonce = nonces?.find(typeof nonce === "string" ? nonce : "");
-    if (nonces && !knownNonce)
-      return rejectProof("nonce", "The nonce is missing, or it is not accepted any more.");
+    if (nonces && !knownNonce) return rejectProof("nonce", "The nonce is missing, or is no longer accepted.");
     const iat = claimAt(payload, "iat");
     if (typeof iat !== "number" || !Number.isFinite(iat)) return rejectProof("iat");
     if (iat < nowSeconds - windowSeconds)
       return rejectProof("iat", "The proof is older than `windowSeconds`.");
-    // A nonce limits the age of the proof, so the clock of the client may be wrong (RFC 9449 section 11.1).
+    // A nonce limits the age of the proof, so the client's clock may be wrong (RFC 9449 section 11.1).
     const aheadSeconds = nonces ? windowSeconds : iatToleranceOf(0);
     if (iat > nowSeconds + aheadSeconds) return rejectProof("iat", "The proof was issued in the future.");
     const jti = claimAt(payload, "jti");
     if (typeof jti !== "string" || jti === "" || jti.length > MAX_JTI_LENGTH) return rejectProof("jti");
-    // Last, so that only a proof that would be accepted is remembered.
+    // The last check, so that only a proof that would be accepted is remembered.
     try {
       const endSeconds = Math.min(iat + windowSeconds, knownNonce?.endSeconds ?? Infinity);
       const until = new Date((endSeconds + CLOCK_DIFFERENCE_SECONDS) * 1000);
@@ -168,7 +169,7 @@ export class DpopVerifier {
   }
 }
 
-/** Another process may have a clock that is behind: it still accepts a proof that is too old here. */
+/** A process whose clock is behind still accepts a proof that is too old here. */
 const CLOCK_DIFFERENCE_SECONDS = 60;
 
 /** The parts of a proof that are read here. */
@@ -177,7 +178,7 @@ interface ProofParts {
   readonly payload: string;
 }
 
-/** Divides a proof; `undefined` if it is not one JWT in its only spelling. */
+/** Splits a proof; `undefined` if it isn't one JWT in its only spelling. */
 function readProof(proof: string): ProofParts | undefined {
   if (proof.length > MAX_PROOF_LENGTH) return undefined;
   const [header = "", payload = "", signature = "", ...others] = proof.split(".", 4);
@@ -185,7 +186,7 @@ function readProof(proof: string): ProofParts | undefined {
   return isOneJwt ? { header, payload } : undefined;
 }
 
-/** Every error of jose is a rejection. It also checks `exp` and `nbf`, which proofs seldom have. */
+/** Every error of jose is a rejection. jose also checks `exp` and `nbf`, which proofs seldom have. */
 function rejectionOf(error: unknown): ProofRejection {
   if (error instanceof JWSSignatureVerificationFailed) return "signature";
   if (error instanceof JWTInvalid) return "malformed";

@@ -1,43 +1,43 @@
-/** Nonces for DPoP proofs (RFC 9449 section 9), which no process has to remember. */
+/** Nonces for DPoP proofs (RFC 9449 section 9), without any state. */
 import { createHmac } from "node:crypto";
 import { readClock } from "../../runtime/clock.ts";
 import { areEqual } from "../../runtime/constant-time.ts";
 
 /** A nonce that is accepted. */
 export interface KnownNonce {
-  /** Whether the client needs another one for its next requests. */
+  /** Whether the client needs a new nonce for its next requests. */
   readonly isExpiring: boolean;
-  /** When it is no longer accepted, in seconds since the epoch. */
+  /** Until when the nonce is accepted, in seconds since the epoch. */
   readonly endSeconds: number;
 }
 
-/** The nonces of one time slot: one of each secret, the first of which is handed out. */
+/** The nonces of one time slot: one for each secret. The first one is sent to clients. */
 interface Slot {
   readonly index: number;
   readonly nonces: readonly string[];
 }
 
-/** A nonce is the HMAC of a time slot: all processes with one secret accept it. */
+/** A nonce is the HMAC of a time slot, so all processes with the same secret accept it. */
 export class Nonces {
   readonly #secrets: readonly (string | Uint8Array)[];
   readonly #lifetimeSeconds: number;
   readonly #now: () => number;
-  /** The slot before the current one, the current one, and the next: another clock may be ahead. */
+  /** The previous, the current and the next slot, because the clock of another process may be ahead. */
   #slots: readonly Slot[] = [];
 
-  /** The first secret makes nonces, and those of every secret are accepted. */
+  /** The first secret makes nonces, and the nonces of every secret are accepted. */
   constructor(secrets: readonly (string | Uint8Array)[], lifetimeSeconds: number, now: () => number) {
     this.#secrets = secrets;
     this.#lifetimeSeconds = lifetimeSeconds;
     this.#now = now;
   }
 
-  /** Returns the nonce that clients should use now. It is accepted in this slot and in the next one. */
+  /** Returns the nonce that clients should use now. It's accepted in this slot and in the next one. */
   current(): string {
     return this.#slotsOfNow()[1]?.nonces[0] ?? "";
   }
 
-  /** Finds a nonce; `undefined` if it is not accepted. */
+  /** Finds a nonce; `undefined` if it isn't accepted. */
   find(nonce: string): KnownNonce | undefined {
     const slots = this.#slotsOfNow();
     const slot = slots.find(({ nonces }) => nonces.some((accepted) => areEqual(nonce, accepted)));

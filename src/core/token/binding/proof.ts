@@ -1,4 +1,4 @@
-/** What is wrong with the proof that a client holds the key of its token. */
+/** The result of checking that a client holds the key of its token. */
 import type { TokenBinding } from "./confirmation.ts";
 
 /**
@@ -27,12 +27,12 @@ export type ProofRejection =
 export type ProofCheck =
   | {
       readonly kind: "proved";
-      /** A nonce for the next request: that of this one expires soon. */
+      /** A nonce for the next request, because the current one expires soon. */
       readonly nextNonce?: string;
     }
   | {
       readonly kind: "missing";
-      /** Which proof is missing; absent for a token that is bound to no key. */
+      /** Which proof is missing; absent for a token that isn't bound to a key. */
       readonly binding?: TokenBinding;
       readonly cause: string;
     }

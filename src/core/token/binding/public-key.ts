@@ -8,14 +8,14 @@ const MAX_MODULUS_LENGTH = 683;
 /** 65537 has 4 characters. Larger exponents make verification slow. */
 const MAX_EXPONENT_LENGTH = 6;
 
-/** RFC 7638 section 3.2, RFC 8037 section 2: the members that a thumbprint depends on, in their order. */
+/** RFC 7638 section 3.2, RFC 8037 section 2: the properties that a thumbprint depends on, in order. */
 const KEY_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   EC: ["crv", "kty", "x", "y"],
   OKP: ["crv", "kty", "x"],
   RSA: ["e", "kty", "n"],
 };
 
-/** Reads the members that decide which key it is. `importJwk` refuses private and weak keys. */
+/** Reads the properties that identify the key. `importJwk` rejects private and weak keys. */
 export function readPublicKey(
   jwk: unknown,
 ): { readonly key: JsonWebKey; readonly thumbprint: string } | undefined {

@@ -1,4 +1,4 @@
-/** Whether the client of a request holds the key that its token is bound to. */
+/** Checks that the client of a request holds the key that its token is bound to. */
 import { areEqual } from "../../runtime/constant-time.ts";
 import type { AccessRequest } from "../../request.ts";
 import { headerOf, ownProperty } from "../../request.ts";
@@ -20,7 +20,7 @@ export interface SenderConstraintRules {
 /** The field that carries a DPoP proof (RFC 9449 section 4.1). */
 export const PROOF_HEADER = "dpop";
 
-/** The check of one proof for one request. */
+/** The check of one proof, for one request. */
 interface SharedCheck {
   readonly proof: string;
   readonly token: string;
@@ -29,13 +29,13 @@ interface SharedCheck {
   readonly result: Promise<ProofCheck>;
 }
 
-/** Checks the proof of each request: a remembered token does not replace it. */
+/** Checks the proof of each request, even if the token is remembered. */
 export class SenderConstraint {
   readonly #rules: SenderConstraintRules;
   readonly #dpop: DpopVerifier | undefined;
   /**
-   * The check of the proof of a request: several guards of one request share it, also if they run at the
-   * same time, because its `jti` may be used once. By the request of the platform.
+   * The proof checks, by the request of the platform. Several guards of one request share a check, even if
+   * they run at the same time, because a `jti` may only be used once.
    */
   readonly #checks = new WeakMap<object, SharedCheck>();
 
@@ -49,7 +49,7 @@ export class SenderConstraint {
     const { mtls, isRequired } = this.#rules;
     const { binding } = principal;
     if (isRequired && binding === undefined && credential.scheme === "Bearer")
-      return missingProof("The token is not bound to a key, and `required` is set.");
+      return missingProof("The token isn't bound to a key, and `required` is set.");
     const certificate = mtls ? checkCertificate(principal, request, mtls) : PROVED;
     if (certificate.kind !== "proved" || !this.#dpop) return certificate;
     return this.#checkDpop(principal, credential, request, this.#dpop);
@@ -64,10 +64,10 @@ export class SenderConstraint {
     const proof = headerOf(request, PROOF_HEADER);
     if (scheme === "Bearer") {
       if (thumbprintOf(principal.claims, "dpop") !== undefined)
-        return missingProof("The token is bound to a key, but it was not sent with the scheme DPoP.", "dpop");
+        return missingProof("The token is bound to a key, but wasn't sent with the scheme DPoP.", "dpop");
       return proof === undefined
         ? PROVED
-        : rejectProof("scheme", "The request has a proof, but its token was not sent with the scheme DPoP.");
+        : rejectProof("scheme", "The request has a proof, but its token wasn't sent with the scheme DPoP.");
     }
     if (proof === undefined) return missingProof("The request has no header DPoP.", "dpop");
     if (typeof proof !== "string") return rejectProof("malformed", "The request has several DPoP headers.");
@@ -84,7 +84,7 @@ export class SenderConstraint {
     const result = verifier.verify(proof, { request, token, principal });
     const check: SharedCheck = { proof, token, method, target, result };
     this.#checks.set(raw, check);
-    // The next guard tries again: the store of replays may have failed.
+    // Lets the next guard try again, because the store of replays may have failed.
     const forget = (): void => {
       if (this.#checks.get(raw) === check) this.#checks.delete(raw);
     };
@@ -93,7 +93,7 @@ export class SenderConstraint {
   }
 }
 
-/** A header with a certificate from anybody but the proxy is refused, whatever the token is. */
+/** A certificate header from anyone but the proxy is refused, whatever the token is. */
 function checkCertificate(
   principal: Principal,
   request: AccessRequest,

@@ -3,8 +3,8 @@ import { orUndefined } from "../../errors.ts";
 import { originForm, pathOf } from "../../request.ts";
 
 /**
- * An absolute http URI: its scheme, its authority and its path. Printable ASCII only, without a backslash and
- * without user information: parsers disagree about what the host is then.
+ * An absolute http URI: scheme, authority and path. Only printable ASCII, without backslashes and user
+ * information, because with these, parsers disagree about the host.
  */
 const HTTP_URI = /^(https?):\/\/([^/?#@\\]+)(\/[^?#\\]*)?(?:[?#].*)?$/i;
 const PRINTABLE = /^[\x21-\x7e]+$/;
@@ -12,8 +12,8 @@ const PRINTABLE = /^[\x21-\x7e]+$/;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: "80", https: "443" };
 
 /**
- * Normalizes a URI (RFC 3986 sections 6.2.2 and 6.2.3), and removes its query and its fragment; `undefined`
- * for anything but an http URI.
+ * Normalizes a URI (RFC 3986 sections 6.2.2 and 6.2.3), and removes its query and fragment; `undefined` for
+ * anything but an http URI.
  */
 export function normalizeUri(text: string): string | undefined {
   if (!PRINTABLE.test(text)) return undefined;
@@ -32,7 +32,7 @@ export function normalPathOf(target: string): string | undefined {
   return origin === undefined ? undefined : normalizePath(pathOf(origin));
 }
 
-/** The URL parser removes dot segments, and percent-encodes characters that a URI cannot contain. */
+/** The URL parser removes dot segments, and percent-encodes characters that a URI can't contain. */
 function normalizePath(path: string): string | undefined {
   const url = orUndefined(() => new URL(`http://host${path}`));
   return url?.pathname.replaceAll(/%[\da-f]{2}/gi, normalizeEncoded);

@@ -30,9 +30,9 @@ const MOUNTED: OptionCheck = {
 };
 
 /**
- * Lists the routes of an Express application or router (4 and 5), nested routers included. A regular
- * expression, and a mount that Express does not report (5.0 to 5.2), becomes an unreadable pattern. Express
- * hides mounted applications, so `mounted` names them.
+ * Lists the routes of an Express application or router (4 and 5), nested routers included. Regular
+ * expressions, and mounts that Express doesn't report (5.0 to 5.2), become unreadable patterns. Express hides
+ * mounted applications, so pass them as `mounted`.
  */
 export function listExpress(app: ExpressApplication, options: RoutesOptions): readonly ListedRoute[] {
   checkOptions("routesOf", options, { mounted: MOUNTED });
@@ -40,7 +40,7 @@ export function listExpress(app: ExpressApplication, options: RoutesOptions): re
   const named = new Set([app, ...mounted]);
   const around = new Set([...named].flatMap(lineOf));
   const roots = [...around].filter((candidate) => !parentOf(candidate));
-  // An application in a router has no parent, but it is part of another tree.
+  // An application in a router has no parent, but is part of another tree.
   const inside = new Set(
     roots.flatMap((root) => [...visit(root)].map(({ handle }) => handle).filter((handle) => handle !== root)),
   );
@@ -50,20 +50,23 @@ export function listExpress(app: ExpressApplication, options: RoutesOptions): re
 
 type Applications = Set<ExpressApplication>;
 
-/** Returns an application and those around it. */
+/** Returns an application and the applications that contain it. */
 function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
   const parent = parentOf(app);
   return parent ? [app, ...lineOf(parent)] : [app];
 }
 
-/** Lists the routes of the named applications in one tree. `around` includes the applications around them. */
+/**
+ * Lists the routes of the named applications in one tree. `around` also contains the applications that
+ * contain them.
+ */
 function* registrationsOf(root: ExpressApplication, named: Applications, around: Applications) {
   const order = [...visitAll(visit(root), named, new Set(around))];
   const guards = order.map(guardedPaths);
   for (const [index, { app, route, mounts = ["unknown mount "] }] of order.entries()) {
     if (!route || !named.has(app)) continue;
     for (const pattern of mounts.flatMap((mount) => patternsOf(route, mount))) {
-      // What runs before a single router is unknown.
+      // For a single router, it isn't known what runs before it.
       const unguarded = isApplication(root) ? findUnguarded(route, pattern, index, guards) : undefined;
       const methods = methodsOf(route);
       const isUnguarded = (method: string) => unguarded && !holdsGuard(route, method);
@@ -74,7 +77,10 @@ function* registrationsOf(root: ExpressApplication, named: Applications, around:
   }
 }
 
-/** Lists all handlers in the order of a request. `left` holds the applications that are not yet reached. */
+/**
+ * Lists all handlers in the order in which a request reaches them. `left` contains the applications that
+ * aren't reached yet.
+ */
 function* visitAll(
   tree: Iterable<Visited>,
   named: Applications,
@@ -83,13 +89,13 @@ function* visitAll(
   for (const visited of tree) {
     yield visited;
     const { app, handle, mounts, isHiddenApplication } = visited;
-    // An application that is passed includes the applications that its routers show.
+    // An application that was passed includes the applications that its routers show.
     if (isApplication(handle) && named.has(app)) named.add(handle);
     if (!isHiddenApplication) continue;
     const inside = [...left].find((other) => parentOf(other) === app && isMountedAt(other, visited));
     if (named.has(app) && !(inside && named.has(inside)))
       throw new TypeError(
-        `routesOf cannot look into the application that is mounted at ${mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, { mounted: [admin] }). Replace an application that is mounted twice with a router.`,
+        `routesOf can't look into the application that is mounted at ${mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, { mounted: [admin] }). Replace an application that is mounted twice with a router.`,
       );
     if (!inside) continue;
     left.delete(inside);
@@ -114,7 +120,7 @@ function findUnguarded(
 /** Returns the paths that a guard runs for; empty for other middleware. */
 function guardedPaths({ handle, route, mounts = [] }: Visited): Paths {
   if (isGuard(handle)) return mounts.flatMap((mount) => [mount || "/", `${mount}/*rest`]).flatMap(pathsOf);
-  // `app.all("/*path", protect(server))` guards what comes after it as well.
+  // `app.all("/*path", protect(server))` also guards what comes after it.
   if (!route || !methodsOf(route).includes("*") || !holdsGuard(route, "*")) return [];
   return mounts.flatMap((mount) => patternsOf(route, mount)).flatMap(pathsOf);
 }

@@ -40,12 +40,12 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
   checkOptions("routesOf", options, {});
   if (app.printRoutes() !== "(empty tree)")
     throw new Error(
-      "routesOf(app) is called too late: the application already has routes, which it cannot list. Write `const routes = routesOf(app)` directly after `const app = fastify()`.",
+      "routesOf(app) is called too late: the application already has routes, which it can't list. Write `const routes = routesOf(app)` directly after `const app = fastify()`.",
     );
   const registered: RegisteredRoute[] = [];
   let isReady = false;
   app.addHook("onRoute", function (this: object, route) {
-    // Copied now, because Fastify may reuse the object for another path.
+    // Copied at once, because Fastify may reuse the object for another path.
     const registration = { methods: [route.method].flat(), pattern: toWrittenPattern(route.url) };
     registered.push({ instance: this, registration, handlers: Object.values(route).flat() });
   });
@@ -57,9 +57,9 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
     [Symbol.iterator](): Iterator<ListedRoute> {
       if (!isReady)
         throw new Error(
-          "The routes of plugins are not registered yet. Write `await app.ready()` before audit(server, routes).",
+          "The routes of plugins aren't registered yet. Write `await app.ready()` before audit(server, routes).",
         );
-      // A hook also applies to routes that were registered before it, so this is only known now.
+      // Only known now, because a hook also applies to routes that were registered before it.
       const place = holdsGuard(app) ? "plugin" : "unknown";
       const registrations = registered.map(({ instance, registration, handlers }) =>
         isGuardedInstance(instance)

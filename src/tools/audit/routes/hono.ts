@@ -22,8 +22,8 @@ export const isHono = (value: unknown): value is HonoApplication =>
   "basePath" in (Object(value) as object) && Array.isArray((value as Partial<HonoApplication>).routes);
 
 /**
- * Lists the routes of a Hono application. `/files/*` also matches `/files` in Hono, and is listed as both.
- * Middleware and mounted applications are not routes.
+ * Lists the routes of a Hono application. In Hono, `/files/*` also matches `/files`, so both are listed.
+ * Middleware and mounted applications aren't routes.
  */
 export function listHono({ routes }: HonoApplication, options: RoutesOptions): readonly ListedRoute[] {
   checkOptions("routesOf", options, {});
@@ -36,7 +36,7 @@ export function listHono({ routes }: HonoApplication, options: RoutesOptions): r
     const { method, path, basePath, handler } = route;
     const same = all.filter((other) => other.method === method && other.path === path);
     const last = all.lastIndexOf(same.at(-1) ?? route);
-    // Behind a guard of other routes, the last handler does not show that this one runs behind the guard too.
+    // The last handler may be behind a guard for other routes, which doesn't show that this one is guarded.
     const isInFront = all.slice(index, last).some((other) => isGuard(other.handler) && !same.includes(other));
     const isPassing = isGuard(handler) || (handler.length > 1 && last !== index && !isInFront);
     if (!isRoute(route) || isPassing) return [];
@@ -47,7 +47,7 @@ export function listHono({ routes }: HonoApplication, options: RoutesOptions): r
     const handlers = same.map((other) => other.handler);
     return writeOut(route.pattern).map((pattern) => {
       const isReadable = pathsOf(pattern).length > 0;
-      // An unreadable route counts as guarded only if a guard covers its whole application.
+      // An unreadable route counts as guarded only if a guard covers the whole application.
       const place = findPlace(
         isReadable ? pattern : toPattern(`${basePath}/*`.replace("//", "/")),
         index,
@@ -64,9 +64,9 @@ export function listHono({ routes }: HonoApplication, options: RoutesOptions): r
   return listInOrder(registrations);
 }
 
-/** A path that no request has: such a guard covers no route. */
+/** A path that no request has. A guard with it covers no route. */
 const NOWHERE: Paths = [[{ kind: "static", text: "\u0000" }]];
 
-/** In Hono, a slash at the end matters. A parameter with a regular expression matches only some paths. */
+/** In Hono, a trailing slash matters, and a parameter with a regular expression matches only some paths. */
 const mayCover = (guard: string, route: string): boolean =>
   !guard.includes("{") && (guard.endsWith("*") || guard.endsWith("/") === route.endsWith("/"));

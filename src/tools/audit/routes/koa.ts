@@ -26,8 +26,8 @@ export const areRouters = (value: unknown): value is readonly KoaRouter[] =>
 
 /**
  * Lists the routes of an application with `app.use(router.routes())`, or of one or several routers, nested
- * ones included. A regular expression becomes an unreadable pattern. A `protect` in a router guards nothing.
- * Other middleware hides its routes: koa-mount, koa-compose and handlers that read `ctx.path`.
+ * ones included. A regular expression becomes an unreadable pattern. `protect` inside a router guards
+ * nothing. koa-mount, koa-compose and handlers that read `ctx.path` hide their routes.
  */
 export function listKoa(
   app: KoaApplication | KoaRouter | readonly KoaRouter[],
@@ -44,7 +44,7 @@ const MOUNT_PATH: OptionCheck = {
   hint: 'Write a path: { prefix: "/api" }.',
 };
 
-/** A router, and why `protect` does not guard it; `undefined` if it does, or if it is listed alone. */
+/** A router, and why `protect` doesn't guard it; `undefined` if it does, or if the router is listed alone. */
 interface UsedRouter {
   readonly router: KoaRouter;
   readonly place: UnguardedRoute | undefined;
@@ -65,11 +65,11 @@ function usedRouters(app: KoaApplication | KoaRouter | readonly KoaRouter[]): re
   });
 }
 
-/** Returns the place of a router in an application that has no guard. */
+/** Returns where an unguarded router is. */
 const placeIn = ({ stack }: KoaRouter): UnguardedRoute =>
   stack.some((layer) => layer.stack.some(isGuard)) ? "router" : "unknown";
 
-/** Returns no route for a layer without methods, because it is middleware. */
+/** Returns no route for a layer without methods: it's middleware. */
 const registrationsOf = ({ router, place }: UsedRouter, mount: string): readonly Registration[] =>
   router.stack.flatMap(({ path, methods, stack }) => {
     const unguarded = place && describeUnguarded(place, stack);

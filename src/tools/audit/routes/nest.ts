@@ -25,9 +25,9 @@ export const isNest = (value: unknown): value is NestApplication =>
 
 /**
  * Lists the routes of the controllers, with global prefix and version. Routes that a module registers at the
- * HTTP adapter are marked as unguarded, and so are other routes of Express. It does not list routes that are
- * registered directly at Fastify.
- * @throws Error if the application does not import `ScopegateModule`, or is not initialized
+ * HTTP adapter, and other routes of Express, are marked as unguarded. Routes that are registered directly
+ * with Fastify aren't listed.
+ * @throws Error if the application doesn't import `ScopegateModule`, or isn't initialized
  */
 export function listNest(app: NestApplication, options: RoutesOptions): readonly ListedRoute[] {
   checkOptions("routesOf", options, {});
@@ -57,7 +57,7 @@ const UNGUARDED = Object.freeze({
   hint: "Move it to a controller.",
 });
 
-/** Lists the routes of Express that were not registered while NestJS initialized its modules. */
+/** Lists the routes of Express that weren't registered while NestJS initialized its modules. */
 function findUnnoted(
   express: ExpressApplication,
   registrations: readonly Registration[],
@@ -65,7 +65,7 @@ function findUnnoted(
   const noted = new Set(
     registrations.flatMap(({ methods, pattern }) => methods.flatMap((name) => identitiesOf(name, pattern))),
   );
-  // Express hides applications that are mounted. NestJS runs no guard for them; their routes stay unlisted.
+  // Express hides mounted applications, so their routes stay unlisted. NestJS runs no guard for them.
   const listed = orUndefined(() => listExpress(express, {})) ?? [];
   return listed.flatMap(({ method, pattern, unguarded }) => {
     const isNoted = identitiesOf(method, pattern).every((identity) => noted.has(identity));
@@ -73,13 +73,15 @@ function findUnnoted(
   });
 }
 
-/** NestJS writes wildcards in the syntax of the version of Express. */
+/** NestJS writes wildcards in the syntax of its Express version. */
 const identitiesOf = (method: string, pattern: string): readonly string[] =>
   parseRoutePattern(pattern)?.alternatives.map(({ segments }) => `${method} ${identityOf(segments)}`) ?? [
     `${method} ${pattern}`,
   ];
 
-/** With `cors: true`, NestJS adds its middleware in `app.init()`, so after `app.use(protect(server))`. */
+/**
+ * With `cors: true`, NestJS adds its middleware in `app.init()`, which is after `app.use(protect(server))`.
+ */
 function hasLateCors(express: ExpressApplication): boolean {
   const handles = [...visit(express)].map(({ handle }) => handle);
   const guard = handles.findIndex(isGuard);
@@ -93,6 +95,6 @@ const CORS_AFTER_GUARD = {
   kind: "cors_after_guard",
   severity: "warning",
   message:
-    "protect runs before the CORS middleware of NestJS, and refuses every preflight: browsers cannot call the application.",
+    "protect runs before the CORS middleware of NestJS, and refuses every preflight: browsers can't call the application.",
   hint: "Call app.enableCors() before app.use(protect(server)), instead of passing `cors` to NestFactory.create.",
 } as const;

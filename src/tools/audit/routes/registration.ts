@@ -1,4 +1,4 @@
-/** What the lists of routes of all frameworks share. */
+/** Shared code for listing the routes of all frameworks. */
 import { isScopeCheck } from "../../../adapters/shared/roles.ts";
 import type { ListedRoute, UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { covers } from "../../../core/policy/overlap.ts";
@@ -15,7 +15,7 @@ export interface RoutesOptions {
   readonly mounted?: readonly object[];
 }
 
-/** A registered route: one pattern, and the methods that reach its handler. */
+/** A registered route: a pattern, and the methods that reach its handler. */
 export interface Registration {
   readonly methods: readonly string[];
   readonly pattern: string;
@@ -24,13 +24,13 @@ export interface Registration {
   readonly isPartial?: boolean;
 }
 
-/** The methods that a handler for every method has in each framework, whatever else Node.js receives. */
+/** A handler with these methods counts as one for every method. */
 const EVERY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 export const isEveryMethod = (methods: readonly string[]): boolean =>
   EVERY.every((method) => methods.includes(method));
 
-/** Converts registrations for the audit: `*` for a handler of every method, and no HEAD next to a GET. */
+/** Converts registrations for the audit: `*` for a handler for every method, and no HEAD next to a GET. */
 export const listRoutes = (registrations: readonly Registration[]): readonly ListedRoute[] =>
   keepOnce(registrations.flatMap(toRoutes));
 
@@ -60,18 +60,21 @@ function keepOnce(routes: readonly ListedRoute[]): readonly ListedRoute[] {
   return Object.freeze(routes.filter((route) => route.method !== "HEAD" || !keys.has(keyOf("GET", route))));
 }
 
-/** A trailing slash does not make another route. If a route is registered twice, one may be unguarded. */
+/**
+ * A trailing slash doesn't make another route. If a route is registered twice, one registration may be
+ * unguarded.
+ */
 const keyOf = (method: string, { pattern, unguarded }: Omit<ListedRoute, "method">): string =>
   `${unguarded ? "unguarded " : ""}${method} ${pattern.replace(/(?<=.)\/$/, "")}`;
 
 const PLACES = {
   before: {
     place: "is registered before protect",
-    hint: "Move app.use(protect(server)) in front of it.",
+    hint: "Move app.use(protect(server)) before it.",
   },
   outside: {
     place: "is outside the paths of protect",
-    hint: "Write app.use(protect(server)) in front of all routes.",
+    hint: "Write app.use(protect(server)) before all routes.",
   },
   plugin: {
     place: "is outside the plugin of protect",
@@ -79,11 +82,11 @@ const PLACES = {
   },
   router: {
     place: "is in a router that contains protect",
-    hint: "Write app.use(protect(server)) in front of the router.",
+    hint: "Write app.use(protect(server)) before the router.",
   },
   unknown: {
     place: "has no protect that routesOf can find",
-    hint: "Write app.use(protect(server)) in front of all routes. If it is already there, another package has wrapped it.",
+    hint: "Write app.use(protect(server)) before all routes. If it is already there, another package has wrapped it.",
   },
 } as const;
 
@@ -95,7 +98,7 @@ export function describeUnguarded(route: UnguardedRoute, handlers: readonly unkn
   // Another package may hide the guard, so the audit only warns.
   if (route === "unknown") return Object.freeze({ message: `${place}.`, hint, isUncertain: true });
   const consequence = handlers.some(isScopeCheck)
-    ? "requireScopes finds no caller, and every request is answered with 500"
+    ? "requireScopes finds no caller, and every request gets 500"
     : "its handler runs without any check";
   return Object.freeze({ message: `${place}: ${consequence}.`, hint });
 }
@@ -108,7 +111,7 @@ export const pathsOf = (pattern: string): Paths =>
 
 /**
  * Returns where an unguarded route is; `undefined` if a guard runs before it. `guards` are the paths of each
- * guard, in the order that a request reaches them; the route is at `index`.
+ * guard, in the order in which a request reaches them; the route is at `index`.
  */
 export function findPlace(
   pattern: string,
@@ -120,12 +123,14 @@ export function findPlace(
   return guards.some((paths) => paths.length > 0) ? "outside" : "unknown";
 }
 
-/** Returns whether a guard runs for every path of a route. One at `/agents/:id` does not for `/agents`. */
+/**
+ * Returns whether a guard runs for every path of a route. A guard at `/agents/:id` doesn't run for `/agents`.
+ */
 const isCovered = (guarded: Paths, pattern: string): boolean =>
   guarded.length > 0 &&
   pathsOf(pattern).every((route) => guarded.some((path) => covers(path, route) && isSameCase(path, route)));
 
-/** A router may be case-sensitive: then a guard at `/API` does not run for `/api`. */
+/** A router may be case-sensitive, so a guard at `/API` may not run for `/api`. */
 const isSameCase = (guard: readonly PatternSegment[], route: readonly PatternSegment[]): boolean =>
   guard.every((segment, index) => {
     const other = route[index];

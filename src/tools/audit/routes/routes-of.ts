@@ -32,7 +32,7 @@ export function frameworkOf(app: unknown): ListedFramework | undefined {
   if (isNest(app)) return "nest";
   if (isFastify(app)) return "fastify";
   if (isHono(app)) return "hono";
-  // A router of Koa has a stack, as one of Express has.
+  // Routers of Koa have a stack, as those of Express do.
   if (isKoa(app) || isRouter(app) || areRouters(app)) return "koa";
   return isListable(app) ? "express" : undefined;
 }
@@ -42,20 +42,21 @@ export function frameworkOf(app: unknown): ListedFramework | undefined {
  * Fastify, Hono or NestJS, of a router of Express or Koa, of an array of Koa's routers, or of a tRPC router.
  *
  * - Optional groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET.
- *   What no pattern can express, such as a regular expression, is listed so that the audit reports it.
- * - Routes that `protect` does not run in front of are marked as unguarded. If the application has no guard,
- *   every route is marked, and the audit warns. For a router alone and for tRPC, this is not known.
- * - **Express**: `mounted` names the applications in the application. Handlers of `app.use(path, handler)`
- *   are not routes. **Koa**: list what koa-mount serves with its `prefix`, and audit all lists as one.
- *   **Hono**: list a mounted application by `routesOf(new Hono().route("/prefix", mounted))`.
- * - **Fastify**: call it right after `fastify()`, before any route or awaited plugin, and read the list
+ *   A route that no pattern can express, such as a regular expression, is also listed, so that the audit
+ *   reports it.
+ * - Routes that `protect` doesn't run before are marked as unguarded. If the application has no guard, every
+ *   route is marked, and the audit warns. For a router alone and for tRPC, this isn't known.
+ * - **Express**: pass mounted applications as `mounted`. Handlers of `app.use(path, handler)` aren't routes.
+ *   **Koa**: list what koa-mount serves with its `prefix`, and audit all lists together. **Hono**: list a
+ *   mounted application with `routesOf(new Hono().route("/prefix", mounted))`.
+ * - **Fastify**: call it right after `fastify()`, before any route or awaited plugin, and read the result
  *   after `app.ready()`. **NestJS**: call it after `app.init()`; it lists the routes of the controllers.
  * - **tRPC**: it needs the `prefix` that the router is served at, and returns a promise. Queries and
  *   subscriptions are `GET`, mutations are `POST`.
  *
- * @throws TypeError for any other value, and if a mounted application is not named
- * @throws ConfigurationError for unknown options, and for options that this framework does not have
- * @throws Error if Fastify already has routes, or its list is read too early, and for NestJS without
+ * @throws TypeError for any other value, and for a mounted application that isn't in `mounted`
+ * @throws ConfigurationError for unknown options, and for options that this framework doesn't have
+ * @throws Error if Fastify already has routes, or the result is read too early, and for NestJS without
  * `ScopegateModule` or before `app.init()`
  * @example
  * ```ts
@@ -84,7 +85,10 @@ export function routesOf(app: object, options: RoutesOptions | TrpcRoutesOptions
   );
 }
 
-/** A promise is that of tRPC, whose router has no guards. Fastify knows its routes when the list is read. */
+/**
+ * Only tRPC, whose routers have no guards, returns a promise. For Fastify, the routes are known when the
+ * result is read.
+ */
 function withRelisting(list: () => Routes): Routes {
   const routes = list();
   if (isPending(routes)) return routes;

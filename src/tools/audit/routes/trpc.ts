@@ -16,7 +16,7 @@ export interface TrpcRouter {
 
 /** How a router is served. */
 export interface TrpcRoutesOptions extends TrpcOptions {
-  /** The `allowMethodOverride` of the tRPC adapter: queries and subscriptions answer POST as well. */
+  /** The `allowMethodOverride` of the tRPC adapter: queries and subscriptions also accept POST. */
   readonly allowMethodOverride?: boolean;
 }
 
@@ -28,7 +28,8 @@ export function isTrpc(value: unknown): value is TrpcRouter {
 
 /**
  * Lists the procedures of a tRPC router: queries and subscriptions are `GET`, mutations are `POST`. Routers
- * that tRPC would load later are loaded now. It does not show whether `protect` runs in front of the router.
+ * that tRPC would load later are loaded now. The result doesn't show whether `protect` runs before the
+ * router.
  */
 export async function listTrpc(
   router: TrpcRouter,
@@ -37,7 +38,7 @@ export async function listTrpc(
   checkOptions("routesOf", options, { ...TRPC_OPTIONS, allowMethodOverride: flag });
   const pathOf = createPathOf(options);
   const { procedures, lazy = {} } = router._def;
-  // A router that is loaded leaves the list, and may add others to it.
+  // A loaded router is removed from `lazy`, and may add others to it.
   for (let [next] = Object.values(lazy), last; next && next !== last; [next] = Object.values(lazy)) {
     last = next;
     await next.load();

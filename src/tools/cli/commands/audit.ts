@@ -16,11 +16,11 @@ export const audit: Command = {
   examples: [
     [
       "--app ./app.js",
-      "The routes of the application against the table of the server that the module exports.",
+      "Checks the routes of the application against the table of the server that the module exports.",
     ],
     [
       "--app ./app.js --config scopegate.json --warnings",
-      "Against the table of a configuration. Warnings fail as well, for a pipeline.",
+      "Checks against the table of a configuration. For a pipeline, warnings fail as well.",
     ],
   ],
   async run(input) {

@@ -28,7 +28,7 @@ import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
 export const explain: Command = {
   name: "explain",
-  summary: "Show how a request would be decided, and why.",
+  summary: "Explain how a request would be decided.",
   words: ["METHOD", "PATH"],
   options: {
     ...POLICY_OPTIONS,
@@ -40,7 +40,7 @@ export const explain: Command = {
     },
     token: {
       value: "-",
-      text: "read a token from the standard input, and check it with the configured keys",
+      text: "read a token from standard input, and check it with the configured keys",
     },
     route: {
       value: "PATTERN",
@@ -56,20 +56,23 @@ export const explain: Command = {
   examples: [
     [
       "POST /agents/web/runs --config scopegate.json --scope agents:web:run",
-      "A caller with one scope, checked against the table of a configuration.",
+      "Checks a caller with one scope against the table of a configuration.",
     ],
-    ["GET /agents/web --config scopegate.json --token - < token.txt", "Why a token is accepted or rejected."],
+    [
+      "GET /agents/web --config scopegate.json --token - < token.txt",
+      "Explains why a token is accepted or rejected.",
+    ],
     [
       "GET /Agents/web --config scopegate.json --route /agents/:agent_id --scope agents:web:read",
-      "A path in another spelling, as a framework with this route reads it.",
+      "Explains a path in another spelling, as a framework with this route reads it.",
     ],
     [
       "GET /orgs/acme --config scopegate.json --scope orgs:read --claim org_id=globex",
-      "Whether the conditions of the table allow a caller.",
+      "Checks whether the conditions of the table allow a caller.",
     ],
     [
       'MCP "tools/call search" --config scopegate.json --arg agent_id=web --scope agents:web:run',
-      "An operation of an MCP server.",
+      "Explains an operation of an MCP server.",
     ],
   ],
   async run(input) {
@@ -87,14 +90,14 @@ export const explain: Command = {
       () => readPolicy(input, isToken),
       () => {
         if (isToken && (input.has("scope") || input.has("claim")))
-          throw new UsageError("--token cannot be combined with --scope and --claim.");
+          throw new UsageError("--token can't be combined with --scope and --claim.");
         if (input.has("claim") && !input.has("scope"))
           throw new UsageError('--claim needs --scope: write --scope "" for a token without scopes.');
         requireStandardInput(input);
       },
       () => {
         if (route === undefined) return;
-        if (input.words[0] === OPERATION_METHOD) throw new UsageError("--route cannot be combined with MCP.");
+        if (input.words[0] === OPERATION_METHOD) throw new UsageError("--route can't be combined with MCP.");
         if (!isPattern(parsePattern(route)))
           throw new UsageError("--route takes the pattern of a route: write --route '/agents/:id'.");
       },
@@ -113,21 +116,21 @@ export const explain: Command = {
     const decision = isToken
       ? await server.check({ method, target, params, matchedPattern: route, authorization })
       : server.explain(query).decision;
-    const answer = describeAnswer(server, decision, tokenText);
+    const response = describeResponse(server, decision, tokenText);
     const claimNames = isToken ? Object.keys(segmentOf(tokenText, 1)).sort() : undefined;
     const row = (name: string, value: string) => explanationRow(name, value.slice(0, 500));
     const text = [
       explainDecision(query, decision).text,
-      ...(answer ? [row("answer", `${answer.status} ${answer.detail}`)] : []),
-      ...(answer?.because ?? []).map((cause) => row("because", cause)),
-      ...(answer?.found ? [row("found", answer.found)] : []),
+      ...(response ? [row("response", `${response.status} ${response.detail}`)] : []),
+      ...(response?.because ?? []).map((cause) => row("because", cause)),
+      ...(response?.found ? [row("found", response.found)] : []),
       ...(claimNames ? [row("claims", claimNames.join(" ") || "-")] : []),
     ].join("\n");
     const isAmbiguous = !decision.allowed && decision.reason === "request_ambiguous";
     const isPathOnly = route === undefined && method !== OPERATION_METHOD;
     return {
       isFinding: !decision.allowed,
-      data: { ...query, ...toData(decision), ...answer, claims: claimNames },
+      data: { ...query, ...toData(decision), ...response, claims: claimNames },
       text: isPathOnly && isAmbiguous ? `${text}\n${row("route", PATH_ONLY)}` : text,
       ...compact({
         note: isPathOnly
@@ -138,7 +141,7 @@ export const explain: Command = {
   },
 };
 
-/** Names the rules whose routes could run for the path, beside those that decided. */
+/** Names further rules whose routes could match the path. */
 function addedByRoute(
   server: ResourceServer,
   { method, target }: { readonly method: string; readonly target: string },
@@ -158,10 +161,10 @@ function addedByRoute(
 }
 
 const PATH_ONLY =
-  "only the path decides, and a path in another spelling is refused. With --route PATTERN, the rule of the route that the framework matched must be satisfied too, and other spellings of the path are allowed.";
+  "only the path decides, and a path in another spelling is refused. With --route PATTERN, the rule for the route that the framework matched must be satisfied too, and other spellings of the path are allowed.";
 
 /** Returns the response to a refusal, and what was wrong with a rejected token. */
-function describeAnswer(server: ResourceServer, decision: Decision, token: string) {
+function describeResponse(server: ResourceServer, decision: Decision, token: string) {
   if (decision.allowed) return undefined;
   const { status, problem } = server.refuse(decision);
   const isRejected = /^(?:token_rejected|keys_unavailable)$/.test(decision.reason);
@@ -176,10 +179,10 @@ function describeAnswer(server: ResourceServer, decision: Decision, token: strin
 
 const describeClaim = (claim: string): string =>
   claim === "cnf"
-    ? "the claim cnf binds the token to a key of its client, which the server cannot check: see the option senderConstraint"
+    ? "the claim cnf binds the token to a key of its client, which the server can't check: see the option senderConstraint"
     : `the claim ${claim} is missing or has a wrong value`;
 
-/** The names of the values that a rejection is about. Other values may be personal. */
+/** The claimed values that a rejection is about. Other values may be personal data. */
 const REJECTED: Partial<Record<Rejection, { readonly header?: string; readonly claims?: string }>> = {
   algorithm: { header: "alg" },
   key: { header: "kid alg" },
@@ -191,7 +194,7 @@ const REJECTED: Partial<Record<Rejection, { readonly header?: string; readonly c
   not_yet_valid: { claims: "nbf iat" },
 };
 
-/** Returns what a rejected JWT has in place of the expected value. Nothing of it is verified. */
+/** Returns what a rejected JWT has instead of the expected value. It isn't verified. */
 function describeFound({ rejection, claimed }: Refused, token: string): string | undefined {
   const { header, claims } = (claimed && rejection && REJECTED[rejection]) ?? {};
   const names = header ?? claims;
@@ -209,7 +212,7 @@ function describeValue(name: string, value: unknown): string {
 
 const segmentOf = (token: string, index: 0 | 1) => readJsonSegment(token.split(".")[index] ?? "") ?? {};
 
-/** Without the principal and the claims of the token, and the errors of key sources. */
+/** Removes the principal, the claims of the token, and the errors of key sources. */
 function toData(decision: Decision): object {
   const isHidden = (name: string, value: unknown) =>
     /^(?:principal|claimed)$/.test(name) || (name === "cause" && typeof value !== "string");

@@ -23,8 +23,8 @@ export const key: Command = {
   words: ["create|list|revoke", "[ID]"],
   options: {
     store: { value: "FILE", text: "the keys, without their secrets; created with mode 0600" },
-    name: { value: "NAME", text: "create: what people call the key" },
-    owner: { value: "ID", text: "create: the user or service account that the key speaks for" },
+    name: { value: "NAME", text: "create: a name for the key" },
+    owner: { value: "ID", text: "create: the user or service account that the key belongs to" },
     scope: { value: "SCOPE", isRepeatable: true, text: "create: a scope of the key" },
     expires: {
       value: "TIME",
@@ -35,15 +35,15 @@ export const key: Command = {
       value: "NAME",
       text: "create: the environment variable with the pepper. Default: no pepper",
     },
-    reason: { value: "TEXT", text: "revoke: why, for operators" },
+    reason: { value: "TEXT", text: "revoke: the reason, for operators" },
   },
   examples: [
     [
       "create --name ci --owner u1 --scope agents:read --expires 90d --store keys.json",
-      "Prints the key, and at a terminal how to use it.",
+      "Prints the key and, at a terminal, how to use it.",
     ],
-    ["list --store keys.json", "Every key with its owner, scopes, times and state."],
-    ["revoke 4fGhT0aZ19qL --store keys.json", "Exit code 1 if there is no such key."],
+    ["list --store keys.json", "Lists every key with its owner, scopes, times and state."],
+    ["revoke 4fGhT0aZ19qL --store keys.json", "Revokes a key. Exit code 1 if there is no such key."],
   ],
   async run(input) {
     const [action = "", id] = input.words;
@@ -52,7 +52,7 @@ export const key: Command = {
       () => (action === "create" ? readKey(input) : undefined),
       () => {
         if (!["create", "list", "revoke"].includes(action) || (action === "revoke") !== (id !== undefined))
-          throw new UsageError("key takes create, or list, or revoke and the id of a key.");
+          throw new UsageError("key takes create, list, or revoke with the id of a key.");
       },
     );
     const store = apiKeyFile(file);
@@ -85,7 +85,7 @@ function readKey(input: CommandInput): NewApiKey {
   if (absent.length > 0) throw new UsageError(...absent.map((option) => `key create needs --${option}.`));
   const pepper = variable === undefined ? undefined : input.io.env[variable];
   if (variable !== undefined && pepper === undefined)
-    throw new UsageError("--pepper-env takes the name of an environment variable, and this one is not set.");
+    throw new UsageError("--pepper-env takes the name of an environment variable, and this one isn't set.");
   const scopes = readScopes(input);
   const seconds = expires === undefined ? undefined : readSeconds(expires);
   return {

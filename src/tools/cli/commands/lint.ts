@@ -18,7 +18,9 @@ export const lint: Command = {
   summary: "List every mistake in a configuration with its fix, and what would make it safer.",
   words: ["FILE"],
   options: { warnings: { text: "treat warnings as findings" } },
-  examples: [["scopegate.json", "A configuration, or a file with scope mappings alone: it needs no keys."]],
+  examples: [
+    ["scopegate.json", "Checks a configuration, or a file with only scope mappings. It needs no keys."],
+  ],
   async run(input) {
     const [{ issues, warnings, notes }] = await input.all(() => check(input.words[0] ?? ""));
     const errors = issues.map((issue) => new ConfigurationError([issue]).message);
@@ -36,7 +38,7 @@ export const lint: Command = {
 interface Checked {
   readonly issues: readonly ConfigurationIssue[];
   readonly warnings: readonly string[];
-  /** What nobody can see in a configuration, and must be true. */
+  /** What must be true, but can't be checked in a configuration. */
   readonly notes: readonly string[];
 }
 
@@ -48,10 +50,10 @@ function check(file: string): Checked {
     const hasKeys = options.keys ?? options.verificationKeys ?? options.issuers;
     warnings.push(...WARNINGS.filter(({ applies }) => applies(options)).map(({ text }) => text));
     notes.push(...tokenHeadersOf(options.tokenSources ?? []).map(describeTokenHeader));
-    // The options for tokens may be elsewhere if the file has the scope mappings alone.
+    // If the file has only scope mappings, the options for tokens are elsewhere.
     if (Object.keys(options).some((name) => name !== "scopeMappings"))
       for (const issuer of options.issuers ?? [{}]) warnings.push(...warningsFor(options, issuer));
-    // Found even if a key file is absent.
+    // Also found if a key file is absent.
     const table = orUndefined(() => resolveOptions(withoutKeys(options)));
     const findings = table
       ? [
@@ -68,16 +70,16 @@ function check(file: string): Checked {
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const issues = error.issues.map(toJsonIssue);
-    // A pipeline may check a configuration whose key file is somewhere else.
+    // A pipeline may check a configuration without its key file.
     const isAbsent = ({ code }: ConfigurationIssue) => code === "key_file_unreadable";
     const absent = issues.filter(isAbsent).map((issue) => new ConfigurationError([issue]).message);
     return { issues: issues.filter((issue) => !isAbsent(issue)), warnings: [...warnings, ...absent], notes };
   }
 }
 
-/** A client could send a token that it got elsewhere, and pass for the user that the proxy has not seen. */
+/** Without such a proxy, a client could send a token that it got elsewhere, and act as its user. */
 const describeTokenHeader = (name: string): string =>
-  `\`${name}\` must come from a proxy in front of this service. Let the proxy remove the field that a client sends, and let no client reach the service without it.`;
+  `\`${name}\` must come from a reverse proxy. The proxy must remove the field from client requests, and no client may reach the service without the proxy.`;
 
 interface Warning {
   readonly applies: (options: ResourceServerOptions) => boolean;
@@ -107,9 +109,9 @@ const TOKEN_WARNINGS: readonly Warning[] = [
     text: "verify_audience is false: tokens for other services are accepted. Set service_id instead.",
   },
   {
-    // The same keys often sign the tokens of other tenants, as those of `common` in Microsoft Entra do.
+    // The same keys often also sign tokens of other tenants, as the keys of `common` in Microsoft Entra do.
     applies: ({ keys, issuer }) => keys !== undefined && "jwksUri" in keys && issuer === undefined,
-    text: 'the issuer of a token is not checked: with `jwks_uri` alone, tokens of every issuer that shares these keys are accepted. Write "issuer".',
+    text: 'the issuer of a token isn\'t checked: with `jwks_uri` alone, tokens of every issuer that shares these keys are accepted. Write "issuer".',
   },
   {
     applies: ({ algorithm, algorithms = [] }) => [algorithm ?? [], algorithms].flat().some(isSymmetric),

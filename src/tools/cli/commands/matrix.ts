@@ -25,15 +25,20 @@ export const matrix: Command = {
       text: "the value of a route parameter. Default: its name",
     },
     check: { value: "FILE", text: "a snapshot: every difference is a finding" },
-    write: { text: "with --check: write a new snapshot to FILE. The changes are shown, but no finding" },
+    write: {
+      text: "with --check: write a new snapshot to FILE. Shows the changes, but they aren't findings",
+    },
   },
   examples: [
-    ["--roles roles.json --config scopegate.json", "The table as Markdown."],
+    ["--roles roles.json --config scopegate.json", "Prints the table as Markdown."],
     [
       "--roles roles.json --config scopegate.json --check access.md --write",
-      "Write the snapshot, and show what has changed.",
+      "Writes the snapshot, and shows what has changed.",
     ],
-    ["--roles roles.json --config scopegate.json --check access.md", "What has changed since the snapshot."],
+    [
+      "--roles roles.json --config scopegate.json --check access.md",
+      "Shows what has changed since the snapshot.",
+    ],
   ],
   async run(input) {
     const file = input.text("check");
@@ -62,7 +67,7 @@ export const matrix: Command = {
     const note = isWritten
       ? `The new snapshot is in ${quote(file)}.`
       : "If the changes are intended, write a new snapshot with --write.";
-    // There is nothing to compare a first snapshot with.
+    // The first snapshot can't be compared with anything.
     if (before.size === 0) return { data: { rows }, text: snapshot, note };
     const changes = compareRows(before, readRows(snapshot));
     const text = changes.length === 0 ? "The access matrix is as in the snapshot." : changes.join("\n");
@@ -97,7 +102,7 @@ const HEAD = ["route", "role", "result"];
 /** Reads the rows of a snapshot. `--write` replaces the file, so it must contain only one such table. */
 function readSnapshot(file: string, isWritten: boolean): ReadonlySet<string> {
   const text = orUndefined(() => readText(file)) ?? (isWritten ? "" : undefined);
-  if (text === undefined) throw new UsageError(`${quote(file)} cannot be read: add --write to create it.`);
+  if (text === undefined) throw new UsageError(`${quote(file)} can't be read: add --write to create it.`);
   const rows = readRows(text);
   if (isWritten && text === "") return rows;
   if (!rows.has(HEAD.join(" | ")))
@@ -105,12 +110,12 @@ function readSnapshot(file: string, isWritten: boolean): ReadonlySet<string> {
   const lines = text.trim().split(/\r?\n/);
   if (isWritten && !lines.every((line) => /^\|.*\|$/.test(line)))
     throw new UsageError(
-      `${quote(file)} contains text other than an access table: keep the snapshot in a file of its own.`,
+      `${quote(file)} contains other text than an access table: keep the snapshot in its own file.`,
     );
   return rows;
 }
 
-/** Reads the rows of a table, however it is padded. */
+/** Reads the rows of a table, whatever its padding. */
 const readRows = (text: string): ReadonlySet<string> =>
   new Set(
     [...text.matchAll(/^\| (?!-)(.*) \|$/gm)].map(([, row = ""]) => row.replaceAll(/ +/g, " ").trimEnd()),

@@ -15,11 +15,11 @@ import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
 export const openapi: Command = {
   name: "openapi",
-  summary: "Write the table into an OpenAPI document, compare the two, or make a table from a document.",
+  summary: "Write the table into an OpenAPI document, compare the two, or create a table from a document.",
   words: ["write|check|import", "FILE"],
   options: {
     ...POLICY_OPTIONS,
-    "base-path": { value: "PATH", text: "the path in front of all paths. Default: that of `servers`" },
+    "base-path": { value: "PATH", text: "the path before all paths. Default: that of `servers`" },
     "missing-security": {
       value: "WHAT",
       text: "check, import: what operations without `security` require: authenticated, public, or error. Default: authenticated",
@@ -28,21 +28,21 @@ export const openapi: Command = {
   examples: [
     [
       "write api.yaml --config scopegate.json > secured.yaml",
-      "The document with security and responses 401 and 403.",
+      "Prints the document with security and the responses 401 and 403.",
     ],
     [
       "check api.yaml --app ./app.js",
-      "Whether every operation has a rule that requires what the document says.",
+      "Checks that every operation has a rule that requires what the document says.",
     ],
     [
       "import api.yaml > imported.json",
-      "A configuration with one rule for each operation. Lists those that are unclear on stderr.",
+      "Prints a configuration with one rule for each operation. Lists unclear rules on stderr.",
     ],
   ],
   async run(input) {
     const [action = "", file = ""] = input.words;
     const [policy, text] = await input.all(
-      // An import makes a table, so it needs none.
+      // An import creates a table, so it needs none.
       () => (action === "write" || action === "check" ? readPolicy(input) : undefined),
       () => readText(file),
       () => {
@@ -81,7 +81,7 @@ function importTable(document: OpenApiDocument, options: DocumentOptions): Resul
   });
 }
 
-/** Lists operations whose requirement is unclear. Their rules must be checked by a person. */
+/** Lists operations whose requirement is unclear. A person must check their rules. */
 function describeUnclear(issues: readonly ConfigurationIssue[]): string {
   const lines = issues.map(({ path: [, , path, name], code, message }) => {
     const result = code.startsWith("route_") ? "It has no rule." : "Its rule is []: any valid token.";

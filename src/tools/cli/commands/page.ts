@@ -14,7 +14,10 @@ export const page: Command = {
     roles: { value: "FILE", text: 'the scopes of each role: { "reader": ["agents:read"] }' },
   },
   examples: [
-    ["--app ./app.js --roles roles.json > policy.html", "With the audit of the application, and the roles."],
+    [
+      "--app ./app.js --roles roles.json > policy.html",
+      "Includes the audit of the application, and the roles.",
+    ],
   ],
   async run(input) {
     const [title, file] = [input.text("title"), input.text("roles")];

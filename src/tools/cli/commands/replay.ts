@@ -11,9 +11,9 @@ export const replay: Command = {
   words: ["FILE"],
   options: {
     table: { value: "FILE", text: "the configuration to try, or its scope mappings alone" },
-    partial: { text: "accept decisions that cannot be made again, if at least one can" },
+    partial: { text: "accept decisions that can't be repeated, if at least one can" },
   },
-  examples: [["decisions.ndjson --table new.json", "The lines that decisionLog has written."]],
+  examples: [["decisions.ndjson --table new.json", "Reads the lines that decisionLog has written."]],
   async run(input) {
     const [table, file = ""] = [input.text("table"), ...input.words];
     const [server, lines] = await input.all(
@@ -26,7 +26,7 @@ export const replay: Command = {
     const { text, ...data } = await replayDecisions(lines, server);
     if (data.total === 0 && data.dropped === 0)
       throw new UsageError(`${quote(file)} contains no decision: pass the lines that decisionLog wrote.`);
-    // A pipeline must not pass because nothing could be compared.
+    // A pipeline must not succeed because nothing could be compared.
     const isCompared = input.has("partial") ? data.undecidable < data.total : data.undecidable === 0;
     const isFinding = data.changed.length > 0 || data.broken > 0 || data.total === 0 || !isCompared;
     return { isFinding, data, text };

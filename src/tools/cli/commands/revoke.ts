@@ -19,21 +19,21 @@ export const revoke: Command = {
   words: [],
   options: {
     app: { ...app, text: "exports `server`, with the option `revocation`: sharedRevocation(store)" },
-    token: { value: "-", text: "read the token from the standard input" },
+    token: { value: "-", text: "read the token from standard input" },
     "token-id": { value: "ID", text: "the `jti` of a token, or the id of an API key" },
     session: { value: "ID", text: "every token of a session" },
     user: { value: "ID", text: "every token of a user" },
     client: { value: "ID", text: "every token of a client: `client_id`, `azp` or `cid`" },
     issuer: { value: "URL", text: "only tokens of this issuer; alone: every token of this issuer" },
-    before: { value: "TIME", text: "only tokens issued up to then (ISO 8601). Default: now" },
+    before: { value: "TIME", text: "only tokens issued up to this time (ISO 8601). Default: now" },
     until: { value: "TIME", text: "when the revocation ends. Default: `exp` of --token, or `keepSeconds`" },
-    reason: { value: "TEXT", text: "why, for operators" },
+    reason: { value: "TEXT", text: "the reason, for operators" },
     undo: { text: "withdraw the revocation of the same target" },
   },
   examples: [
-    ['--app ./server.js --user u1 --reason "The account was closed."', "Every token of a user."],
-    ["--app ./server.js --user u1 --undo", "The user may call again, with old tokens, too."],
-    ["--app ./server.js --token - < token.txt", "One token. It must not be on the command line."],
+    ['--app ./server.js --user u1 --reason "The account was closed."', "Revokes every token of a user."],
+    ["--app ./server.js --user u1 --undo", "Allows the user again, including old tokens."],
+    ["--app ./server.js --token - < token.txt", "Revokes one token, which must not be on the command line."],
   ],
   async run(input) {
     const [{ server }, target, options] = await input.all(
@@ -56,7 +56,7 @@ export const revoke: Command = {
     } catch (error) {
       if (error instanceof TokenRejectedError) {
         const { rejection } = error;
-        const text = `The token is not accepted anyway: ${rejection}.`;
+        const text = `The token isn't accepted anyway: ${rejection}.`;
         return { isFinding: true, data: { revoked: false, rejection }, text };
       }
       throw new UsageError(error instanceof Error ? error.message : "The revocation failed.");
@@ -86,7 +86,7 @@ function readTime(input: CommandInput, option: "before" | "until"): Date | undef
   const text = input.text(option);
   if (text === undefined) return undefined;
   const time = new Date(text);
-  // Other formats mean different times on different machines.
+  // Other formats stand for different times on different machines.
   if (!/^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/.test(text) || Number.isNaN(time.getTime()))
     throw new UsageError(`--${option} takes a time such as 2030-01-31 or 2030-01-31T12:00:00Z.`);
   return time;

@@ -10,8 +10,8 @@ export const routes: Command = {
   words: [],
   options: POLICY_OPTIONS,
   examples: [
-    ["--config scopegate.json", "The rules of the file and of its base table."],
-    ["--app ./app.js --json", "The table of the server that the module exports, as JSON."],
+    ["--config scopegate.json", "Lists the rules of the file and of its base table."],
+    ["--app ./app.js --json", "Prints the table of the server that the module exports, as JSON."],
   ],
   async run(input) {
     const [{ server }] = await input.all(() => readPolicy(input));

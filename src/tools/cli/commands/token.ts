@@ -16,7 +16,7 @@ import { POLICY_OPTIONS, readConfiguration } from "../policy.ts";
 const KEY_FILE = "scopegate-development-key.pem";
 const { config } = POLICY_OPTIONS as Record<"config", { readonly value: string; readonly text: string }>;
 
-const LIKE = `the claims that the tokens of a well-known issuer have: ${Object.entries(LIKENESSES)
+const LIKE = `the claims of a well-known issuer's tokens: ${Object.entries(LIKENESSES)
   .map(([kind, { text }]) => `${kind} (${text})`)
   .join(", ")}`;
 
@@ -32,7 +32,7 @@ export const token: Command = {
     iss: { value: "URL", text: "the `iss`. Default: that of --config, or none" },
     "auth-age": {
       value: "TIME",
-      text: "how long ago the user has logged in, for `auth_time`. Default: none",
+      text: "how long ago the user logged in, for `auth_time`. Default: none",
     },
     like: { value: "KIND", text: LIKE },
     claim: { value: "NAME=VALUE", isRepeatable: true, text: "another claim; the value is JSON or a string" },
@@ -44,7 +44,7 @@ export const token: Command = {
     config: { ...config, text: "the configuration, for `aud`, `iss`, names of claims and the algorithm" },
     key: {
       value: "FILE",
-      text: `the file of the key, which is created with mode 0600. Default: ${KEY_FILE}`,
+      text: `the file of the key, created with mode 0600. Default: ${KEY_FILE}`,
     },
     "public-key": { text: "print the public key for `verification_keys` instead of a token" },
     jwks: { text: "print the public key for `jwks_file` instead of a token" },
@@ -52,17 +52,20 @@ export const token: Command = {
   examples: [
     [
       "--scope agents:web:read --sub u1 --expires 1h",
-      "Prints the token, and at a terminal how to accept it.",
+      "Prints the token and, at a terminal, how to accept it.",
     ],
-    ["--like cloudflare-access --aud 32eafc7 --scope orders:read", "A token as a proxy would send it."],
+    [
+      "--like cloudflare-access --aud 32eafc7 --scope orders:read",
+      "Prints a token as a proxy would send it.",
+    ],
     [
       "--dpop --request 'GET http://localhost:3000/agents/web' --scope agents:web:read",
-      "A token that is bound to a key, and a curl command that can be used once.",
+      "Prints a token that is bound to a key, and a curl command that can be used once.",
     ],
-    ["--public-key", 'The public key, for `export JWT_PUBLIC_KEY="$(scopegate token --public-key)"`.'],
+    ["--public-key", 'Prints the public key, for `export JWT_PUBLIC_KEY="$(scopegate token --public-key)"`.'],
     [
       "--jwks > development.jwks.json",
-      'The public key, for "keys": { "jwks_file": "development.jwks.json" }.',
+      'Prints the public key, for "keys": { "jwks_file": "development.jwks.json" }.',
     ],
   ],
   async run(input) {
@@ -84,8 +87,8 @@ export const token: Command = {
     const { createTestIssuer } = await import("../../testing/index.ts");
     const file = input.text("key") ?? KEY_FILE;
     const create = () => {
-      // Also for `$(scopegate token)`, which shows no other note.
-      input.io.note(`scopegate: created ${file}. It is for development only: do not commit it.\n`);
+      // Also shown for `$(scopegate token)`, which shows no other note.
+      input.io.note(`scopegate: created ${file}. It's only for development: don't commit it.\n`);
       return createTestIssuer({ algorithm: options.algorithm })
         .key.privateKey.export({ format: "pem", type: "pkcs8" })
         .toString();
@@ -108,7 +111,7 @@ export const token: Command = {
     });
     const proof = request && (await issuer.proofFor({ ...request, token: text }));
     const key = JSON.stringify(verificationKey.trim());
-    const note = `The key of this token is in ${file}: do not commit it. To accept it in development only:\n  "verification_keys": [${key}]\nor "keys": { "jwks_file": "development.jwks.json" } after scopegate token --jwks > development.jwks.json\nThe algorithm is ${issuer.algorithm}.${likeness ? `\nFor such tokens, add: ${JSON.stringify(likeness.configuration)}` : ""}`;
+    const note = `The key of this token is in ${file}: don't commit it. To accept the token, only in development:\n  "verification_keys": [${key}]\nor "keys": { "jwks_file": "development.jwks.json" } after scopegate token --jwks > development.jwks.json\nThe algorithm is ${issuer.algorithm}.${likeness ? `\nFor such tokens, add: ${JSON.stringify(likeness.configuration)}` : ""}`;
     if (!request || proof === undefined)
       return { data: { token: text, verification_key: verificationKey }, text, note };
     const curl = `curl --globoff -X ${request.method} -H 'Authorization: DPoP ${text}' -H 'DPoP: ${proof}' '${request.url}'`;
@@ -137,9 +140,9 @@ function readRequest(input: CommandInput): { readonly method: string; readonly u
     return undefined;
   }
   if (input.has("public-key") || input.has("jwks"))
-    throw new UsageError("--dpop makes a token: it cannot be combined with --public-key and --jwks.");
+    throw new UsageError("--dpop creates a token: it can't be combined with --public-key and --jwks.");
   const [method = "", url = "", ...others] = (written ?? "GET http://localhost:3000/").split(" ");
-  // The URL is quoted for a shell.
+  // The URL will be quoted for a shell.
   const isUrl = others.length === 0 && /^https?:\/\/[^\s']+$/.test(url) && URL.canParse(url);
   if (!isUrl || !/^[A-Z]+$/.test(method))
     throw new UsageError(
@@ -148,14 +151,14 @@ function readRequest(input: CommandInput): { readonly method: string; readonly u
   return { method, url };
 }
 
-/** Returns what the configuration says about tokens, so that its server accepts the new one. */
+/** Returns the settings for tokens in the configuration, so that its server accepts the new token. */
 function readProfile(input: CommandInput) {
   const path = input.text("config");
   const options = path === undefined ? {} : readConfiguration(path, (parsed) => parsed);
   const { algorithms, algorithm = algorithms?.[0] ?? "RS256", serviceId, audience = serviceId } = options;
   if (isSymmetric(algorithm))
     throw new UsageError(
-      `token makes no secrets for ${algorithm}: set an asymmetric algorithm, such as RS256.`,
+      `token creates no secrets for ${algorithm}: set an asymmetric algorithm, such as RS256.`,
     );
   const { issuer, scopesClaim, userIdClaim } = options;
   return compact({ algorithm, issuer, audience, scopesClaim, userIdClaim });

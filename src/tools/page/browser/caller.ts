@@ -4,7 +4,7 @@ import { readScopes } from "../../../core/token/scope-sources.ts";
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** What was entered; without scopes for a caller without a token. */
+/** The entered caller; without `scopes`, the caller has no token. */
 interface EnteredCaller {
   readonly scopes?: readonly string[];
   readonly claims?: Claims;

@@ -1,4 +1,4 @@
-/** Finds and creates elements. Data only ever becomes text and the values of attributes. */
+/** Finds and creates elements. Data only becomes text content and attribute values. */
 import { escapeHidden } from "../../escape.ts";
 
 export const find = (id: string) => document.getElementById(id) as HTMLInputElement;

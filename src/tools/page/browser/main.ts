@@ -1,4 +1,4 @@
-/** The script of the policy page. It decides with the code of the server, and sends nothing. */
+/** The script of the policy page. It decides with the server's code, and sends nothing. */
 import { compact } from "../../../core/runtime/compact.ts";
 import { scopesOf } from "../../../core/policy/requirement.ts";
 import type { CompiledRule } from "../../../core/policy/rule.ts";
@@ -23,7 +23,7 @@ function explain(): void {
     return make("li", state, make("b", "", name), make("i", "", state), ...texts);
   });
   find("steps").replaceChildren(...steps);
-  find("answer").textContent = escapeHidden(explanation.text.replace(/^.*\n *decision +/s, ""));
+  find("response").textContent = escapeHidden(explanation.text.replace(/^.*\n *decision +/s, ""));
   find("text").textContent = escapeHidden(explanation.text);
 }
 
@@ -63,7 +63,7 @@ document.querySelector("h1")?.append(escapeHidden(data.title));
 find("summary").textContent =
   `${policy.rules.rules.length} rules. Admin scope: ${data.adminScope ?? "none"}.`;
 const notes = [
-  ...(data.authorization ? [] : ["Scopes are not checked: authorization is off."]),
+  ...(data.authorization ? [] : ["Scopes aren't checked: authorization is off."]),
   ...(data.unmappedRoutes !== "authenticated" ? [] : ["Without a rule, a valid token is enough."]),
   ...(data.enforcement === "enforce" ? [] : ["Missing scopes and missing rules are only reported."]),
   ...data.implied.map(([scope, implied]) => `${scope} implies ${implied.join(", ")}.`),

@@ -32,7 +32,7 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
     const notes = findings.map(({ severity, message }) => make("p", severity, `${severity}: ${message}`));
     const button = make("button", "", make("b", "", method), make("code", "", pattern));
     button.addEventListener("click", () => ask(methodOf(compiled), samplePathOf(compiled)));
-    const answer = (caller: Principal | undefined, name: string) => {
+    const decide = (caller: Principal | undefined, name: string) => {
       const { state, why } = whoMay(policy, compiled, caller);
       return {
         state,
@@ -44,10 +44,10 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
       make("td", source, source, ...(enforcement === "report" ? [make("p", "warning", "report-only")] : [])),
       make("td", ""),
     ];
-    const ofRoles = roles.map(({ name, caller }) => answer(caller, name).cell);
+    const ofRoles = roles.map(({ name, caller }) => decide(caller, name).cell);
     const row = make("tr", "", make("th", "", button, ...notes), ...cells, ...ofRoles);
     const words = `${key} ${requires} ${source} ${notes.map(({ textContent }) => textContent).join(" ")}`;
-    return { row, answer, words: words.toLowerCase(), isWarned: notes.length > 0, state: "" };
+    return { row, decide, words: words.toLowerCase(), isWarned: notes.length > 0, state: "" };
   });
   find("body").append(...rows.map(({ row }) => row));
   const search = (): void => {
@@ -66,7 +66,7 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
   const showCaller = (scopes: readonly string[] | undefined): void => {
     const caller = scopes && policy.callerWith(scopes);
     for (const listed of rows) {
-      const { state, cell } = listed.answer(caller, "Caller");
+      const { state, cell } = listed.decide(caller, "Caller");
       listed.row.children[3]?.replaceWith(cell);
       listed.state = state;
     }

@@ -67,16 +67,16 @@ describe("a list of `actors`", () => {
   });
 
   it.each([
-    ["some", "is not a condition on actors"],
-    [null, "is not a condition on actors"],
-    [{}, "is not a condition on actors"],
-    [{ anyOf: ["a", 5] }, "is not a condition on actors"],
-    [{ anyOf: [] }, "is not a condition on actors"],
-    [{ anyOf: [""] }, "is not a condition on actors"],
-    [{ direct: true }, "is not a condition on actors"],
-    [{ anyOf: ["a"], direct: "yes" }, "is not a condition on actors"],
-    [{ anyOf: ["a"], inner: true }, "is not a condition on actors"],
-    [undefined, "is not a condition on actors"],
+    ["some", "isn't a condition on actors"],
+    [null, "isn't a condition on actors"],
+    [{}, "isn't a condition on actors"],
+    [{ anyOf: ["a", 5] }, "isn't a condition on actors"],
+    [{ anyOf: [] }, "isn't a condition on actors"],
+    [{ anyOf: [""] }, "isn't a condition on actors"],
+    [{ direct: true }, "isn't a condition on actors"],
+    [{ anyOf: ["a"], direct: "yes" }, "isn't a condition on actors"],
+    [{ anyOf: ["a"], inner: true }, "isn't a condition on actors"],
+    [undefined, "isn't a condition on actors"],
   ])("rejects %j", (actors, text) => {
     expect(conditionIssues({ actors }).join()).toContain(text);
   });
@@ -100,7 +100,7 @@ describe("the actors of a principal", () => {
     createServer().explain({ method: "GET", path: "/agents", scopes: ["agents:read"], claims }).decision
       .principal;
 
-  it("are a frozen chain, the current actor first", () => {
+  it("returns a frozen chain, the current actor first", () => {
     const act = { sub: "b", iss: "https://a.test", client_id: "c", act: { sub: "a" } };
     const principal = principalOf({ act });
     expect(principal?.actor).toEqual({ sub: "b", issuer: "https://a.test", clientId: "c" });
@@ -109,7 +109,7 @@ describe("the actors of a principal", () => {
     expect(Object.isFrozen(principal?.actor)).toBe(true);
   });
 
-  it.each([{}, { act: null }, { act: { sub: 1 } }])("are absent for %j", (claims) => {
+  it.each([{}, { act: null }, { act: { sub: 1 } }])("omits them for %j", (claims) => {
     expect(principalOf(claims)).not.toHaveProperty("actor");
     expect(principalOf(claims)).not.toHaveProperty("delegation");
   });

@@ -16,14 +16,14 @@ const expectStart = (scopeMappings: object, options: object = {}) =>
 const acr = (...anyOf: readonly string[]) => ({ scopes: [], acr: { anyOf } });
 
 describe("the options of a server", () => {
-  it("must not switch off what conditions need", () => {
+  it("rejects options that switch off what conditions need", () => {
     expect(issuesIn({ "GET /orgs/:org": TENANT }, { authorization: false })).toEqual([
-      "option_conflict GET /orgs/:org: has conditions, which `authorization: false` does not check. Remove `authorization: false`, or the conditions.",
+      "option_conflict GET /orgs/:org: has conditions, which `authorization: false` doesn't check. Remove `authorization: false`, or the conditions.",
     ]);
     expectStart({ "GET /orgs/:org": [] }, { authorization: false });
   });
 
-  it("must name `senderConstraint` for a rule with `senderConstrained`", () => {
+  it("requires `senderConstraint` for a rule with `senderConstrained`", () => {
     const table = {
       "GET /a": { scopes: [], senderConstrained: true },
       "GET /b": { scopes: [], actors: "none" },
@@ -48,7 +48,7 @@ describe("the issuer of a claim", () => {
     "GET /orgs/:org": { scopes: [], where: { org: org.length === 1 ? org[0] : org } },
   });
 
-  it("must be named if there are several issuers", () => {
+  it("requires the issuer if there are several", () => {
     expect(issuesIn(tableWith({ claim: "org_id" }), issuers(a, b))).toEqual([
       `condition_conflict GET /orgs/:org where org: names no issuer, but the server accepts tokens of several. Write { claim, issuer } with "${a}" or "${b}", in an array for several issuers.`,
     ]);
@@ -56,9 +56,9 @@ describe("the issuer of a claim", () => {
     expectStart(tableWith({ claim: "org_id", issuer: a }, { claim: "tenant", issuer: b }), issuers(a, b));
   });
 
-  it("must be an issuer of the server", () => {
+  it("requires an issuer of the server", () => {
     const message =
-      "condition_conflict GET /orgs/:org where org: names an issuer whose tokens the server does not accept.";
+      "condition_conflict GET /orgs/:org where org: names an issuer whose tokens the server doesn't accept.";
     const other = { claim: "org_id", issuer: "https://c.test" };
     expect(issuesIn(tableWith(other), issuers(a, b))).toEqual([`${message} Write "${a}" or "${b}".`]);
     expect(issuesIn(tableWith({ claim: "org_id", issuer: a }, other), issuers(a))).toEqual([
@@ -66,16 +66,16 @@ describe("the issuer of a claim", () => {
     ]);
   });
 
-  it("may be left out if there is a single issuer", () => {
+  it("allows leaving it out if there is a single issuer", () => {
     expectStart(tableWith({ claim: "org_id" }), issuers(a));
     expectStart(tableWith({ claim: "org_id" }));
   });
 
-  it("may be any if the server checks no issuer", () => {
+  it("accepts any issuer if the server checks none", () => {
     expectStart(tableWith({ claim: "org_id", issuer: a }));
   });
 
-  it("is not needed by a rule without `where`", () => {
+  it("does not require it for a rule without `where`", () => {
     expectStart({ "GET /a": { scopes: [], actors: "none" }, "GET /b": [] }, issuers(a, b));
   });
 });
@@ -84,9 +84,9 @@ describe("an exception", () => {
   const restricted = (...except: readonly string[]) => ({ "* /orgs/:org{/*path}": { ...TENANT, except } });
   const place = (index: number) => `exception_unknown * /orgs/:org{/*path} except ${index}:`;
   const unknown = (key: string) =>
-    `\`${key}\` is not the key of another rule. Write the key of a rule of the table, or remove the exception.`;
+    `\`${key}\` isn't the key of another rule. Write the key of a rule of the table, or remove the exception.`;
 
-  it("must be the key of another rule", () => {
+  it("requires the key of another rule", () => {
     const rules = { "GET /orgs/:org/logo": [], "MCP tools/call *": [] };
     expect(
       issuesIn({
@@ -100,7 +100,7 @@ describe("an exception", () => {
     ]);
   });
 
-  it("must match requests that the rule matches", () => {
+  it("requires a rule for requests that this rule matches", () => {
     const rules = { "GET /health": "public", "MCP tools/list": [] };
     const useless = (key: string) =>
       `\`${key}\` decides no request that this rule matches. Remove the exception.`;
@@ -110,14 +110,14 @@ describe("an exception", () => {
     ]);
   });
 
-  it("must have a method that the rule has", () => {
+  it("requires a method that the rule has", () => {
     expect(
       issuesIn({ "POST /orgs/:org": { ...TENANT, except: ["GET /orgs/:org"] }, "GET /orgs/:org": [] }),
     ).toHaveLength(1);
     expectStart({ "GET /orgs/:org": { ...TENANT, except: ["HEAD /orgs/:org"] }, "HEAD /orgs/:org": [] });
   });
 
-  it("may name a route by other names of its parameters, or one of its paths", () => {
+  it("accepts a route with other names of its parameters, or one of its paths", () => {
     const rules = { "GET /orgs/:org{/logo}": [] };
     expectStart({ ...restricted("GET /orgs/:id{/logo}"), ...rules });
     expectStart({ ...restricted("GET /orgs/:id/logo"), ...rules });
@@ -129,7 +129,7 @@ describe("an exception", () => {
     ["MCP tools/call docs_*", "MCP tools/call docs_open_*"],
     ["MCP resources/read *", "MCP resources/read docs://{id}"],
     ["MCP resources/read docs://{id}", "MCP resources/read docs://a"],
-  ])("may name an operation within the names of %s: %s", (key, exempt) => {
+  ])("accepts an operation within the names of %s: %s", (key, exempt) => {
     expectStart({ [key]: { scopes: [], actors: "none", except: [exempt] }, [exempt]: [] });
   });
 
@@ -139,7 +139,7 @@ describe("an exception", () => {
     ["MCP tools/call *", "MCP tools/list"],
     ["MCP tools/call docs_*", "MCP tools/call files_*"],
     ["MCP tools/call ping", "MCP tools/call pong"],
-  ])("cannot name an operation outside of the names of %s: %s", (key, exempt) => {
+  ])("rejects an operation outside the names of %s: %s", (key, exempt) => {
     expect(issuesIn({ [key]: { scopes: [], actors: "none", except: [exempt] }, [exempt]: [] })).toEqual([
       `exception_unknown ${key} except 0: \`${exempt}\` decides no request that this rule matches. Remove the exception.`,
     ]);
@@ -153,7 +153,7 @@ describe("a rule without a token", () => {
     "needs an exception from the conditions that hold at its path: %s",
     (kind) => {
       expect(issuesIn({ ...restricted, "GET /orgs/:org/logo": kind })).toEqual([
-        `exception_missing GET /orgs/:org/logo: is "${kind}", but the conditions of \`* /orgs/:org{/*path}\` hold at \`GET /orgs/:org/logo\`, too. Add except: ["GET /orgs/:org/logo"] to \`* /orgs/:org{/*path}\`, or require a token here.`,
+        `exception_missing GET /orgs/:org/logo: is "${kind}", but the conditions of \`* /orgs/:org{/*path}\` also apply to \`GET /orgs/:org/logo\`. Add except: ["GET /orgs/:org/logo"] to \`* /orgs/:org{/*path}\`, or require a token here.`,
       ]);
     },
   );
@@ -174,7 +174,7 @@ describe("a rule without a token", () => {
       "MCP tools/call docs_list": "public",
     };
     expect(issuesIn(table)).toEqual([
-      'exception_missing MCP tools/call docs_list: is "public", but the conditions of `MCP tools/call docs_*` hold at `MCP tools/call docs_list`, too. Add except: ["MCP tools/call docs_list"] to `MCP tools/call docs_*`, or require a token here.',
+      'exception_missing MCP tools/call docs_list: is "public", but the conditions of `MCP tools/call docs_*` also apply to `MCP tools/call docs_list`. Add except: ["MCP tools/call docs_list"] to `MCP tools/call docs_*`, or require a token here.',
     ]);
   });
 
@@ -182,7 +182,7 @@ describe("a rule without a token", () => {
     expectStart({ ...restricted, "GET /health": "public", "MCP tools/list": "public" });
   });
 
-  it("is reported for at most 20 rules", () => {
+  it("reports it for at most 20 rules", () => {
     const rules = Array.from({ length: 30 }, (_, index) => [`GET /orgs/:org/logo${index}`, "public"]);
     expect(issuesIn({ ...restricted, ...(Object.fromEntries(rules) as object) })).toHaveLength(20);
   });
@@ -192,9 +192,9 @@ describe("two rules with an `acr`", () => {
   const wide = "* /pay{/*path}";
   const narrow = "POST /pay/refunds";
   const conflict = (key: string, other: string, common: string) =>
-    `condition_conflict ${key} acr: has no value that \`${other}\` has, too, but both hold at \`${common}\`. Add a value that satisfies both, or an exception.`;
+    `condition_conflict ${key} acr: has no value in common with \`${other}\`, but both apply to \`${common}\`. Add a value that satisfies both, or an exception.`;
 
-  it("must share a value where both hold", () => {
+  it("requires a common value where both apply", () => {
     expect(issuesIn({ [wide]: acr("urn:a", "urn:b"), [narrow]: acr("urn:c") })).toEqual([
       conflict(wide, narrow, narrow),
     ]);
@@ -203,23 +203,23 @@ describe("two rules with an `acr`", () => {
     expectStart({ [wide]: acr("urn:a"), [narrow]: { scopes: [], actors: "none" } });
   });
 
-  it("are reported once, whatever their order in the table is", () => {
+  it("reports them once, whatever their order in the table is", () => {
     const issues = [conflict(wide, narrow, narrow)];
     expect(issuesIn({ [narrow]: acr("urn:c"), [wide]: acr("urn:a") })).toEqual(issues);
   });
 
-  it("may differ if one of them is an exception of the other", () => {
+  it("allows different values if one of them is an exception of the other", () => {
     expectStart({ [wide]: { ...acr("urn:a"), except: [narrow] }, [narrow]: acr("urn:b") });
     expectStart({ [wide]: acr("urn:a"), [narrow]: { ...acr("urn:b"), except: [wide] } });
   });
 
-  it("must share a value if only one path of a rule is an exception", () => {
+  it("requires a common value if only one path of a rule is an exception", () => {
     const refunds = { "POST /pay/refunds{/all}": acr("urn:b") };
     expect(issuesIn({ [wide]: { ...acr("urn:a"), except: [narrow] }, ...refunds })).toHaveLength(1);
     expectStart({ [wide]: { ...acr("urn:a"), except: ["POST /pay/refunds{/all}"] }, ...refunds });
   });
 
-  it("must share a value for an operation, too", () => {
+  it("requires a common value for an operation, too", () => {
     expect(issuesIn({ "MCP tools/call *": acr("urn:a"), "MCP tools/call pay": acr("urn:b") })).toEqual([
       conflict("MCP tools/call *", "MCP tools/call pay", "MCP tools/call pay"),
     ]);

@@ -9,7 +9,7 @@ describe("the condition `clients`", () => {
     { azp: "worker" },
     { cid: "console" },
     { client_id: "console", azp: "worker", cid: "console" },
-  ])("is met by %j", (claims) => {
+  ])("accepts %j", (claims) => {
     expect(resultFor(LISTED, claims)).toBe("allowed");
   });
 
@@ -23,7 +23,7 @@ describe("the condition `clients`", () => {
     { client_id: "Console" },
     { clientId: "console" },
     { sub: "console" },
-  ])("is not met by %j", (claims) => {
+  ])("refuses %j", (claims) => {
     expect(resultFor(LISTED, claims)).toBe("caller_not_allowed clients");
   });
 
@@ -32,6 +32,6 @@ describe("the condition `clients`", () => {
       (ids): readonly [unknown] => [ids],
     ),
   )("rejects %j", (clients) => {
-    expect(conditionIssues({ clients }).join()).toContain("is not an array of client ids");
+    expect(conditionIssues({ clients }).join()).toContain("isn't an array of client ids");
   });
 });

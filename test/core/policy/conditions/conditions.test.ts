@@ -7,27 +7,27 @@ describe("a condition with a wrong value", () => {
   const whereHint = 'Write the parameter and the claim: { org: { claim: "org_id" } }.';
 
   it.each([
-    [{ where: [] }, "where", `is not an object of parameters. ${whereHint}`],
-    [{ where: { org: {} } }, "where.org", `does not name a claim. ${whereHint}`],
+    [{ where: [] }, "where", `isn't an object of parameters. ${whereHint}`],
+    [{ where: { org: {} } }, "where.org", `doesn't name a claim. ${whereHint}`],
     [
       { actors: "some" },
       "actors",
-      'is not a condition on actors. Write "none", or the `sub` of each actor that may act for a user: { anyOf: ["agent-1"] }, with `direct: true` to allow the user itself, too.',
+      'isn\'t a condition on actors. Write "none", or the `sub` of each actor that may act for a user: { anyOf: ["agent-1"] }, with `direct: true` to allow the user itself, too.',
     ],
     [
       { clients: [] },
       "clients",
-      'is not an array of client ids. Write the `client_id` of each client that may call: ["admin-console"].',
+      'isn\'t an array of client ids. Write the `client_id` of each client that may call: ["admin-console"].',
     ],
     [
       { senderConstrained: false },
       "senderConstrained",
-      "cannot be switched off for one rule. Write true, or remove it.",
+      "can't be switched off for one rule. Write true, or remove it.",
     ],
     [
       { acr: {} },
       "acr",
-      'is not a condition on the login. Write the values of the claim `acr` that are enough: { anyOf: ["urn:example:mfa"] }.',
+      'isn\'t a condition on the login. Write the values of the claim `acr` that are enough: { anyOf: ["urn:example:mfa"] }.',
     ],
     [
       { acr: { anyOf: ["mfa"] } },
@@ -37,29 +37,29 @@ describe("a condition with a wrong value", () => {
     [
       { acr: { anyOf: ["a b"] } },
       "acr",
-      'has "a b", which a challenge cannot contain. Write printable ASCII without spaces, quotation marks and backslashes.',
+      'has "a b", which a challenge can\'t contain. Write printable ASCII without spaces, quotation marks and backslashes.',
     ],
     [
       { maxAuthAgeSeconds: 0 },
       "maxAuthAgeSeconds",
-      "is not an age. Write a whole number of seconds, 1 or more: 300.",
+      "isn't an age. Write a whole number of seconds, 1 or more: 300.",
     ],
-    [{ actors: "none", unless: [] }, "unless", 'is not an array of scopes. Write the scopes: ["orgs:any"].'],
+    [{ actors: "none", unless: [] }, "unless", 'isn\'t an array of scopes. Write the scopes: ["orgs:any"].'],
     [
       { actors: "none", except: [] },
       "except",
-      'is not an array of keys of the table. Write the key of each rule: ["GET /orgs/:org/logo"].',
+      'isn\'t an array of keys of the table. Write the key of each rule: ["GET /orgs/:org/logo"].',
     ],
     [
       { unless: ["orgs:any"] },
       "unless",
-      "has no effect without a condition. Write one of where, actors, clients, senderConstrained, acr, maxAuthAgeSeconds beside it.",
+      "has no effect without a condition. Write one of where, actors, clients, senderConstrained, acr, maxAuthAgeSeconds next to it.",
     ],
-  ])("is rejected with its place, the mistake and the fix: %j", (conditions, place, text) => {
+  ])("rejects it with its place, the mistake and the fix: %j", (conditions, place, text) => {
     expect(conditionIssues(conditions)).toEqual([`condition_invalid ${place}: ${text}`]);
   });
 
-  it("is rejected with the place of each wrong scope of `unless`, and of each wrong key of `except`", () => {
+  it("rejects it with the place of each wrong scope of `unless`, and of each wrong key of `except`", () => {
     const conditions = { actors: "none", unless: ["a:b", "a b"], except: ["GET /a", "/b", "GET /c"] };
     expect(conditionIssues(conditions).map((issue) => issue.split(":", 1)[0])).toEqual([
       "scope_invalid unless.1",
@@ -102,7 +102,7 @@ describe("the description of conditions", () => {
     ]);
   });
 
-  it("is empty for a rule without conditions", () => {
+  it("returns nothing for a rule without conditions", () => {
     expect(describeConditions()).toEqual([]);
   });
 });
@@ -116,7 +116,7 @@ describe("the conditions of a running server", () => {
     expect(rule?.conditions).toEqual({ actors: { anyOf: ["agent-1"] } });
   });
 
-  it("are frozen with all that they contain", () => {
+  it("freezes them with all that they contain", () => {
     const where = { org: [{ claim: ["org", "id"], issuer: "https://a.test" }] };
     const { rule } = decide({ "GET /:org": { scopes: [], where } }, "GET /a");
     const conditions = rule?.conditions as { where: typeof where };

@@ -11,7 +11,7 @@ describe("the condition `where`", () => {
     ["an equal string", "acme"],
     ["an array that contains it", ["acme"]],
     ["an array of several values", ["globex", "acme"]],
-  ])("is met by %s", (_, org_id) => {
+  ])("accepts %s", (_, org_id) => {
     expect(resultFor(ORG, { org_id })).toBe("allowed");
   });
 
@@ -62,7 +62,7 @@ describe("the condition `where`", () => {
         ["Acme", "acm", "acmee"],
       ] as readonly unknown[]
     ).map((claim): readonly [unknown] => [claim]),
-  )("is not met by the claim %j", (org_id) => {
+  )("refuses the claim %j", (org_id) => {
     expect(resultFor(ORG, { org_id })).toBe(REFUSED);
   });
 
@@ -77,7 +77,7 @@ describe("the condition `where`", () => {
     "NaN",
     "true",
     "null",
-  ])("is not met at /orgs/%s by a number or another value that is written so", (org) => {
+  ])("refuses at /orgs/%s a number or another value that is written so", (org) => {
     const table = { "GET /orgs/:org": { scopes: [], ...ORG } };
     for (const org_id of [1000, 16, 2 ** 53, NaN, true, null])
       expect(resultOf(decide(table, `GET /orgs/${org}`, { org_id }))).toBe(REFUSED);
@@ -201,23 +201,23 @@ describe("the condition `where`", () => {
   });
 
   it.each([
-    [{ where: undefined }, "is not an object of parameters"],
-    [{ where: "org" }, "is not an object of parameters"],
-    [{ where: null }, "is not an object of parameters"],
-    [{ where: [] }, "is not an object of parameters"],
-    [{ where: {} }, "is not an object of parameters"],
-    [{ where: { org: "org_id" } }, "does not name a claim"],
-    [{ where: { org: {} } }, "does not name a claim"],
-    [{ where: { org: { claim: "" } } }, "does not name a claim"],
-    [{ where: { org: { claim: [] } } }, "does not name a claim"],
-    [{ where: { org: { claim: ["org", 1] } } }, "does not name a claim"],
-    [{ where: { org: null } }, "does not name a claim"],
-    [{ where: { org: [{ claim: "a" }, {}] } }, "does not name a claim"],
-    [{ where: { org: { claim: "a", issuer: 5 } } }, "does not name a claim"],
-    [{ where: { org: [] } }, "does not name a claim"],
-    [{ where: { org: { claim: "a", claims: "b" } } }, "does not name a claim"],
-    [{ where: { org: { claim: "a", issuer: "" } } }, "does not name a claim"],
-    [{ where: { tenant: { claim: "a" } } }, "is not a parameter of the route. It has `org`."],
+    [{ where: undefined }, "isn't an object of parameters"],
+    [{ where: "org" }, "isn't an object of parameters"],
+    [{ where: null }, "isn't an object of parameters"],
+    [{ where: [] }, "isn't an object of parameters"],
+    [{ where: {} }, "isn't an object of parameters"],
+    [{ where: { org: "org_id" } }, "doesn't name a claim"],
+    [{ where: { org: {} } }, "doesn't name a claim"],
+    [{ where: { org: { claim: "" } } }, "doesn't name a claim"],
+    [{ where: { org: { claim: [] } } }, "doesn't name a claim"],
+    [{ where: { org: { claim: ["org", 1] } } }, "doesn't name a claim"],
+    [{ where: { org: null } }, "doesn't name a claim"],
+    [{ where: { org: [{ claim: "a" }, {}] } }, "doesn't name a claim"],
+    [{ where: { org: { claim: "a", issuer: 5 } } }, "doesn't name a claim"],
+    [{ where: { org: [] } }, "doesn't name a claim"],
+    [{ where: { org: { claim: "a", claims: "b" } } }, "doesn't name a claim"],
+    [{ where: { org: { claim: "a", issuer: "" } } }, "doesn't name a claim"],
+    [{ where: { tenant: { claim: "a" } } }, "isn't a parameter of the route. It has `org`."],
   ])("rejects %j", (conditions, text) => {
     expect(conditionIssues(conditions).join()).toContain(text);
   });
@@ -226,10 +226,10 @@ describe("the condition `where`", () => {
     const where = { org: {}, team: { claim: "team" }, user: { claim: "sub" }, other: 5 };
     const issues = conditionIssues({ where }, "GET /orgs/:org/users/:user");
     expect(issues.map((issue) => issue.split(".", 3).join("."))).toEqual([
-      'condition_invalid where.org: does not name a claim. Write the parameter and the claim: { org: { claim: "org_id" } }',
-      "condition_invalid where.team: is not a parameter of the route. It has `org`, `user`",
-      "condition_invalid where.other: is not a parameter of the route. It has `org`, `user`",
-      'condition_invalid where.other: does not name a claim. Write the parameter and the claim: { org: { claim: "org_id" } }',
+      'condition_invalid where.org: doesn\'t name a claim. Write the parameter and the claim: { org: { claim: "org_id" } }',
+      "condition_invalid where.team: isn't a parameter of the route. It has `org`, `user`",
+      "condition_invalid where.other: isn't a parameter of the route. It has `org`, `user`",
+      'condition_invalid where.other: doesn\'t name a claim. Write the parameter and the claim: { org: { claim: "org_id" } }',
     ]);
   });
 
@@ -247,7 +247,7 @@ describe("the condition `where`", () => {
     ["GET /orgs", "The route has no parameters."],
     [
       "GET /orgs{/:org}",
-      "is not in every path of the route. Write the parameter outside of the braces, or two rules.",
+      "isn't in every path of the route. Write the parameter outside the braces, or write two rules.",
     ],
     [
       "GET /orgs/*org",
@@ -255,11 +255,11 @@ describe("the condition `where`", () => {
     ],
     [
       "GET /orgs/:org-:id",
-      "is in a segment with another parameter, which routers divide in different ways. Give each parameter a segment of its own.",
+      "is in a segment with another parameter, which routers divide in different ways. Give each parameter its own segment.",
     ],
     ["GET /orgs/:org-:id{/users}", "is in a segment with another parameter"],
     ["GET /orgs{/:x}/*org", "is a wildcard"],
-    ["MCP tools/list", "is not a parameter of the route"],
+    ["MCP tools/list", "isn't a parameter of the route"],
   ])("rejects a parameter of %s that not every request has", (key, text) => {
     expect(conditionIssues(ORG, key).join()).toContain(text);
   });

@@ -38,12 +38,12 @@ const PROVED = { kind: "proved" };
 const rejected = (cause: string) => ({ kind: "rejected", proofRejection: "certificate", cause });
 
 describe("a token that is bound to a certificate", () => {
-  it("is proved by a request with this certificate", () => {
+  it("accepts a request with this certificate as proof", () => {
     expect(check(BOUND, `Hash=${HASH}`)).toEqual(PROVED);
     expect(check(BOUND, `Hash=${HASH}`, { isRequired: true })).toEqual(PROVED);
   });
 
-  it("is rejected with another certificate", () => {
+  it("rejects it with another certificate", () => {
     expect(check(BOUND, `Hash=${OTHER_HASH}`)).toEqual(
       rejected("The token is bound to another certificate."),
     );
@@ -57,7 +57,7 @@ describe("a token that is bound to a certificate", () => {
 });
 
 describe("a token that is bound to no certificate", () => {
-  it("is accepted with any certificate, and without one", () => {
+  it("accepts it with any certificate, and without one", () => {
     expect(check(UNBOUND)).toEqual(PROVED);
     expect(check(UNBOUND, `Hash=${HASH}`)).toEqual(PROVED);
     expect(check(UNBOUND, undefined, { mtls: SOCKET })).toEqual(PROVED);
@@ -66,17 +66,17 @@ describe("a token that is bound to no certificate", () => {
   it("misses its proof if every token must be bound", () => {
     expect(check(UNBOUND, `Hash=${HASH}`, { isRequired: true })).toEqual({
       kind: "missing",
-      cause: "The token is not bound to a key, and `required` is set.",
+      cause: "The token isn't bound to a key, and `required` is set.",
     });
   });
 });
 
 describe("a header with a certificate", () => {
   it.each([BOUND, UNBOUND])(
-    "is refused from a peer that is not trusted, whatever the token is",
+    "refuses it from a peer that is not trusted, whatever the token is",
     (principal) => {
       const untrusted = rejected(
-        "The header x-forwarded-client-cert comes from a peer that is not in `trusted`, or `trusted` threw.",
+        "The header x-forwarded-client-cert comes from a peer that isn't in `trusted`, or `trusted` threw.",
       );
       for (const isTrusted of [
         () => false,
@@ -89,17 +89,17 @@ describe("a header with a certificate", () => {
     },
   );
 
-  it("is refused if it is repeated", () => {
+  it("refuses it if it is repeated", () => {
     expect(check(BOUND, [`Hash=${HASH}`, `Hash=${HASH}`])).toEqual(
       rejected("The request has several x-forwarded-client-cert headers."),
     );
   });
 
   it.each(["Hash=", `Hash=${HASH}0`, "x", `Hash=${HASH},Hash=${HASH}`, `Hash=${HASH};`, "a".repeat(20_000)])(
-    "is refused if it is not one certificate: %s",
+    "refuses it if it is not one certificate: %s",
     (field) => {
       expect(check(BOUND, field)).toEqual(
-        rejected("The header x-forwarded-client-cert is not one certificate (xfcc)."),
+        rejected("The header x-forwarded-client-cert isn't one certificate (xfcc)."),
       );
     },
   );

@@ -31,7 +31,7 @@ describe("the certificate in a header", () => {
     ["xfcc", `hash=${HEX.toUpperCase()}`],
     ["xfcc", `By=spiffe://a;HASH=${HEX};Subject="CN=a,O=\\"b;c\\""`],
     ["xfcc", `Hash=${HEX};URI=;By="x=y"`],
-  ])("is read as %s: %s", (format, field) => {
+  ])("reads it as %s: %s", (format, field) => {
     expect(thumbprintIn(format, field)).toBe(THUMBPRINT);
   });
 
@@ -61,11 +61,11 @@ describe("the certificate in a header", () => {
     ["xfcc", `By="a"b;Hash=${HEX}`],
     ["xfcc", `By=a b;Hash=${HEX}`],
     ["xfcc", `Hash=${HEX};1=2`],
-  ])("is not read as %s if it may mean something else: %s", (format, field) => {
+  ])("does not read it as %s if it may mean something else: %s", (format, field) => {
     expect(thumbprintIn(format, field)).toBeUndefined();
   });
 
-  it("is not read from more than 16,384 characters", () => {
+  it("does not read it from more than 16,384 characters", () => {
     const fill = (length: number) => `URI=${"a".repeat(length - 10 - HEX.length)};Hash=${HEX}`;
     expect(fill(16_384)).toHaveLength(16_384);
     expect(thumbprintIn("xfcc", fill(16_384))).toBe(THUMBPRINT);
@@ -78,7 +78,7 @@ describe("the certificate of a connection", () => {
   const read = (raw?: object) =>
     readClientCertificate({ method: "GET", target: "/", ...(raw && { raw }) }, SOCKET);
 
-  it("is that of the socket", () => {
+  it("reads it from the socket", () => {
     expect(read({ socket: { getPeerX509Certificate: () => ({ raw: DER }) } })).toEqual({
       kind: "certificate",
       thumbprint: THUMBPRINT,
@@ -92,11 +92,11 @@ describe("the certificate of a connection", () => {
     { socket: "tls" },
     { socket: {} },
     { socket: { getPeerX509Certificate: () => undefined } },
-  ])("is missing without TLS or without a certificate: %j", (raw) => {
+  ])("reports it as missing without TLS or without a certificate: %j", (raw) => {
     expect(read(raw)).toEqual({ kind: "none" });
   });
 
-  it("is remembered for a request whose connection has ended, but not for another source", () => {
+  it("remembers it for a request whose connection has ended, but not for another source", () => {
     const raw: { socket: object | null } = { socket: { getPeerX509Certificate: () => ({ raw: DER }) } };
     expect(read(raw)).toMatchObject({ kind: "certificate" });
     raw.socket = null;
@@ -105,7 +105,7 @@ describe("the certificate of a connection", () => {
     expect(readClientCertificate({ method: "GET", target: "/", raw }, other)).toEqual({ kind: "none" });
   });
 
-  it("is not remembered for another value of the header", () => {
+  it("does not remember it for another value of the header", () => {
     const [raw, source] = [{}, sourceOf("xfcc")];
     const readField = (cert: string) =>
       readClientCertificate({ method: "GET", target: "/", headers: { cert }, raw }, source).kind;
@@ -139,7 +139,7 @@ describe("the addresses of trusted peers", () => {
   });
 
   it.each(["10.0.0.1", "10.0.0.0/8", "10.0.0.0/0", "10.0.0.0/32", "::1", "fd00::/8", "fd00::/128"])(
-    "can be written as %s",
+    "accepts the form %s",
     (text) => expect(isAddressRange(text)).toBe(true),
   );
 
@@ -155,5 +155,5 @@ describe("the addresses of trusted peers", () => {
     "10.0.0.0/0008",
     "fd00::/129",
     "/8",
-  ])("cannot be written as %j", (text) => expect(isAddressRange(text)).toBe(false));
+  ])("rejects the form %j", (text) => expect(isAddressRange(text)).toBe(false));
 });

@@ -30,30 +30,27 @@ async function resultOf(token: string, dpop: string, target = "/agents/web"): Pr
 }
 
 describe("the header of a proof", () => {
-  it.each(["dpop+jwt", "DPOP+JWT", "application/dpop+jwt"])("may have the type %s", async (typ) => {
+  it.each(["dpop+jwt", "DPOP+JWT", "application/dpop+jwt"])("accepts the type %s", async (typ) => {
     expect(await resultFor({ header: { typ } })).toBe("allowed");
   });
 
   it.each([undefined, "", "jwt", "dpop", "dpop+jwt;v=1", ["dpop+jwt"], 5])(
-    "is rejected with the type %j",
+    "rejects it with the type %j",
     async (typ) => {
       expect(await resultFor({ header: { typ } })).toBe("type");
     },
   );
 
-  it.each(["crit", "b64", "jku", "x5u", "x5c"])("is rejected with `%s`", async (name) => {
+  it.each(["crit", "b64", "jku", "x5u", "x5c"])("rejects it with `%s`", async (name) => {
     expect(await resultFor({ header: { [name]: [] } })).toBe("malformed");
     expect(await resultFor({ header: { [name]: undefined } })).toBe("allowed");
   });
 
-  it.each(["ES384", "RS256", "none", "es256", undefined])(
-    "is rejected with the algorithm %s",
-    async (alg) => {
-      expect(await resultFor({ header: { alg } })).toBe("algorithm");
-    },
-  );
+  it.each(["ES384", "RS256", "none", "es256", undefined])("rejects it with the algorithm %s", async (alg) => {
+    expect(await resultFor({ header: { alg } })).toBe("algorithm");
+  });
 
-  it.each([undefined, null, "key", {}, { kty: "EC" }])("is rejected with the key %j", async (jwk) => {
+  it.each([undefined, null, "key", {}, { kty: "EC" }])("rejects it with the key %j", async (jwk) => {
     expect(await resultFor({ header: { jwk } })).toBe("key");
   });
 });
@@ -92,11 +89,11 @@ describe("the claims of a proof", () => {
     ["jti", undefined, "jti"],
     ["exp", NOW - 1, "claims"],
     ["nbf", NOW + 1, "claims"],
-  ])("are checked: `%s` of %j is %s", async (name, value, expected) => {
+  ])("checks them: `%s` of %j is %s", async (name, value, expected) => {
     expect(await resultFor({ claims: { [name]: value } })).toBe(expected);
   });
 
-  it("are of the path of the request, without its query", async () => {
+  it("compares the path of the request, without its query", async () => {
     expect(await resultFor({}, "/agents/web?a=b")).toBe("allowed");
     expect(await resultFor({}, "/agents/%77eb")).not.toBe("htu");
     expect(await resultFor({}, "/agents/other")).toBe("htu");
@@ -104,7 +101,7 @@ describe("the claims of a proof", () => {
 });
 
 describe("the form of a proof", () => {
-  it("is one JWT of at most 8,192 bytes", async () => {
+  it("accepts only one JWT of at most 8,192 bytes", async () => {
     const token = await issuer.token({ bound: "dpop" });
     const proofWith = (fill: number) =>
       issuer.proofFor({ method: "GET", url: URL_OF_AGENT, token, claims: { fill: "a".repeat(fill) } });
@@ -123,13 +120,13 @@ describe("the form of a proof", () => {
     ["padding", (proof: string) => `${proof}=`],
     ["a space", (proof: string) => ` ${proof}`],
     ["an empty payload", (proof: string) => proof.replace(/\..*\./, "..")],
-  ])("is not accepted with %s", async (_, change) => {
+  ])("does not accept it with %s", async (_, change) => {
     const token = await issuer.token({ bound: "dpop" });
     const proof = await issuer.proofFor({ method: "GET", url: URL_OF_AGENT, token });
     expect(await resultOf(token, change(proof))).toBe("malformed");
   });
 
-  it("is not accepted with the signature of another proof", async () => {
+  it("does not accept it with the signature of another proof", async () => {
     const token = await issuer.token({ bound: "dpop" });
     const create = () => issuer.proofFor({ method: "GET", url: URL_OF_AGENT, token });
     const [first, second] = [await create(), await create()];
@@ -138,7 +135,7 @@ describe("the form of a proof", () => {
     ).toBe("signature");
   });
 
-  it("is accepted with the header of an earlier proof of the same token only", async () => {
+  it("accepts it with the header of an earlier proof of the same token only", async () => {
     const [token, other] = [await issuer.token({ bound: "dpop" }), await issuer.token({ bound: "dpop" })];
     for (const sentToken of [token, token, other, token]) {
       const proof = await issuer.proofFor({ method: "GET", url: URL_OF_AGENT, token: sentToken });

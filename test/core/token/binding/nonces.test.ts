@@ -10,7 +10,7 @@ function noncesAt(seconds: number, ...secrets: readonly string[]): Nonces {
 }
 
 describe("a nonce", () => {
-  it("is the same within one time slot, and another one in the next", () => {
+  it("stays the same within one time slot, and changes in the next", () => {
     const nonces = [0, 59, 60].map((seconds) => noncesAt(seconds).current());
     expect(nonces[0]).toMatch(/^[\w-]{43}$/);
     expect(nonces[1]).toBe(nonces[0]);
@@ -32,18 +32,18 @@ describe("a nonce", () => {
     ["by a clock that is one slot behind", -1, { isExpiring: false, endSeconds: START + 120 }],
     ["not two slots later", 120, undefined],
     ["not by a clock that is two slots behind", -61, undefined],
-  ])("is accepted %s", (_, seconds, expected) => {
+  ])("accepts it %s", (_, seconds, expected) => {
     expect(noncesAt(seconds).find(noncesAt(0).current())).toEqual(expected);
   });
 
-  it("of an older secret is accepted, and replaced", () => {
+  it("accepts a nonce of an older secret, and replaces it", () => {
     const old = noncesAt(0, "second").current();
     expect(noncesAt(0, "first", "second").find(old)).toEqual({ isExpiring: true, endSeconds: START + 120 });
     expect(noncesAt(0, "first", "second").current()).toBe(noncesAt(0, "first").current());
     expect(noncesAt(0, "first").find(old)).toBeUndefined();
   });
 
-  it.each(["", "x", "a".repeat(43)])("is not accepted if no secret made it: %j", (nonce) => {
+  it.each(["", "x", "a".repeat(43)])("does not accept it if no secret made it: %j", (nonce) => {
     expect(noncesAt(0).find(nonce)).toBeUndefined();
   });
 });

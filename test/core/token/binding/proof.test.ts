@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { missingProof, PROVED, rejectProof } from "../../../../src/core/token/binding/proof.ts";
 
 describe("the result of a proof", () => {
-  it("has only the facts that are known", () => {
+  it("contains only the facts that are known", () => {
     expect(PROVED).toStrictEqual({ kind: "proved" });
     expect(missingProof("No header.")).toStrictEqual({ kind: "missing", cause: "No header." });
     expect(missingProof("No header.", "dpop")).toStrictEqual({

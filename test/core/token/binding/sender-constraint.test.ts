@@ -60,13 +60,13 @@ async function sendProven(
 }
 
 describe("a token that is bound to a key", () => {
-  it("is accepted with a proof of its key, and the decision names the binding", async () => {
+  it("accepts it with a proof of its key, and the decision names the binding", async () => {
     const decision = await sendProven(serverWith());
     expect(outcomeOf(decision)).toBe("allowed");
     expect(decision.principal?.binding).toBe("dpop");
   });
 
-  it("is rejected without the option `senderConstraint`, as before", async () => {
+  it("rejects it without the option `senderConstraint`, as before", async () => {
     const scopeMappings = { "GET /agents/:agent_id": ["agents:<agent_id>:read"] };
     const server = createResourceServer({ ...issuer.resourceServerOptions, scopeMappings });
     const decision = await send(server, { authorization: `Bearer ${await boundToken()}` });
@@ -75,7 +75,7 @@ describe("a token that is bound to a key", () => {
     expect(withScheme).toMatchObject({ reason: "credential_missing" });
   });
 
-  it.each(testProofRejections)("is refused with a proof that has the mistake %s", async (rejectedAs) => {
+  it.each(testProofRejections)("refuses it with a proof that has the mistake %s", async (rejectedAs) => {
     const server = serverWith({
       senderConstraint: { dpop: { origins: [ORIGIN], nonce: rejectedAs === "nonce" } },
     });
@@ -87,7 +87,7 @@ describe("a token that is bound to a key", () => {
     expect(decision.principal?.userId).toBe("user-1");
   });
 
-  it("is refused as Bearer, without a proof, with two proofs, and with one that was used", async () => {
+  it("refuses it as Bearer, without a proof, with two proofs, and with one that was used", async () => {
     const server = serverWith();
     const token = await boundToken();
     const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
@@ -110,12 +110,12 @@ describe("a token that is bound to a key", () => {
     ]);
   });
 
-  it("is refused by authenticate, which receives no proof", async () => {
+  it("rejects it in authenticate, which receives no proof", async () => {
     await expect(serverWith().authenticate(await boundToken())).rejects.toThrow("claims");
     expect((await serverWith().authenticate(await bearerToken())).binding).toBeUndefined();
   });
 
-  it("is refused after its proof if it lacks scopes, under the scheme that was used", async () => {
+  it("refuses it after its proof if it lacks scopes, under the scheme that was used", async () => {
     const server = serverWith();
     const token = await issuer.token({ bound: "dpop", scopes: [] });
     const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
@@ -129,7 +129,7 @@ describe("a token that is bound to a key", () => {
     expect(challengeOf(server, asBearer)).not.toContain("DPoP");
   });
 
-  it("may be checked twice for one request of the platform, and once for two", async () => {
+  it("accepts it twice for one request of the platform, and once for two", async () => {
     const server = serverWith();
     const token = await boundToken();
     const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
@@ -164,28 +164,28 @@ describe("the cause of a refusal, for logs", () => {
     const requests: readonly (readonly [Sent, string])[] = [
       [
         { authorization: `Bearer ${bound}` },
-        "The token is bound to a key, but it was not sent with the scheme DPoP.",
+        "The token is bound to a key, but wasn't sent with the scheme DPoP.",
       ],
       [
         { authorization: `Bearer ${unbound}`, proof },
-        "The request has a proof, but its token was not sent with the scheme DPoP.",
+        "The request has a proof, but its token wasn't sent with the scheme DPoP.",
       ],
       [{ authorization: `DPoP ${bound}` }, "The request has no header DPoP."],
       [{ authorization: `DPoP ${bound}`, proof: ["a", "b"] }, "The request has several DPoP headers."],
       [
         { authorization: `DPoP ${bound}`, proof: "a" },
-        "The header DPoP is not one JWT of at most 8,192 bytes.",
+        "The header DPoP isn't one JWT of at most 8,192 bytes.",
       ],
-      [{ authorization: `DPoP ${unbound}`, proof }, "The token is not bound to a key (`cnf.jkt`)."],
+      [{ authorization: `DPoP ${unbound}`, proof }, "The token isn't bound to a key (`cnf.jkt`)."],
     ];
     for (const [request, cause] of requests) expect(causeOf(await send(server, request))).toBe(cause);
     const url = `${ORIGIN}/elsewhere`;
     expect(causeOf(await sendProven(server, { url }))).toBe(
-      "The URI is not one of `origins` with the path of the request.",
+      "The URI isn't one of `origins` with the path of the request.",
     );
   });
 
-  it("is of the binding that is missing", async () => {
+  it("names the binding that is missing", async () => {
     const [bound, server] = [await boundToken(), serverWith()];
     for (const authorization of [`Bearer ${bound}`, `DPoP ${bound}`])
       expect(await send(server, { authorization })).toMatchObject({ binding: "dpop" });
@@ -193,7 +193,7 @@ describe("the cause of a refusal, for logs", () => {
 });
 
 describe("a proof that several guards of one request check", () => {
-  it("is checked again if the token, the method or the target is another one", async () => {
+  it("checks it again if the token, the method or the target is another one", async () => {
     const server = serverWith();
     const [token, other] = [await boundToken(), await issuer.token({ bound: "dpop", scopes: ["x:y"] })];
     const changes: readonly (readonly [Partial<Sent>, string])[] = [
@@ -209,7 +209,7 @@ describe("a proof that several guards of one request check", () => {
     }
   });
 
-  it("is checked again after the store of proofs has failed", async () => {
+  it("checks it again after the store of proofs has failed", async () => {
     const store = memoryStore();
     let isDown = true;
     const set: Store["set"] = (...entry) => {
@@ -230,7 +230,7 @@ describe("a proof that several guards of one request check", () => {
 });
 
 describe("a token that is not bound to a key", () => {
-  it("is a bearer token, unless a rule or the server requires a key", async () => {
+  it("accepts it as a bearer token, unless a rule or the server requires a key", async () => {
     const authorization = `Bearer ${await bearerToken()}`;
     const server = serverWith();
     expect(outcomeOf(await send(server, { authorization }))).toBe("allowed");
@@ -243,7 +243,7 @@ describe("a token that is not bound to a key", () => {
     expect(outcomeOf(await sendProven(strict))).toBe("allowed");
   });
 
-  it("is refused with the scheme DPoP, and with a proof beside it", async () => {
+  it("refuses it with the scheme DPoP, and with a proof next to it", async () => {
     const server = serverWith({ tokenSources: [{ header: "authorization" }, { cookie: "access_token" }] });
     const token = await bearerToken();
     const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
@@ -265,7 +265,7 @@ describe("a token that is not bound to a key", () => {
 });
 
 describe("a hypothetical caller", () => {
-  it("is refused without a key where every token needs one, and allowed with `cnf`", () => {
+  it("refuses it without a key where every token needs one, and allows it with `cnf`", () => {
     const strict = serverWith({ senderConstraint: { ...DPOP, required: true } });
     const query = { method: "GET", path: TARGET, scopes: SCOPES };
     expect(outcomeOf(strict.explain(query).decision)).toBe("proof_missing");
@@ -311,7 +311,7 @@ describe("the claim cnf", () => {
     }
   });
 
-  it("may have unknown members beside one that is checked", async () => {
+  it("accepts unknown properties next to one that is checked", async () => {
     const bound = await boundToken();
     const payload = JSON.parse(Buffer.from(bound.split(".")[1] ?? "", "base64url").toString()) as {
       readonly cnf: object;
@@ -374,7 +374,7 @@ describe("nonces", () => {
   const nonceOf = (server: ResourceServer, decision: Decision): string =>
     decision.allowed ? "" : (server.refuse(decision).headers["DPoP-Nonce"] ?? "");
 
-  it("are required, handed out with each refusal, and accepted by another process and for two lifetimes", async () => {
+  it("requires them, sends one with each refusal, and accepts them in another process and for two lifetimes", async () => {
     const server = create();
     const first = await sendWith(server);
     expect(outcomeOf(first)).toBe("proof_rejected nonce");
@@ -391,7 +391,7 @@ describe("nonces", () => {
     expect(outcomeOf(await sendWith(server, `${nonce} `))).toBe("proof_rejected nonce");
   });
 
-  it("are accepted by processes that replace a secret step by step", async () => {
+  it("accepts them in processes that replace a secret step by step", async () => {
     const other = "another secret that replaces the first one";
     const [before, between, after] = [create([SECRET, other]), create([other, SECRET]), create(other)];
     const [old, next] = [nonceOf(before, await sendWith(before)), nonceOf(after, await sendWith(after))];

@@ -64,7 +64,7 @@ describe("routesOf for Hono", () => {
     app.get("/own", protect(server), (c) => c.text("")).post("/own", (c) => c.text(""));
     expect(listed(app)).toEqual(["! GET /early", "GET /a/in", "! GET /out", "GET /own", "! POST /own"]);
     expect(routesOf(app).map(({ unguarded }) => unguarded?.message)).toContain(
-      "is outside the paths of protect: requireScopes finds no caller, and every request is answered with 500.",
+      "is outside the paths of protect: requireScopes finds no caller, and every request gets 500.",
     );
   });
 
@@ -77,7 +77,7 @@ describe("routesOf for Hono", () => {
 
   const open = async (context: Context, _next: Next) => Promise.resolve(context.text("OPEN"));
 
-  it("marks a handler in front of protect that a later handler of the same path follows", async () => {
+  it("marks a handler before protect that a later handler of the same path follows", async () => {
     const app = new Hono();
     app.get("/report", open);
     app.use(protect(server));

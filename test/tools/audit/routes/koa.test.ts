@@ -65,7 +65,7 @@ describe.each(KOA_VERSIONS)("routesOf for %s", (_, Koa) => {
     expect(audit(serverFor(parts), routes).ok).toBe(true);
   });
 
-  it("puts the mount path in front of each route of a mounted router or application", () => {
+  it("puts the mount path before each route of a mounted router or application", () => {
     const router = new Router().get("/", handler).get("/:id", handler);
     const inner = new Koa().use(router.routes());
     const expected = ["GET /api", "GET /api/:id"];
@@ -137,17 +137,17 @@ describe.each(KOA_VERSIONS)("routesOf for %s", (_, Koa) => {
     expect(
       findingsOf(routes).map(({ severity, message, hint }) => `${severity} ${message} ${hint}`)[0],
     ).toMatch(
-      `error \`GET ${pattern}\` is in a router that contains protect: its handler runs without any check. Write app.use(protect(server)) in front of the router.`,
+      `error \`GET ${pattern}\` is in a router that contains protect: its handler runs without any check. Write app.use(protect(server)) before the router.`,
     );
   });
 
-  it("reports protect in front of a single handler of a router as well", () => {
+  it("reports protect before a single handler of a router as well", () => {
     const router = new Router().get("/agents", protect(server) as never, handler);
     const [finding] = findingsOf(routesOf(new Koa().use(router.routes())));
     expect(finding?.message).toContain("is in a router that contains protect");
   });
 
-  it("marks no route of a router that contains protect if protect is also in front of it", () => {
+  it("marks no route of a router that contains protect if protect is also before it", () => {
     const router = new Router().use(protect(server) as never).get("/agents", handler);
     const app = new Koa().use(protect(server)).use(router.routes());
     expect(unguardedOf(routesOf(app))).toEqual([]);

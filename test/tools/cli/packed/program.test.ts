@@ -151,14 +151,14 @@ describe("the program", () => {
   it("shows where an application fails, while it is loaded and later, without the whole stack", () => {
     const notesOf = (app: string) => scopegate(["audit", "--app", `./${app}`]).notes.split("\n");
     const loading = notesOf("throws.js");
-    expect(loading[0]).toMatch(/^scopegate: .*throws\.js.* cannot be loaded: serviceId: .*/);
+    expect(loading[0]).toMatch(/^scopegate: .*throws\.js.* can't be loaded: serviceId: .*/);
     expect(loading.slice(-3)).toEqual([
       expect.stringMatching(/^verificationKeys: /),
       expect.stringMatching(/^ {2}at \/.*throws\.js:2:\d+$/),
       "",
     ]);
     expect(notesOf("deep.js")).toEqual([
-      expect.stringMatching(/^scopegate: .* cannot be loaded: Missing parameter name/),
+      expect.stringMatching(/^scopegate: .* can't be loaded: Missing parameter name/),
       expect.stringMatching(/^ {2}at \/.*deep\.js:2:\d+$/),
       "",
     ]);
@@ -179,7 +179,7 @@ describe("the program", () => {
     const canary = "canary-5e0a";
     const { out, notes, code } = scopegate(["token", "--scope", "agents:read", "--claim", `note=${canary}`]);
     const created =
-      "scopegate: created scopegate-development-key.pem. It is for development only: do not commit it.\n";
+      "scopegate: created scopegate-development-key.pem. It's only for development: don't commit it.\n";
     expect({ code, notes }).toEqual({ code: 0, notes: created });
     expect(statSync(join(project, "scopegate-development-key.pem")).mode & 0o777).toBe(0o600);
     writeFileSync(join(project, "development.jwks.json"), scopegate(["token", "--jwks"]).out);
@@ -277,7 +277,7 @@ describe("the program", () => {
   it.skipIf(process.platform !== "linux")("returns 2 for an output that cannot be written", () => {
     const ran = runShell("scopegate routes --config scopegate.json > /dev/full");
     expect(ran.status).toBe(2);
-    expect(ran.stderr).toBe("scopegate: The output cannot be written: ENOSPC.\n");
+    expect(ran.stderr).toBe("scopegate: The output can't be written: ENOSPC.\n");
   });
 
   it("ends quietly with its exit code when the reader has closed the pipe", async () => {

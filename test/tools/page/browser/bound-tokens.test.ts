@@ -142,7 +142,7 @@ describe.skipIf(!hasChromium)("the client of the guide of bound tokens", () => {
     expect(await call(`${origin}/accounts`, token)).toEqual([200, { binding: "dpop" }]);
   });
 
-  it("has a private key that no script of the page can read", async () => {
+  it("keeps its private key from every script of the page", async () => {
     const code = `client.loadKeyPair().then(({ privateKey }) => crypto.subtle.exportKey("jwk", privateKey))`;
     await expect(page.evaluate(code)).rejects.toThrow("not extractable");
   });
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)("the client of the guide of bound tokens", () => {
     expect(otherKey).toEqual(key);
   });
 
-  it("has another key after a sign-out", async () => {
+  it("uses another key after a sign-out", async () => {
     const { origin } = await serveApi();
     const token = await requestToken(origin);
     await page.evaluate(`new Promise((resolve, reject) => {
@@ -166,7 +166,7 @@ describe.skipIf(!hasChromium)("the client of the guide of bound tokens", () => {
     expect(status).toBe(401);
   });
 
-  it("is refused if CORS does not expose the nonce", async () => {
+  it("refuses it if CORS does not expose the nonce", async () => {
     const { origin } = await serveApi();
     const token = await requestToken(origin);
     const other = await serveApi(["WWW-Authenticate"]);

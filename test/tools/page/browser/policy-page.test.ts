@@ -64,7 +64,7 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
   const evaluate = <Result>(tab: Page, code: string, argument?: unknown): Promise<Result> =>
     tab.evaluate(`(${code})(${JSON.stringify(argument)})`);
 
-  it("answers 1,000 random queries as server.explain does", async () => {
+  it("decides 1,000 random queries as server.explain does", async () => {
     for (const given of fc.sample(options, { numRuns: 20, seed: 17 })) {
       const server = createServer(given);
       const tab = await open(server);

@@ -16,7 +16,7 @@ export function watchResponse(response: ServerResponse, watch: ResponseWatch): v
     };
     watch.start(this.statusCode, read(SESSION_FIELD));
     const type = read("content-type") ?? "";
-    // After `close`, nothing would stop the watch.
+    // Nothing would stop a watch that starts after `close`.
     if (isEventStream(type) && !this.destroyed)
       this.once(
         "close",
@@ -38,7 +38,7 @@ function editWrites(response: ServerResponse, editorOf: () => BodyEditor | undef
     return editorOf();
   };
   let last: Promise<void> | undefined;
-  // What is edited later must not be sent before what was written earlier.
+  // A part must not be sent before the parts that were written earlier, however long their edits take.
   const inOrder = (text: Pending<string>, send: (text: string) => boolean): boolean => {
     if (!last && !isPending(text)) return send(text);
     const sent = Promise.resolve(last).then(async () => void send(await text));
@@ -62,7 +62,7 @@ function editWrites(response: ServerResponse, editorOf: () => BodyEditor | undef
   };
   response.end = (...parameters: [unknown?, unknown?, unknown?]): ServerResponse => {
     const [chunk, done] = readChunk(parameters);
-    // As `end` would: the headers are written before it. An edited response has no length.
+    // As `end` would: the headers are written first. The length of an edited response isn't known.
     const hasLength = ["content-length", "transfer-encoding"].some((name) => response.hasHeader(name));
     const canHaveBody = response.statusCode !== 204 && response.statusCode !== 304;
     if (chunk && !response.headersSent && !hasLength && canHaveBody)
@@ -71,7 +71,7 @@ function editWrites(response: ServerResponse, editorOf: () => BodyEditor | undef
     if (!editor) return end(...(parameters as [string]));
     const first = chunk === undefined ? "" : editor.write(chunk);
     inOrder(first, (text) => text === "" || write(text));
-    // The last part may be sent later, but for the handler the response has ended.
+    // The last part may be sent later, but the handler must see a response that has ended.
     Object.assign(response, { write: () => false, end: () => response });
     Object.defineProperty(response, "writableEnded", { value: true, configurable: true });
     inOrder(editor.end(), (text) => {
@@ -84,7 +84,7 @@ function editWrites(response: ServerResponse, editorOf: () => BodyEditor | undef
   };
 }
 
-/** Reads the parameters of `write` and `end`, of which each can be absent. */
+/** Reads the parameters of `write` and `end`, each of which can be absent. */
 function readChunk(
   parameters: readonly unknown[],
 ): readonly [chunk: Uint8Array | undefined, done: Callback | undefined] {
@@ -112,7 +112,7 @@ export async function finishResponse(response: Response, watch: ResponseWatch): 
   return new Response(watchBody(body, editor, watch), { status, statusText, headers });
 }
 
-/** Passes the events of a stream on, until it ends or must end. */
+/** Passes on the events of a stream, until it ends or must end. */
 function watchBody(
   body: ReadableStream<Uint8Array>,
   editor: BodyEditor | undefined,
@@ -129,7 +129,7 @@ function watchBody(
       });
     },
     async pull(controller) {
-      // An event can have several parts, of which all but the last are edited to nothing.
+      // An event can arrive in several parts. Nothing is sent before the last one.
       for (;;) {
         const { done, value } = await reader.read().catch((error: unknown) => {
           stop();

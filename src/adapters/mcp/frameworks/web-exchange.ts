@@ -1,4 +1,4 @@
-/** What the hosts of the Fetch standard and Hono share. */
+/** What Hono and the Fetch standard share. */
 import { readWebBody } from "../body.ts";
 import type { Exchange } from "../gate.ts";
 

@@ -6,7 +6,7 @@ import type { Gate, Passed } from "../gate.ts";
 import { exchangeOf, type NodeMessage, passOn } from "./node-exchange.ts";
 
 /** Creates a middleware of Koa: the body is `ctx.request.body`, and the caller `ctx.req.auth`. */
-export function createHostGate(server: ResourceServer, gate: Gate) {
+export function createFrameworkGate(server: ResourceServer, gate: Gate) {
   const guard = protect(server);
   return (context: KoaContext & { res: ServerResponse }, next: () => Promise<unknown>): Promise<void> =>
     guard(context, async () => {

@@ -17,7 +17,7 @@ type Hook = (
 type Instance = FastifyInstance & { addHook(name: "preParsing", hook: Hook): unknown };
 
 /** Creates a plugin of Fastify: the body is `request.body`, and the caller `request.raw.auth`. */
-export function createHostGate(server: ResourceServer, gate: Gate) {
+export function createFrameworkGate(server: ResourceServer, gate: Gate) {
   const plugin = protect(server);
   const hook: Hook = ({ raw, method }, reply, payload, done) => {
     let body = payload;
@@ -30,12 +30,12 @@ export function createHostGate(server: ResourceServer, gate: Gate) {
       return passOn(outcome, { raw, response: reply.raw, use });
     };
     checkFirst(check, {
-      refuse: (answer) => send(reply, answer),
+      refuse: (refusal) => send(reply, refusal),
       next: (error) => done(error ?? null, body),
     });
   };
-  // A promise as well: Fastify does not wait for the callback of a function that declares no third parameter,
-  // such as the function that calls this one.
+  // Also returns a promise: the function that calls this one declares no third parameter, so Fastify doesn't
+  // wait for its callback.
   return (instance: Instance, options: object, done: (fault?: Error) => void): Promise<void> =>
     new Promise((resolve) => {
       plugin(instance, options, (fault) => {

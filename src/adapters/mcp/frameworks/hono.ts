@@ -16,7 +16,7 @@ type Context = Omit<HonoContext, "req" | "res"> & {
 };
 
 /** Creates a middleware of Hono: the body is `c.get("parsedBody")`, and the caller `c.get("auth")`. */
-export function createHostGate(server: ResourceServer, gate: Gate) {
+export function createFrameworkGate(server: ResourceServer, gate: Gate) {
   const guard = protect(server);
   return (context: Context, next: () => Promise<void>) =>
     guard(context, async () => {
@@ -27,7 +27,7 @@ export function createHostGate(server: ResourceServer, gate: Gate) {
       context.set("auth", authInfo);
       context.set("parsedBody", body);
       if (bytes) {
-        // Later code that does not use `parsedBody` can still read the body.
+        // Later code that doesn't use `parsedBody` can still read the body.
         req.raw = withBody(req.raw, bytes);
         shareVerdicts(context, req.raw);
       }

@@ -1,6 +1,6 @@
 /** What the frameworks on Node's request and response share: Express, Koa and Fastify. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Answer } from "../../../core/response/refusal.ts";
+import type { HttpResponse } from "../../../core/response/refusal.ts";
 import { readNodeBody, readNodeHeader } from "../body.ts";
 import { type Exchange, isPassed, type Passed } from "../gate.ts";
 import { watchResponse } from "./edit-response.ts";
@@ -30,8 +30,11 @@ export const exchangeOf = (
   body: (limits) => (raw.readableDidRead ? { parsed } : readNodeBody(raw, limits)),
 });
 
-/** Passes the caller and the body on, and watches the response; or returns the answer of a refusal. */
-export function passOn(outcome: Passed | Answer, { raw, response, use }: Target): Answer | undefined {
+/** Passes on the caller and the body, and watches the response; or returns the response of a refusal. */
+export function passOn(
+  outcome: Passed | HttpResponse,
+  { raw, response, use }: Target,
+): HttpResponse | undefined {
   if (!isPassed(outcome)) return outcome;
   raw.auth = outcome.authInfo;
   use(outcome);

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Answer } from "../../../core/response/refusal.ts";
+import type { HttpResponse } from "../../../core/response/refusal.ts";
 import { andThen } from "../../../core/runtime/and-then.ts";
 import type { ResourceServer } from "../../../core/server.ts";
 import { protect } from "../../express/index.ts";
@@ -13,13 +13,13 @@ import { exchangeOf, type NodeMessage, passOn } from "./node-exchange.ts";
 type ExpressMessage = NodeMessage & ExpressRequest & { body?: unknown; _body?: boolean };
 
 /** Creates a middleware of Express: the body is `req.body`, and the caller `req.auth`. */
-export function createHostGate(server: ResourceServer, gate: Gate) {
+export function createFrameworkGate(server: ResourceServer, gate: Gate) {
   const guard = protect(server);
   return (request: ExpressMessage, response: ServerResponse, next: (fault?: unknown) => void): void => {
     const use = ({ body }: Passed) => body && Object.assign(request, { body, _body: true });
-    const finish = (outcome: Passed | Answer) => passOn(outcome, { raw: request, response, use });
+    const finish = (outcome: Passed | HttpResponse) => passOn(outcome, { raw: request, response, use });
     const check = () => andThen(gate(exchangeOf(request, readMethod(request), request.body)), finish);
-    const refuse = (answer: Answer) => send(response, answer);
+    const refuse = (refusal: HttpResponse) => send(response, refusal);
     guard(request, response, (error) =>
       error === undefined ? checkFirst(check, { refuse, next }) : next(error),
     );

@@ -17,12 +17,12 @@ export interface McpAccess extends Access {
   readonly parsedBody: object | undefined;
   /** The request with a readable body and with `auth`, the same as `authInfo`, for other handlers. */
   readonly request: Request;
-  /** Pass the response of the handler through it: it remembers who started a session, and filters lists. */
+  /** Remembers who started a session, and filters lists: returns the response to send for the handler's. */
   readonly respond: (response: Response) => Promise<Response>;
 }
 
 /** Creates a guard for requests of the Fetch standard. */
-export function createHostGate(server: ResourceServer, gate: Gate) {
+export function createFrameworkGate(server: ResourceServer, gate: Gate) {
   const guard = protect(server);
   return async (request: Request): Promise<McpAccess | Response> => {
     const access = await guard(request);

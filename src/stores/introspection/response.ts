@@ -1,4 +1,4 @@
-/** Reads and checks the answer of the endpoint (RFC 7662 section 2.2, RFC 9701 section 5). */
+/** Reads and checks the response of the endpoint (RFC 7662 section 2.2, RFC 9701 section 5). */
 import { orUndefined } from "../../core/errors.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
 import { claimAt } from "../../core/token/claim-path.ts";
@@ -7,32 +7,32 @@ import type { OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 import type { TokenVerifier } from "../../core/token/verifier.ts";
 import { EndpointError } from "./endpoint.ts";
 
-/** The properties of an answer. */
+/** The properties of a response. */
 export type Claims = Record<string, unknown>;
 type Rejected = Extract<OpaqueVerification, { kind: "rejected" }>;
 
-/** Parses a JSON answer. @throws EndpointError for anything but an object without duplicate names */
+/** Parses a JSON response. @throws EndpointError for anything but an object without duplicate names */
 export function readJson(url: string, text: string): Claims {
   const value = orUndefined((): unknown => JSON.parse(text));
   if (isObject(value) && isOnlyReading(value, Buffer.from(text))) return value;
-  throw new EndpointError(url, "did not return a JSON object.");
+  throw new EndpointError(url, "didn't return a JSON object.");
 }
 
-/** Verifies a signed answer. @throws EndpointError if it is not valid, or its keys are not available */
+/** Verifies a signed response. @throws EndpointError if it isn't valid, or its keys are unavailable */
 export async function readSigned(url: string, text: string, verify: TokenVerifier): Promise<Claims> {
   const read = readJwt(text.trim());
   const verification = read.kind === "jwt" ? await verify(read.jwt) : read;
   if (verification.kind === "unavailable")
-    throw new EndpointError(url, "returned a signed answer whose keys are unavailable.", verification);
+    throw new EndpointError(url, "returned a signed response whose keys are unavailable.", verification);
   if (verification.kind === "rejected")
-    throw new EndpointError(url, `did not return an acceptable signed answer: ${verification.rejection}.`);
-  const { token_introspection: answer, iss } = verification.claims;
-  if (!isObject(answer)) throw new EndpointError(url, "returned a JWT without `token_introspection`.");
-  return { iss, ...answer };
+    throw new EndpointError(url, `didn't return an acceptable signed response: ${verification.rejection}.`);
+  const { token_introspection: response, iss } = verification.claims;
+  if (!isObject(response)) throw new EndpointError(url, "returned a JWT without `token_introspection`.");
+  return { iss, ...response };
 }
 
-/** What an answer must contain. */
-export interface AnswerRules {
+/** What a response must contain. */
+export interface ResponseRules {
   readonly issuer?: string;
   /** The accepted values of `aud`. `undefined` accepts any. */
   readonly audience: readonly string[] | undefined;
@@ -40,10 +40,11 @@ export interface AnswerRules {
 }
 
 const DATES = ["exp", "nbf", "iat"] as const;
-const INACTIVE = "The issuer says that the token is not active: it has expired, was revoked, or is unknown.";
+const INACTIVE =
+  "The issuer reports that the token isn't active: it has expired, was revoked, or is unknown.";
 
-/** Returns why a token is rejected; `undefined` if it is accepted. `now` is in seconds. */
-export function findMistake(claims: Claims, rules: AnswerRules, now: number): Rejected | undefined {
+/** Returns why a token is rejected; `undefined` if it's accepted. `now` is in seconds. */
+export function findMistake(claims: Claims, rules: ResponseRules, now: number): Rejected | undefined {
   const { issuer, audience, clockToleranceSeconds: tolerance } = rules;
   const claim = (name: string): unknown => claimAt(claims, name);
   if (claim("active") !== true) return reject("revoked", { cause: INACTIVE });
@@ -54,7 +55,7 @@ export function findMistake(claims: Claims, rules: AnswerRules, now: number): Re
   if (Math.max(nbf as number, iat as number) > now + tolerance) return reject("not_yet_valid");
   if (issuer !== undefined && claim("iss") !== issuer) return reject("issuer");
   if (!isAccessToken(claim("token_type"), claim("token_use"), audience)) return reject("type");
-  // RFC 9449 section 6.2: such a token is bound to a key, so it is not a bearer token.
+  // RFC 9449 section 6.2: such a token is bound to a key, so it isn't a bearer token.
   if (isDpop(claim("token_type")) && claim("cnf") === undefined) return reject("claims", { claim: "cnf" });
   const aud = [claim("aud")].flat();
   return audience && !audience.some((accepted) => aud.includes(accepted)) ? reject("audience") : undefined;
@@ -62,7 +63,7 @@ export function findMistake(claims: Claims, rules: AnswerRules, now: number): Re
 
 /**
  * Some issuers also report refresh tokens as active: without a `token_type`, or with a `token_use` (Ory
- * Hydra). The check of the audience usually rejects them. Without that check, `token_type` is required.
+ * Hydra). The audience check usually rejects them. Without this check, `token_type` is required.
  */
 const isAccessToken = (type: unknown, use: unknown, audience: unknown): boolean =>
   (type === undefined
