@@ -257,7 +257,7 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
     const tab = await open(1280);
     await visit(tab, "guides/policy-page");
     const policy = tab.frameLocator("iframe.policy");
-    await expect.poll(() => policy.locator("#answer").textContent()).toBe("allowed");
+    await expect.poll(() => policy.locator("#response").textContent()).toBe("allowed");
     await policy.locator("#caller").fill("agents:web:run");
     await policy.locator("#method").fill("POST");
     await policy.locator("#path").fill("/agents/api/runs");

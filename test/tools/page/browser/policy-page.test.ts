@@ -105,11 +105,11 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
     const tab = await open(createServer({ scopeMappings }));
     expect(await tab.inputValue("#caller")).toBe("orders:*:read");
     expect(await tab.inputValue("#path")).toBe("/orders/id");
-    expect(await tab.locator("#answer").textContent()).toBe("allowed");
+    expect(await tab.locator("#response").textContent()).toBe("allowed");
     await tab.close();
     const other = await open(createServer({ scopeMappings: { "GET /health": "public" } }));
     expect(await other.inputValue("#caller")).toBe("");
-    expect(await other.locator("#answer").textContent()).toBe("allowed");
+    expect(await other.locator("#response").textContent()).toBe("allowed");
     await other.close();
   });
 
