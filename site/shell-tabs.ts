@@ -7,7 +7,6 @@ export const powershellOf = (code: string): string =>
     .replaceAll(/^export (\w+)=(.*)$/gm, "$$env:$1 = $2")
     .replaceAll(/^(\w+)=\$\((.*)\)$/gm, "$$$1 = $2")
     .replaceAll(/^(\w+)=(\S+) (.*)$/gm, '$$env:$1 = "$2"; $3')
-    .replaceAll(/^(.*) < (\S+)$/gm, "Get-Content $2 | $1")
     .replaceAll(/ \\$/gm, " `");
 
 const SHELL_BLOCK = /^( *)```sh\n([\s\S]*?)^\1```$/gm;

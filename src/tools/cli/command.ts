@@ -44,8 +44,8 @@ export interface Command {
   /** The names of its arguments. Those in square brackets are optional. */
   readonly words: readonly string[];
   readonly options: Readonly<Record<string, Option>>;
-  /** The arguments of each example, and what they do. */
-  readonly examples: readonly (readonly [args: string, meaning: string])[];
+  /** The arguments of each example, what they do, and the file that it reads from standard input. */
+  readonly examples: readonly (readonly [args: string, meaning: string, input?: string])[];
   readonly run: (input: CommandInput) => Promise<Result>;
 }
 

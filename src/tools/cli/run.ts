@@ -58,7 +58,11 @@ export function renderHelp({ name, summary, words, options, examples }: Command)
     `  --${option}${value === undefined ? "" : ` ${value}`}`,
     `${text}${isRepeatable ? " (repeatable)" : ""}`,
   ]);
-  const shownExamples = examples.map(([args, meaning]) => `  scopegate ${name} ${args}\n      ${meaning}`);
+  const shownExamples = examples.map(([args, meaning, input]) => {
+    // In PowerShell, `cat` works and `<` doesn't.
+    const source = input === undefined ? "" : `cat ${input} | `;
+    return `  ${source}scopegate ${name} ${args}\n      ${meaning}`;
+  });
   const usage = `Usage: scopegate ${[name, ...words].join(" ")} [options]`;
   return `${summary}\n\n${usage}\n\n${renderColumns(rows)}\n\nExamples:\n${shownExamples.join("\n")}`;
 }

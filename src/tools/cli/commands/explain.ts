@@ -59,8 +59,9 @@ export const explain: Command = {
       "Checks a caller with one scope against the table of a configuration.",
     ],
     [
-      "GET /agents/web --config scopegate.json --token - < token.txt",
+      "GET /agents/web --config scopegate.json --token -",
       "Explains why a token is accepted or rejected.",
+      "token.txt",
     ],
     [
       "GET /Agents/web --config scopegate.json --route /agents/:agent_id --scope agents:web:read",

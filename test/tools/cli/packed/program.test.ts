@@ -213,10 +213,13 @@ describe("the program", () => {
       .map((name) => readFileSync(`docs/${name}.md`, "utf8"))
       .join("\n");
     const examples = commands.flatMap(({ name, examples }) =>
-      examples.map(([args]) => `scopegate ${name} ${args}`),
+      examples.map(([args, , input]) => {
+        const source = input === undefined ? "" : `cat ${input} | `;
+        return `${source}scopegate ${name} ${args}`;
+      }),
     );
-    const shown = [...page.matchAll(/^(?:TOKEN=\$\()?npx (scopegate [^)\n]*)\)?$/gm)].map(
-      ([, text = ""]) => text,
+    const shown = [...page.matchAll(/^(?:TOKEN=\$\()?((?:cat [\w.]+ \| )?npx scopegate [^)\n]*)\)?$/gm)].map(
+      ([, text = ""]) => text.replace("npx ", ""),
     );
     expect(shown.length).toBeGreaterThan(2);
     for (const command of [...examples, ...shown]) {
