@@ -316,6 +316,11 @@ describe("the commands of the documentation", () => {
     expect(left.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
   });
 
+  it("quote addresses that a shell would read as a pattern or as several commands", () => {
+    const unquoted = ofLanguage("sh").filter(({ code }) => /^curl .* http[^ "'\n]*[?&*[;]/m.test(code));
+    expect(unquoted.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
+  });
+
   it("have a request for every row of a table of responses", async () => {
     for (const page of pages.filter((one) => responsesOf(one).length > 0)) {
       const requests = page.blocks.filter(({ language }) => language === "sh");
