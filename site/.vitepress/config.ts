@@ -129,7 +129,7 @@ export default defineConfig({
         text: version,
         items: [
           { text: "Changes", link: "/changelog" },
-          { text: "Versions and support", link: "/reference/versions" },
+          { text: "Versions, license and support", link: "/reference/versions" },
           { text: "Report a vulnerability", link: "/security-policy" },
         ],
       },
