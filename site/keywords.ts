@@ -17,9 +17,11 @@ export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/rate-limits": "throttling, rate limiting, quota, 429, express-rate-limit, brute force",
   "guides/report-only": "dry run, shadow mode, migration, gradual rollout",
   "guides/reverse-proxies": "nginx, load balancer, X-Forwarded, path prefix, trust proxy",
-  "guides/revocation": "logout, user fired, block a user, ban, offboarding, disable account, blocklist, denylist, log out everywhere, invalidate token, Redis",
+  "guides/revocation":
+    "logout, user fired, block a user, ban, offboarding, disable account, blocklist, denylist, log out everywhere, invalidate token, Redis",
   "guides/roles-to-scopes": "RBAC, roles, groups, permissions, mapping",
-  "guides/several-issuers": "multiple issuers, issuer per customer, bring your own identity provider, SSO, two identity providers, staging and production",
+  "guides/several-issuers":
+    "multiple issuers, issuer per customer, bring your own identity provider, SSO, two identity providers, staging and production",
   "guides/serverless": "cold start, Lambda, Vercel, functions",
   "guides/sockets": "WebSocket, ws, Socket.IO, SSE, EventSource, streaming",
   "guides/static-files": "SPA, React, Vite, express.static, assets, index.html",
@@ -30,7 +32,8 @@ export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/types": "TypeScript, req.user, Express.Request, augmentation, generics",
   "guides/uploads": "multer, multipart, file upload, 413, body size",
   "reference/benchmarks": "performance, speed, latency, overhead, throughput",
-  "reference/versions": "license, MIT, commercial use, price, pricing, free, help, questions, contact, LTS, Node.js versions",
+  "reference/versions":
+    "license, MIT, commercial use, price, pricing, free, help, questions, contact, LTS, Node.js versions",
   "reference/options": "configuration, settings, defaults, parameters",
   "understand/table": "routes, patterns, wildcard, optional, public route, allow all",
   why: "alternatives, comparison, API gateway, already authenticated, versus, vs, passport, express-jwt, CASL, OPA, Envoy, Kong",

@@ -51,12 +51,23 @@ const mistakeIn = (place: string, message: string, fix = ""): Result => ({
   mistakes: [{ place, message, fix }],
 });
 
-export function decide({ table: written, method, path, scopes, claims: writtenClaims }: Question): Result {
+/** Decides, and reports what the library can't read as a mistake instead of an exception. */
+export function decide(question: Question): Result {
+  try {
+    return decideQuestion(question);
+  } catch (error) {
+    return mistakeIn("The table or the claims", error instanceof Error ? error.message : String(error));
+  }
+}
+
+function decideQuestion({ table: written, method, path, scopes, claims: writtenClaims }: Question): Result {
   const read = readTable(written);
   if (read.kind === "mistake") return mistakeIn("The table", read.message);
   const claims = readClaims(writtenClaims);
   if (claims === undefined)
     return mistakeIn("The claims", "must be a JSON object.", 'Write { "org_id": "acme" }.');
+  if (Object.hasOwn(claims, "cnf"))
+    return mistakeIn("The claims", "bind the token to a key, which can't be tried here.", "Remove `cnf`.");
   const created = create(read.table);
   if ("kind" in created) return created;
   const caller =

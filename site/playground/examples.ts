@@ -79,9 +79,11 @@ export function readFragment(fragment: string): Question | undefined {
   }
 }
 
+export const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
 function isQuestion(value: unknown): value is Question {
   if (typeof value !== "object" || value === null) return false;
   const { table, method, path, scopes, claims } = value as Readonly<Record<keyof Question, unknown>>;
-  const texts = [table, method, path, scopes ?? "", claims];
-  return texts.every((text) => typeof text === "string");
+  const texts = [table, method, path, scopes === null ? "" : scopes, claims];
+  return texts.every((text) => typeof text === "string") && METHODS.some((known) => known === method);
 }

@@ -77,11 +77,10 @@ export function describeExpected(refused: Refused, issuers: Issuers): readonly s
   if (rejection === "issuer") return expected("iss", ({ issuer }) => (issuer === undefined ? [] : [issuer]));
   if (rejection === "algorithm") return expected("alg", ({ algorithms }) => algorithms);
   if (rejection === "type") return expected("typ", ({ tokenTypes }) => tokenTypes);
-  if (isAboutKey(refused))
-    return list(
-      "kid",
-      issuers.flatMap(({ keys }) => keys.status().keyIds),
-    );
+  if (isAboutKey(refused)) {
+    const keyIds = issuers.flatMap(({ keys }) => keys.status().keyIds);
+    return list("kid", keyIds.length > 0 ? keyIds : ["any, because no key has one"]);
+  }
   const rule = rules.find(({ issuer }) => issuer === claimed?.iss) ?? rules[0];
   if (rule && claimed && (rejection === "expired" || rejection === "not_yet_valid"))
     return [describeTimes(rule)];

@@ -7,6 +7,7 @@ import { createResourceServer, type Principal } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forKoa from "scopegate/koa";
 import { askWith, EXPRESS_VERSIONS, koaListener, serve, statusWith } from "../support/frameworks.ts";
+import { issuersOf } from "../../src/core/token/issuers.ts";
 import { issuer } from "../support/resource-servers.ts";
 
 vi.resetModules();
@@ -101,4 +102,9 @@ it("reports another copy in requireScopes", async () => {
   app.get("/agents/:id", other.forExpress.requireScopes("agents:read"), () => undefined).use(onFault);
   expect(await statusWith(await serve(app), "/agents/web", ["agents:read"])).toBe(500);
   expect(faults).toEqual([TWO_COPIES]);
+});
+
+it("gives tools of one copy the issuers of a server of the other, for messages about rejected tokens", () => {
+  for (const server of [one, two])
+    expect(issuersOf(server).map(({ token }) => token.audience)).toEqual([["agents-prod"]]);
 });

@@ -13,6 +13,7 @@ import { OPTION_NAMES } from "../../src/core/options/shape.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuesOf } from "../support/resource-servers.ts";
+import { fileOf, scopegate as runCommand, useFolder } from "../tools/cli/support.ts";
 import { pageOf, pages, ROOT, rowsOf, sectionOf, tableOf } from "./markdown.ts";
 
 /** The string literals of a union type, as its file declares it. */
@@ -32,6 +33,8 @@ function unionOf(file: string, name: string): readonly string[] {
 const REASONS = unionOf("src/core/policy/decision.ts", "RefusalReason") as readonly RefusalReason[];
 const REJECTIONS = unionOf("src/core/errors.ts", "Rejection") as readonly Rejection[];
 const ISSUE_CODES = unionOf("src/core/errors.ts", "ConfigurationIssueCode");
+
+useFolder();
 
 const unquoted = (cell: string): string => cell.replaceAll("`", "");
 
@@ -66,7 +69,6 @@ describe("links", () => {
       "CONTRIBUTING.md",
       "REVIEW.md",
       "docs/decisions/README.md",
-      "docs/why.md",
       ...["benchmarks", "corpora", "revocation-faults", "vulnerabilities"].map(
         (page) => `docs/reference/${page}.md`,
       ),
@@ -124,24 +126,18 @@ describe("README.md", () => {
   const page = pageOf("README.md");
   const blockWith = (part: string): string => page.blocks.find(({ code }) => code.includes(part))?.code ?? "";
 
-  it("shows what the command line prints for its table and its command", () => {
+  it("shows what the command line prints for its table", async () => {
     const [, table = ""] = /scopeMappings = (\{.*\});/s.exec(blockWith("const scopeMappings")) ?? [];
-    const scopeMappings = runInNewContext(`(${table})`) as ScopeMappings;
-    const { publicPem } = createIssuer();
-    const server = scopegate.createResourceServer({
-      verifyAudience: false,
-      verificationKeys: [publicPem],
-      scopeMappings: { ...scopeMappings },
-    });
-    const [, method = "", path = "", scope = ""] =
-      /explain (\S+) (\S+) .*--scope (\S+)/.exec(blockWith("npx scopegate explain")) ?? [];
-    expect(blockWith("decision").trim()).toBe(server.explain({ method, path, scopes: [scope] }).text);
+    const scope_mappings = runInNewContext(`(${table})`) as ScopeMappings;
+    const keys = { verification_keys: [createIssuer().publicPem], verify_audience: false };
+    const config = fileOf({ ...keys, default_scope_mappings: {}, scope_mappings }, "readme.json");
+    const shown = blockWith("decision").trim();
+    const [, method = "", path = ""] = /^(\S+) (\S+)\n/.exec(shown) ?? [];
+    const [, scope = ""] = /granted +(\S+)/.exec(shown) ?? [];
+    const { out } = await runCommand(["explain", method, path, "--config", config, "--scope", scope]);
+    expect(out.trim()).toBe(shown);
     // The server below has the same table.
-    const lines = table
-      .split("\n")
-      .slice(1, -1)
-      .map((line) => line.trim());
-    for (const line of lines) expect(blockWith("app.listen")).toContain(line);
+    for (const line of table.split("\n").slice(1, -1)) expect(blockWith("app.listen")).toContain(line.trim());
   });
 
   it("has at most 600 words", () => {

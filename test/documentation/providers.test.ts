@@ -158,7 +158,7 @@ describe(OVERVIEW, () => {
       const [path] = codesOf(claim);
       const value = path?.split(".").reduce<unknown>((at, name) => (at as Claims)[name], read(page).payload);
       if (path !== undefined) expect(value, `${page.path}: ${path}`).toBeDefined();
-      expect(page.prose, page.path).toContain(tried === "no" ? "**Tried:** not with" : "**Tried:** with");
+      expect(page.prose, page.path).toContain(tried === "no" ? "**Not tried with " : "**Tried with ");
     }
   });
 });

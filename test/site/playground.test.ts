@@ -20,7 +20,8 @@ const folder = temporaryFolder("playground");
 let engine: { readonly decide: typeof decide };
 beforeAll(async () => {
   const file = join(folder, "engine.mjs");
-  writeFileSync(file, await bundleEngine());
+  // A browser has none of these.
+  writeFileSync(file, `const Buffer = undefined, global = undefined;\n${await bundleEngine()}`);
   engine = (await import(pathToFileURL(file).href)) as typeof engine;
 });
 
@@ -78,6 +79,7 @@ const REQUIREMENTS: readonly unknown[] = [
   { anyOf: ["orders:write", "orders:read"] },
   { filtered: "orders:read" },
   { scopes: ["orders:read"], actors: "none" },
+  { scopes: ["orders:read"], report: ["orders:write"] },
 ];
 const PATHS = [
   "/",
@@ -170,6 +172,30 @@ describe("the playground", () => {
     expect(read.kind === "mistake" && read.message).toContain(message);
   });
 
+  it.each([
+    ["a scope with two slashes", "GET /a:\n  - files//admin\n", { "GET /a": ["files//admin"] }],
+    ["an address", "GET /a: [https://a.example/read]", { "GET /a": ["https://a.example/read"] }],
+    [
+      "strings with escapes",
+      String.raw`'GET /v1/:id\\:cancel': ['a:b'], // c`,
+      { "GET /v1/:id\\:cancel": ["a:b"] },
+    ],
+    ["comments", '// "GET /b": [],\n{ "GET /a": [], // x\n}', { "GET /a": [] }],
+    ["a tag", '{ "GET /a": !!binary aGk= }', { "GET /a": "aGk=" }],
+  ])("reads %s as it is written", (_, written, table) => {
+    expect(readTable(written)).toEqual({ kind: "table", table });
+  });
+
+  it("reports what it can't decide as a mistake", () => {
+    const question = { ...EXAMPLES[0].question, claims: '{"cnf":{"jkt":"x"}}' };
+    expect(engine.decide(question)).toMatchObject({ kind: "mistakes" });
+    const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
+    expect(engine.decide({ ...question, claims: deep })).toMatchObject({ kind: "mistakes" });
+    expect(engine.decide({ ...question, claims: "", table: "x".repeat(20_001) })).toMatchObject({
+      kind: "mistakes",
+    });
+  });
+
   it("evaluates nothing that a table contains", () => {
     const program = "(() => { throw new Error() })()";
     expect(readTable(`"GET /a": ${program}`)).toEqual({ kind: "table", table: { "GET /a": program } });
@@ -177,7 +203,15 @@ describe("the playground", () => {
 
   it("reads from an address what it writes there, and ignores other addresses", () => {
     for (const { question } of EXAMPLES) expect(readFragment(fragmentOf(question))).toEqual(question);
-    const others = ["", "#express", "#try=", "#try=%%", "#try=e30", `#try=${btoa('{"table":1}')}`];
+    const others = [
+      "",
+      "#express",
+      "#try=",
+      "#try=%%",
+      "#try=e30",
+      `#try=${btoa('{"table":1}')}`,
+      fragmentOf({ ...EXAMPLES[0].question, method: "TRACE" }),
+    ];
     expect(others.map(readFragment)).toEqual(others.map(() => undefined));
   });
 });

@@ -288,6 +288,10 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
       );
       await tab.getByLabel("Table").fill('"GET /a": ["public"]');
       await expect.poll(() => verdictOf(tab)).toBe("The server doesn't start");
+      await tab.getByLabel("Table").fill('"GET /a": { report: ["a:b"] }');
+      await expect.poll(() => verdictOf(tab)).toBe("403 refused: route_unmapped");
+      await tab.getByLabel("Table").fill('"GET /a": ["public"]');
+      await expect.poll(() => verdictOf(tab)).toBe("The server doesn't start");
       expect(await tab.locator(".playground .mistakes").textContent()).toContain(
         'Write "public" without the array',
       );
@@ -389,9 +393,9 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
       await tab.locator(".DocSearch-Button").click();
       await tab.locator("#localsearch-input").fill(words);
       await expect.poll(() => tab.locator(".results .result, .no-results").count()).toBeGreaterThan(0);
-      const addresses = await tab
-        .locator(".results .result")
-        .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
+      const addresses = await tab.evaluate<readonly string[]>(
+        '[...document.querySelectorAll(".results .result")].map((link) => link.getAttribute("href"))',
+      );
       await tab.keyboard.press("Escape");
       return addresses;
     };

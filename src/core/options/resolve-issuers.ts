@@ -211,7 +211,13 @@ export function resolveKeySource(
   return undefined;
 }
 
-/** The schema allows the properties of all kinds of sources in one object. */
+/** The options besides the source itself that have an effect, for sources without a URL. */
+const FURTHER_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  jwks: ["use"],
+  jwksFile: ["use", "staleMs"],
+};
+
+/** The schema allows the options of all kinds of sources in one object, so this checks combinations. */
 function findSourceMistake(names: readonly string[], path: Path): ConfigurationIssue | undefined {
   const [source, otherSource] = KEY_SOURCES.filter((name) => names.includes(name));
   if (source === undefined)
@@ -219,14 +225,14 @@ function findSourceMistake(names: readonly string[], path: Path): ConfigurationI
   if (otherSource !== undefined)
     return conflict([...path, otherSource], source, "Use only one source of keys.");
   if (source === "jwksUri" || source === "discovery") return undefined;
-  const allowed: readonly string[] = { jwks: ["use"], jwksFile: ["use", "staleMs"] }[source] ?? [];
+  const allowed = FURTHER_OPTIONS[source] ?? [];
   const unused = names.find((name) => name !== source && !allowed.includes(name));
   if (unused === undefined) return undefined;
   return {
     code: "option_conflict",
     path: [...path, unused],
     message: `has no effect with \`${source}\`.`,
-    hint: "Remove it: it applies only to `jwksUri` and `discovery`, `staleMs` and `use` to `jwksFile` as well, and `use` to `jwks`.",
+    hint: "Remove it: `jwks` accepts only `use`, and `jwksFile` only `use` and `staleMs`. `jwksUri` and `discovery` accept all.",
   };
 }
 

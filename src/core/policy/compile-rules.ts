@@ -122,7 +122,7 @@ function addEnforcedLeaves(tree: RuleTree, enforcedTree: RuleTree): void {
   }
 }
 
-/** A custom rule for one method also replaces the default rule for `*`, unless another custom rule does. */
+/** A custom rule for a method also replaces the default rule for `*`, unless a custom rule does that. */
 function findReplacements(defaultRoutes: Routes, { rules, routes }: SourceTable): readonly Replacement[] {
   return rules.flatMap((custom) => {
     const alternatives: readonly Pick<Alternative, "segments">[] =

@@ -122,8 +122,8 @@ const schemeOf = ({ scheme, principal }: Refused): Challenge["scheme"] =>
 
 /**
  * The parameters belong to the scheme that was used. A 401 for a bearer token also offers DPoP (RFC 9449
- * section 7.2). A refused proof has only one challenge, because many clients otherwise don't repeat the
- * request with a nonce.
+ * section 7.2). A refused proof has only one challenge, because many clients send a nonce only if
+ * DPoP is the only scheme that is offered.
  */
 function createChallenges(
   params: Omit<Challenge, "scheme">,
@@ -134,8 +134,8 @@ function createChallenges(
   const bearer: Challenge = { scheme: "Bearer", ...params };
   if (!dpop) return [bearer];
   const { algorithms, isOnlyScheme } = dpop;
-  const isDpop = isOnlyScheme || schemeOf(refused) === "DPoP" || isAboutDpop(refused);
-  if (isDpop) return [{ scheme: "DPoP", ...params, algorithms }];
+  const offersOnlyDpop = isOnlyScheme || schemeOf(refused) === "DPoP" || isAboutDpop(refused);
+  if (offersOnlyDpop) return [{ scheme: "DPoP", ...params, algorithms }];
   return status === 401 ? [bearer, { scheme: "DPoP", algorithms }] : [bearer];
 }
 

@@ -28,13 +28,15 @@ interface IssuerVerifier {
 /** All issuers whose tokens are accepted. */
 export type Issuers = ReturnType<typeof createIssuers>;
 
-/** The issuers of each server, for messages of `scopegate/testing` and of the command line. */
-const ISSUERS = new WeakMap<object, readonly IssuerConfiguration[]>();
+/** Tools may come from another copy of the package than the server. */
+const ISSUERS = Symbol.for("scopegate.issuers");
 
-export const issuersOf = (server: object): readonly IssuerConfiguration[] => ISSUERS.get(server) ?? [];
+/** Returns the issuers of a server, for messages of `scopegate/testing` and of the command line. */
+export const issuersOf = (server: object): readonly IssuerConfiguration[] =>
+  (Reflect.get(server, ISSUERS) as readonly IssuerConfiguration[] | undefined) ?? [];
 
 export function rememberIssuers(server: object, issuers: readonly IssuerConfiguration[]): void {
-  ISSUERS.set(server, issuers);
+  Object.defineProperty(server, ISSUERS, { value: issuers });
 }
 
 /**

@@ -116,7 +116,7 @@ export function unreached(rule: Rule, candidates: readonly ListedRoute[]): Audit
 }
 
 function hintForUnreached(rule: Rule, noun: "operation" | "route"): string {
-  const unlisted = `If static files, a mounted application or an upgrade serve these requests, add the route: audit(server, [...routesOf(app), ${literalOf(rule)}]). `;
+  const unlisted = `If static files, a mounted application or an upgrade serve these requests, add the route: audit(server, [...routesOf(app), ${literalOf(rule)}]), or for scopegate audit, export an array with it as routes. `;
   const shared = `If another service with this policy has the ${noun}, move the rule to defaultScopeMappings.`;
   return `${noun === "route" ? unlisted : ""}${shared} Otherwise the rule is misspelled or unused.`;
 }

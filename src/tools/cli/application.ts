@@ -88,7 +88,9 @@ function hintFor(error: unknown, file: string): string {
   if ((error as NodeJS.ErrnoException | null)?.code === "EADDRINUSE")
     return ". Set PORT=0 if it listens on PORT, or export the server from a module that doesn't listen.";
   const isTyped = /\.[cm]?tsx?$/.test(file);
-  return isTyped ? " For TypeScript run node --import tsx node_modules/scopegate/dist/cli.js." : "";
+  return isTyped
+    ? ". For TypeScript, install tsx, and write `node --import tsx node_modules/scopegate/dist/cli.js` instead of `npx scopegate`."
+    : "";
 }
 
 /** Reads the exports by name, those of a CommonJS module and the default one. Promises are awaited. */

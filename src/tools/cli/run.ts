@@ -19,7 +19,10 @@ export async function run(args: readonly string[], io: Io): Promise<0 | 1 | 2> {
     if (note !== undefined && io.isTerminal) io.note(`${clean(note)}\n`);
     return isFinding ? 1 : 0;
   } catch (error) {
-    const fault = `Unexpected error: ${error instanceof Error ? error.message : "an unknown error"}.`;
+    const fault = `Unexpected error: ${error instanceof Error ? error.message : "an unknown error"}`.replace(
+      /[^.]$/,
+      "$&.",
+    );
     const mistakes = mistakesOf(error) ?? [fault];
     if (isJson) io.write(renderJson({ mistakes }));
     else io.note(`${clean(mistakes.map((mistake) => `scopegate: ${mistake}`).join("\n"))}\n`);

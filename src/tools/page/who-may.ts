@@ -1,11 +1,13 @@
-/** Whether a caller may use a rule: always, never, or for the ids in its scopes. */
+/** Whether a caller may use a rule: always, never, or only for some ids or under conditions. */
 import type { Decision } from "../../core/policy/decision.ts";
+import { describeConditions } from "../../core/policy/conditions/conditions.ts";
 import { decideAnonymous, type Policy } from "../../core/policy/policy.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
 import { UNRESTRICTED } from "../../core/policy/restrictions.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
 import { splitScope } from "../../core/scopes/scope.ts";
 import type { Principal } from "../../core/token/principal.ts";
+import { samplePath } from "../shared/sample-path.ts";
 
 type Ids = ReadonlyMap<string, string>;
 
@@ -14,19 +16,32 @@ export function whoMay(policy: Policy, compiled: CompiledRule, caller: Principal
     const parameter = (name: string) => ids.get(name) ?? `<${name}>`;
     const rules = compiled.beside ? [compiled, compiled.beside] : [compiled];
     const matches = rules.map((rule) => ({ compiled: rule, parameter }));
-    // Conditions depend on the parameters of a request, so they are shown next to the scopes.
     const match = { kind: "rules", matches, restrictions: UNRESTRICTED } as const;
     return caller ? policy.decideKnown(match, caller) : decideAnonymous(match);
   };
   const decision = decideFor(new Map());
+  const conditions = caller ? conditionsAt(policy, compiled) : [];
+  if (decision.allowed && conditions.length > 0)
+    return { state: "some", why: `${describe(decision)}, and ${conditions.join("; ")}` } as const;
   if (decision.allowed) return { state: "yes", why: describe(decision) } as const;
   const allowedIds = idsToTry(compiled, caller?.scopes ?? []).filter((ids) => decideFor(ids).allowed);
   if (allowedIds.length === 0) return { state: "no", why: describe(decision) } as const;
   const named = allowedIds.map((ids) => [...ids].map((pair) => pair.join(" = ")).join(", "));
   return {
     state: "some",
-    why: `if ${named.slice(0, 3).join(" or ")}${named.length > 3 ? " or …" : ""}`,
+    why: [`if ${named.slice(0, 3).join(" or ")}${named.length > 3 ? " or …" : ""}`, ...conditions].join("; "),
   } as const;
+}
+
+/** Describes the conditions of all rules that match a path of this rule. They depend on the request. */
+function conditionsAt(policy: Policy, { rule, pattern }: CompiledRule): readonly string[] {
+  const [alternative] = pattern.alternatives;
+  if (!alternative) return [];
+  const method = rule.method === "*" ? "GET" : rule.method;
+  const target = samplePath(alternative, (name) => name);
+  const governing = policy.find({ method, target }, false);
+  const { active } = governing.kind === "ambiguous" ? UNRESTRICTED : governing.restrictions;
+  return active.flatMap(({ compiled }) => describeConditions(compiled.rule.conditions));
 }
 
 /** Returns the ids in granted scopes, for each parameter; at most 1,000 combinations. */

@@ -32,7 +32,11 @@ const wrong: readonly (readonly [object, string, string])[] = [
   [keysOf({ timeoutMs: 100 }), "option_missing keys", "{ jwksUri }"],
   [keysOf({ ...REMOTE, jwksFile: "a.json" }), "option_conflict keys.jwksUri", "one source"],
   [keysOf({ ...REMOTE, discovery: true }), "option_conflict keys.discovery", "one source"],
-  [keysOf({ jwksFile: "a.json", maxAgeMs: 1 }), "option_conflict keys.maxAgeMs", "only to `jwksUri`"],
+  [
+    keysOf({ jwksFile: "a.json", maxAgeMs: 1 }),
+    "option_conflict keys.maxAgeMs",
+    "`jwksFile` only `use` and `staleMs`",
+  ],
   [keysOf({ jwksuri: "https://a.example" }), "option_unknown keys.jwksuri", "Did you mean `jwksUri`?"],
   [keysOf(REMOTE, { algorithm: "HS256" }), "key_unusable keys", "`verificationKeys`"],
   [keysOf({ discovery: true }), "option_missing issuer", "the `iss` of the tokens"],

@@ -43,7 +43,7 @@ describe("scopegate", () => {
   it("rejects wrong usage with every mistake and its fix", async () => {
     const notes = await mistakesOf("token --scop a:b --expires 5y --claim x --jwks=1 --aud --sub a --sub b");
     for (const mistake of [
-      "`token` has no option `--scop`. Did you mean `scope`?",
+      "`token` has no option `--scop`. Did you mean `--scope`?",
       "--expires takes a number and a unit: 30s, 15m, 1h or 7d.",
       "--claim takes a name and a value: write --claim name=value.",
       "--jwks takes no value: write --jwks.",

@@ -69,6 +69,33 @@ describe("whoMay", () => {
   });
 });
 
+describe("whoMay, for a rule with conditions", () => {
+  const policy = policyOf({
+    scopeMappings: {
+      "* /orgs/:org{/*path}": { scopes: [], where: { org: { claim: "org_id" } } },
+      "GET /orgs/:org/invoices/:id": ["invoices:<id>:read"],
+      "GET /me": [],
+    },
+  });
+  const statesFor = (scopes: readonly string[] | undefined) =>
+    policy.rules.rules.map((compiled) => whoMay(policy, compiled, scopes && policy.callerWith(scopes)));
+
+  it("shows the conditions of every rule that matches, because they depend on the request", () => {
+    const where = expect.stringContaining("org_id") as string;
+    expect(statesFor(["invoices:read"])).toEqual([
+      { state: "some", why: where },
+      { state: "some", why: where },
+      { state: "yes", why: "no scope needed" },
+    ]);
+    expect(statesFor(["invoices:7:read"])[1]).toEqual({ state: "some", why: where });
+  });
+
+  it("shows a missing scope or token before conditions", () => {
+    expect(statesFor([])[1]).toEqual({ state: "no", why: "missing invoices:<id>:read" });
+    expect(statesFor(undefined).map(({ state }) => state)).toEqual(["no", "no", "no"]);
+  });
+});
+
 describe("stepsOf", () => {
   const policy = policyOf({
     scopeMappings: { "GET /health": "public", "GET /agents/:id": ["agents:<id>:read", "x"], "GET /me": [] },

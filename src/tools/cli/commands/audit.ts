@@ -10,7 +10,7 @@ export const audit: Command = {
   words: [],
   options: {
     ...POLICY_OPTIONS,
-    "public-catch-all": { value: "KEY", isRepeatable: true, text: "an intended public rule for every path" },
+    "public-catch-all": { value: "KEY", isRepeatable: true, text: "a public rule for every path to allow" },
     warnings: { text: "treat warnings as findings" },
   },
   examples: [
@@ -20,7 +20,7 @@ export const audit: Command = {
     ],
     [
       "--app ./app.js --config scopegate.json --warnings",
-      "Checks against the table of a configuration. For a pipeline, warnings fail as well.",
+      "Checks against the table of a configuration. Warnings fail as well, for CI.",
     ],
   ],
   async run(input) {

@@ -65,7 +65,7 @@ export const explain: Command = {
     ],
     [
       "GET /Agents/web --config scopegate.json --route /agents/:agent_id --scope agents:web:read",
-      "Explains a path in another spelling, as a framework with this route reads it.",
+      "Explains a path that the framework matches although its case differs from the table.",
     ],
     [
       "GET /orgs/acme --config scopegate.json --scope orgs:read --claim org_id=globex",

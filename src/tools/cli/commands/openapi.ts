@@ -19,7 +19,7 @@ export const openapi: Command = {
   words: ["write|check|import", "FILE"],
   options: {
     ...POLICY_OPTIONS,
-    "base-path": { value: "PATH", text: "the path before all paths. Default: that of `servers`" },
+    "base-path": { value: "PATH", text: "the prefix of every path. Default: that of `servers`" },
     "missing-security": {
       value: "WHAT",
       text: "check, import: what operations without `security` require: authenticated, public, or error. Default: authenticated",

@@ -11,7 +11,7 @@ export const replay: Command = {
   words: ["FILE"],
   options: {
     table: { value: "FILE", text: "the configuration to try, or its scope mappings alone" },
-    partial: { text: "accept decisions that can't be repeated, if at least one can" },
+    partial: { text: "ignore decisions that can't be repeated, unless none can" },
   },
   examples: [["decisions.ndjson --table new.json", "Reads the lines that decisionLog has written."]],
   async run(input) {

@@ -33,7 +33,7 @@ export const revoke: Command = {
   examples: [
     ['--app ./server.js --user u1 --reason "The account was closed."', "Revokes every token of a user."],
     ["--app ./server.js --user u1 --undo", "Allows the user again, including old tokens."],
-    ["--app ./server.js --token -", "Revokes one token, which must not be on the command line.", "token.txt"],
+    ["--app ./server.js --token -", "Revokes one token, which is read from standard input.", "token.txt"],
   ],
   async run(input) {
     const [{ server }, target, options] = await input.all(

@@ -52,7 +52,7 @@ export const token: Command = {
   examples: [
     [
       "--scope agents:web:read --sub u1 --expires 1h",
-      "Prints the token and, at a terminal, how to accept it.",
+      "Prints the token and, at a terminal, how to configure a service to accept it.",
     ],
     [
       "--like cloudflare-access --aud 32eafc7 --scope orders:read",

@@ -8,7 +8,7 @@ import type { PageData } from "../page-data.ts";
 import { whoMay } from "../who-may.ts";
 import { find, make } from "./dom.ts";
 
-const LABELS = { yes: "✓ allowed", some: "◐ some ids", no: "✗ refused" };
+const LABELS = { yes: "✓ allowed", some: "◐ partly", no: "✗ refused" };
 
 /** A method that a rule is for. */
 export const methodOf = ({ rule }: CompiledRule): string => (rule.method === "*" ? "GET" : rule.method);
@@ -61,7 +61,7 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
       if (!row.hidden) count[""] += 1;
     }
     const summary = `${count[""]} of ${rows.length} rules. The caller may use ${count.yes}`;
-    find("count").textContent = `${summary}, and ${count.some} more for some ids.`;
+    find("count").textContent = `${summary}, and ${count.some} more partly.`;
   };
   const showCaller = (scopes: readonly string[] | undefined): void => {
     const caller = scopes && policy.callerWith(scopes);
