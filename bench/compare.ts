@@ -112,7 +112,12 @@ export function quantile(samples: readonly number[], share: number): number {
   return sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN;
 }
 
-export const medianOf = (samples: readonly number[]): number => quantile(samples, 0.5);
+/** The mean of the two middle samples if their number is even. */
+export function medianOf(samples: readonly number[]): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const half = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(half)] ?? Number.NaN) + (sorted[Math.ceil(half)] ?? Number.NaN)) / 2;
+}
 
 /** Returns the median of the ratios of all rounds. */
 export const ratioOf = (one: Measured, other: Measured): number =>

@@ -1,9 +1,9 @@
 /** The section of the report that explains the measurements. */
 export const METHOD = `## How it is measured
 
-- The figures are CPU time of all threads (user and system). Other programs on the machine change it less than the time on the clock.
-- Each round measures every library in turn, starting with another one. A figure is the median of the rounds, and a ratio the median of
-  the ratios of all rounds. \`bench/results\` has the quartiles.
+- The figures are CPU time of all threads (user and system). Other programs on the machine change it less than wall-clock time.
+- Each round measures every library in turn, starting with another one. A figure is the median of the rounds (for whole requests, of
+  the fastest fifth), and a ratio the median of the ratios of all rounds. \`bench/results\` has the quartiles.
 - Every benchmark, algorithm and table runs in a process of its own, with the built package.
 - All libraries verify the same token with twelve claims and eight scopes. They check signature, algorithm, issuer and audience with a
   key that is imported once. scopegate also checks the scopes of the route. express-jwt, koa-jwt and @nestjs/passport verify with
@@ -15,6 +15,6 @@ its time is included. Each server starts three times and runs 30 rounds of about
 only make a round slower. The heap's young generation has a fixed size (\`--min-semi-space-size=16\`). The status and the body of
 every response are checked.
 
-**Servers over loopback** receive 2,000 requests over 32 connections from autocannon in another process. The latency is that of one
-request after the other. Before rounds with \`10,000 tokens\`, servers with a cache receive 12,000 requests with these tokens.
+**Servers over loopback** receive 2,000 requests over 32 connections from autocannon in another process. The latency is measured
+separately, with one request at a time. Before rounds with \`10,000 tokens\`, servers with a cache receive 12,000 requests with these tokens.
 `;

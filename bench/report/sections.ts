@@ -32,7 +32,7 @@ const withP99 = ({ value, p99Ms }: StoredRow): string =>
 export const SECTIONS: Readonly<Record<string, Section>> = {
   requests: {
     title: "A whole request",
-    text: "CPU time in microseconds. In brackets: the ratio to the floor, the least that a server with a token cache can do. It hashes the token with SHA-256 and looks the hash up in a `Map`. `no auth` is the server without any check.",
+    text: "CPU time in microseconds. In brackets: the ratio to the floor, a minimal token cache written by hand; a difference of a few percent is noise. The floor hashes the token with SHA-256 and looks the hash up in a `Map`. `no auth` is the server without any check.",
     render: (rows) => renderPivot(rows, ["framework", "library"], placeOfServer, withRatio),
   },
   verify: {
