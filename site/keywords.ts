@@ -13,28 +13,34 @@ export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/mcp": "Model Context Protocol, agents, tools, AI",
   "guides/metrics": "OpenTelemetry, Prometheus, Grafana, monitoring, tracing",
   "guides/nestjs": "Nest guard, UseGuards, decorator, APP_GUARD",
-  "guides/opaque-tokens": "API key, introspection, RFC 7662, personal access token, machine to machine",
+  "guides/opaque-tokens":
+    "API key, X-API-Key, existing API keys, introspection, RFC 7662, personal access token, machine to machine",
   "guides/rate-limits": "throttling, rate limiting, quota, 429, express-rate-limit, brute force",
   "guides/report-only": "dry run, shadow mode, migration, gradual rollout",
   "guides/reverse-proxies": "nginx, load balancer, X-Forwarded, path prefix, trust proxy",
   "guides/revocation":
     "logout, user fired, block a user, ban, offboarding, disable account, blocklist, denylist, log out everywhere, invalidate token, Redis",
+  "providers/entra": "Azure AD, Azure Active Directory, Microsoft login, app roles, groups",
   "guides/roles-to-scopes": "RBAC, roles, groups, permissions, mapping",
   "guides/several-issuers":
     "multiple issuers, issuer per customer, bring your own identity provider, SSO, two identity providers, staging and production",
-  "guides/serverless": "cold start, Lambda, Vercel, functions",
+  "guides/serverless": "cold start, AWS Lambda, Cloudflare, Vercel, functions",
   "guides/sockets": "WebSocket, ws, Socket.IO, SSE, EventSource, streaming",
   "guides/static-files": "SPA, React, Vite, express.static, assets, index.html",
   "guides/swagger-ui": "Swagger, Redoc, Scalar, API explorer",
   "guides/tenants": "multi-tenant SaaS, organization, customer, isolation, workspace",
-  "guides/testing": "unit tests, Jest, Vitest, supertest, mock token, fake JWT",
+  "guides/testing":
+    "unit tests, integration tests, end-to-end tests, e2e, Jest, Vitest, supertest, mock token, fake JWT",
   "guides/troubleshooting": "debug, why 401, why 403, unauthorized, forbidden, not working, error",
   "guides/types": "TypeScript, req.user, Express.Request, augmentation, generics",
   "guides/uploads": "multer, multipart, file upload, 413, body size",
-  "reference/benchmarks": "performance, speed, latency, overhead, throughput",
+  "reference/benchmarks": "performance, speed, latency, latency per request, overhead, throughput",
   "reference/versions":
     "license, MIT, commercial use, price, pricing, free, help, questions, contact, LTS, Node.js versions",
   "reference/options": "configuration, settings, defaults, parameters",
-  "understand/table": "routes, patterns, wildcard, optional, public route, allow all",
+  "understand/table":
+    "two routes match, which rule wins, priority, precedence, routes, patterns, wildcard, optional, public route, allow all",
+  "understand/tokens-and-keys":
+    "identity provider down, outage, JWKS cache, key refresh, network calls, latency, offline",
   why: "alternatives, comparison, API gateway, already authenticated, versus, vs, passport, express-jwt, CASL, OPA, Envoy, Kong",
 };

@@ -36,7 +36,7 @@ export function renderOpening(requests: StoredResult, verify: StoredResult): str
   return [
     `scopegate adds ${formatNumber(medianOf(ours))} microseconds of CPU time to a request whose token it has accepted before (median of ${ours.length} frameworks). Other libraries add ${least} to ${most}.`,
     `The first verification of an RS256 token takes ${formatNumber(first?.value ?? Number.NaN)} microseconds, and ${formatNumber(jose?.value ?? Number.NaN)} with jose alone; later ones take ${formatNumber(cached?.value ?? Number.NaN)}.`,
-    `Measured on ${date} with Node.js ${node.slice(1)} and ${cores} cores of ${cpu} (${os}, ${arch}). To measure again, run \`npm ci\` and \`npm run bench:page\` in a clone.`,
+    `Measured on ${date} with Node.js ${node.slice(1)} and ${cores} cores of ${cpu} (${os}, ${arch}). To measure again, run \`npm ci\` and \`npm run bench:page\` in a clone. Requests don't call your identity provider: the server [keeps its keys](../understand/tokens-and-keys.md#keys-of-an-issuer).`,
   ].join("\n");
 }
 
