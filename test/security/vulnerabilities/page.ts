@@ -8,9 +8,9 @@ export const PAGE = fileURLToPath(new URL("../../../docs/reference/vulnerabiliti
 
 const INTRODUCTION = `# Vulnerabilities of other packages
 
-This page lists vulnerabilities that were published for other packages, and what the same attack does to scopegate. Each row has a test in \`test/security/vulnerabilities/\`, or for \`.rsc\` in \`test/runtimes/\`. "Reaches no protected handler" means that the handler runs only if the token has the scopes of its rule.
+This page lists vulnerabilities of other packages, and what the same attack does to scopegate. Each row has a test in \`test/security/vulnerabilities/\`, or for \`.rsc\` in \`test/runtimes/\`. "No protected handler runs" means: unless the token has the scopes of the handler's rule. "With \`protect\` first" means: before the handler in question.
 
-The list isn't complete, and says nothing about current versions of these packages. Keep them up to date, because scopegate doesn't protect what a package does on its own. [Security](../understand/security.md) lists the promises and limits of scopegate.
+The list isn't complete, and says nothing about current versions. Keep packages up to date: scopegate doesn't protect what they do on their own ([limits](../understand/security.md)).
 `;
 
 const renderRow = ({ ids, packageName, happened, here, source }: Vulnerability): string => {
