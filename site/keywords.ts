@@ -5,16 +5,17 @@ export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/conditions": "ABAC, attributes, MFA, step-up authentication, on behalf of, delegation",
   "guides/cors": "preflight, OPTIONS request, Access-Control-Allow-Origin",
   "guides/decision-log": "audit trail, audit log, who accessed what",
-  "guides/deployment": "Kubernetes, Docker, readiness probe, liveness, health check, clock skew",
+  "guides/deployment":
+    "production checklist, go live, before production, Kubernetes, Docker, readiness probe, liveness, health check, clock skew",
   "guides/edit-only-my-own": "ownership, owner, author, resource owner, BOLA, IDOR",
   "guides/fetch-hosts": "AWS Lambda, Cloudflare Workers, Bun, Deno, SvelteKit, edge functions, Vercel",
   "guides/frameworks": "router, mount, sub-app, prefix, middleware order, trailing slash, case sensitive",
   "guides/key-rotation": "JWKS cache, kid, rollover, new signing key",
   "guides/mcp": "Model Context Protocol, agents, tools, AI",
-  "guides/metrics": "OpenTelemetry, Prometheus, Grafana, monitoring, tracing",
+  "guides/metrics": "OpenTelemetry, Prometheus, Datadog, Grafana, monitoring, tracing",
   "guides/nestjs": "Nest guard, UseGuards, decorator, APP_GUARD",
   "guides/opaque-tokens":
-    "API key, X-API-Key, existing API keys, introspection, RFC 7662, personal access token, machine to machine",
+    "machine to machine, m2m, cron job, backend service, service account, API key, X-API-Key, existing API keys, introspection, RFC 7662, personal access token",
   "guides/rate-limits": "throttling, rate limiting, quota, 429, express-rate-limit, brute force",
   "guides/report-only": "dry run, shadow mode, migration, gradual rollout",
   "guides/reverse-proxies": "nginx, load balancer, X-Forwarded, path prefix, trust proxy",
@@ -32,11 +33,11 @@ export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/testing":
     "unit tests, integration tests, end-to-end tests, e2e, Jest, Vitest, supertest, mock token, fake JWT",
   "guides/troubleshooting": "debug, why 401, why 403, unauthorized, forbidden, not working, error",
-  "guides/types": "TypeScript, req.user, Express.Request, augmentation, generics",
+  "guides/types": "user id, current user, TypeScript, req.user, Express.Request, augmentation, generics",
   "guides/uploads": "multer, multipart, file upload, 413, body size",
   "reference/benchmarks": "performance, speed, latency, latency per request, overhead, throughput",
   "reference/versions":
-    "license, MIT, commercial use, price, pricing, free, help, questions, contact, LTS, Node.js versions",
+    "breaking changes, semver, license, MIT, commercial use, price, pricing, free, help, questions, contact, LTS, Node.js versions",
   "reference/options": "configuration, settings, defaults, parameters",
   "understand/table":
     "two routes match, which rule wins, priority, precedence, routes, patterns, wildcard, optional, public route, allow all",
