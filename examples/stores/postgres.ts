@@ -1,4 +1,4 @@
-/** A store in PostgreSQL: an adapter to what `scopegate/store` does not have. */
+/** A store in PostgreSQL. */
 import type { Store } from "scopegate/store";
 
 /** A pool of `pg`, or PGlite. */
