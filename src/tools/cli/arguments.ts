@@ -40,7 +40,7 @@ export function readArguments(command: Command, args: readonly string[], io: Io)
     const option = Object.hasOwn(options, name) ? options[name] : undefined;
     const earlierValues = values.get(name) ?? [];
     if (!option) {
-      const names = Object.keys(options).map((known) => `--${known}`);
+      const names = Object.keys(options).map((optionName) => `--${optionName}`);
       const hint = suggest(`--${name}`, names, `See scopegate ${command.name} --help.`);
       mistakes.push(`\`${command.name}\` has no option ${quote(token.rawName)}. ${hint}`);
     } else if (option.value === undefined && value !== undefined)

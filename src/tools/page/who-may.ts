@@ -7,7 +7,7 @@ import { UNRESTRICTED } from "../../core/policy/restrictions.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
 import { splitScope } from "../../core/scopes/scope.ts";
 import type { Principal } from "../../core/token/principal.ts";
-import { samplePath } from "../shared/sample-path.ts";
+import { sampleMethodOf, samplePathOf } from "../shared/sample-path.ts";
 
 type Ids = ReadonlyMap<string, string>;
 
@@ -34,12 +34,9 @@ export function whoMay(policy: Policy, compiled: CompiledRule, caller: Principal
 }
 
 /** Describes the conditions of all rules that match a path of this rule. They depend on the request. */
-function conditionsAt(policy: Policy, { rule, pattern }: CompiledRule): readonly string[] {
-  const [alternative] = pattern.alternatives;
-  if (!alternative) return [];
-  const method = rule.method === "*" ? "GET" : rule.method;
-  const target = samplePath(alternative, (name) => name);
-  const governing = policy.find({ method, target }, false);
+function conditionsAt(policy: Policy, rule: CompiledRule): readonly string[] {
+  if (rule.pattern.operation) return [];
+  const governing = policy.find({ method: sampleMethodOf(rule), target: samplePathOf(rule) }, false);
   const { active } = governing.kind === "ambiguous" ? UNRESTRICTED : governing.restrictions;
   return active.flatMap(({ compiled }) => describeConditions(compiled.rule.conditions));
 }

@@ -1,4 +1,5 @@
 /** Paths that a pattern matches, for samples and links. */
+import type { CompiledRule } from "../../core/policy/rule.ts";
 import { type Alternative, partsOf } from "../../core/policy/pattern.ts";
 
 /** Returns the value of a route parameter, or of a wildcard, which may contain slashes. */
@@ -13,4 +14,13 @@ export function samplePath({ segments, hasSlash }: Alternative, valueOf: SampleV
       .join("");
   });
   return `/${texts.join("/")}${hasSlash ? "/" : ""}`;
+}
+
+/** Returns a method that a rule is for. */
+export const sampleMethodOf = ({ rule }: CompiledRule): string => (rule.method === "*" ? "GET" : rule.method);
+
+/** Returns a path that a rule is for. The names of parameters are their values. */
+export function samplePathOf({ pattern, rule }: CompiledRule): string {
+  const [alternative] = pattern.alternatives;
+  return alternative ? samplePath(alternative, (name) => name) : rule.pattern;
 }

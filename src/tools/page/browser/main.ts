@@ -3,11 +3,12 @@ import { compact } from "../../../core/runtime/compact.ts";
 import { scopesOf } from "../../../core/policy/requirement.ts";
 import type { CompiledRule } from "../../../core/policy/rule.ts";
 import { escapeHidden } from "../../escape.ts";
+import { sampleMethodOf, samplePathOf } from "../../shared/sample-path.ts";
 import { type PageData, readPolicy } from "../page-data.ts";
 import { stepsOf } from "../steps.ts";
 import { readCaller } from "./caller.ts";
 import { find, make } from "./dom.ts";
-import { createTable, methodOf, samplePathOf } from "./table.ts";
+import { createTable } from "./table.ts";
 
 const data = JSON.parse(find("data").textContent) as PageData;
 const policy = readPolicy(data);
@@ -85,7 +86,7 @@ const example =
   policy.rules.rules.find((rule) => !rule.pattern.operation && namedIn(rule).length > 0) ?? first;
 if (example) {
   find("caller").value = namedIn(example).join(" ");
-  find("method").value = methodOf(example);
+  find("method").value = sampleMethodOf(example);
   find("path").value = samplePathOf(example);
 }
 showCaller();

@@ -1,23 +1,13 @@
 /** The table: each rule, what the caller may do, and what each role may do. */
 import { describeRule } from "../../../core/policy/explain.ts";
 import type { Policy } from "../../../core/policy/policy.ts";
-import type { CompiledRule } from "../../../core/policy/rule.ts";
 import type { Principal } from "../../../core/token/principal.ts";
-import { samplePath } from "../../shared/sample-path.ts";
+import { sampleMethodOf, samplePathOf } from "../../shared/sample-path.ts";
 import type { PageData } from "../page-data.ts";
 import { whoMay } from "../who-may.ts";
 import { find, make } from "./dom.ts";
 
 const LABELS = { yes: "✓ allowed", some: "◐ partly", no: "✗ refused" };
-
-/** A method that a rule is for. */
-export const methodOf = ({ rule }: CompiledRule): string => (rule.method === "*" ? "GET" : rule.method);
-
-/** A path that a rule is for. The names of parameters are their values. */
-export function samplePathOf({ pattern, rule }: CompiledRule): string {
-  const [alternative] = pattern.alternatives;
-  return alternative ? samplePath(alternative, (name) => name) : rule.pattern;
-}
 
 /** Creates the table. Returns functions to show another caller and to search. */
 export function createTable(policy: Policy, data: PageData, ask: (method: string, path: string) => void) {
@@ -31,7 +21,7 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
     const findings = data.findings.filter(({ rule }) => rule === key);
     const notes = findings.map(({ severity, message }) => make("p", severity, `${severity}: ${message}`));
     const button = make("button", "", make("b", "", method), make("code", "", pattern));
-    button.addEventListener("click", () => ask(methodOf(compiled), samplePathOf(compiled)));
+    button.addEventListener("click", () => ask(sampleMethodOf(compiled), samplePathOf(compiled)));
     const decide = (caller: Principal | undefined, name: string) => {
       const { state, why } = whoMay(policy, compiled, caller);
       return {
