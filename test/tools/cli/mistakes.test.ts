@@ -102,9 +102,15 @@ describe("files", () => {
 
   it("rejects several scopes in one --scope", async () => {
     for (const command of ["explain GET /agents", "token"])
-      expect(await mistakesOf(`${command} --scope orders:read,reports:read`)).toContain(
-        "repeat it, --scope orders:read --scope reports:read",
-      );
+      for (const scopes of ["orders:read,reports:read", "orders:read reports:read"])
+        expect(await mistakesOf([...command.split(" "), "--scope", scopes])).toContain(
+          "repeat it, --scope orders:read --scope reports:read",
+        );
+  });
+
+  it("names every missing argument in one sentence", async () => {
+    expect(await mistakesOf("explain")).toContain("METHOD and PATH are missing: write");
+    expect(await mistakesOf("explain GET")).toContain("PATH is missing: write");
   });
 
   it("reads a byte order mark, and shows where JSON is wrong without its text", async () => {
