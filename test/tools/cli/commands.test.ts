@@ -279,6 +279,26 @@ describe("scopegate explain", () => {
     expect(await mistakesOf(["explain", "MCP", "tools/cal search"])).toContain("tools/call");
   });
 
+  it("explains an operation without a name, or without its own rule, as the server decides it", async () => {
+    const config = fileOf({ "MCP tools/list": ["tools:list"], "MCP resources/read docs://a": ["docs:read"] });
+    const explain = (operation: string, scope: string) => [
+      ...["explain", "MCP", operation],
+      ...["--config", config, "--scope", scope],
+    ];
+    expect(await outputOf(explain("tools/list", "tools:list"))).toContain("decision   allowed");
+    expect(await outputOf(explain("prompts/list", "tools:list"), 1)).toContain("refused: route_unmapped");
+    const subscribe = await outputOf(explain("resources/subscribe docs://a", "docs:read"));
+    expect(subscribe).toContain("rule       MCP resources/read docs://a");
+    expect(await outputOf(explain("tools/call", "tools:list"), 1)).toMatch(
+      /refused: request_ambiguous[^]*response {3}400/,
+    );
+    for (const method of ["initialize", "ping", "notifications/initialized"])
+      expect(await mistakesOf(explain(method, "tools:list"))).toContain("Write scopegate explain POST /mcp.");
+    expect(await mistakesOf(explain("completion/complete", "tools:list"))).toContain(
+      "explain MCP 'prompts/get",
+    );
+  });
+
   it("decides by the route that the framework matched, with and without a token", async () => {
     const config = fileOf({ ...keyed, scope_mappings: { "GET /agents/me": ["self:read"] } });
     const args = ["explain", "--config", config, "GET"];
