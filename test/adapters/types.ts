@@ -170,10 +170,11 @@ const lists: readonly (readonly ListedRoute[])[] = [
   routesOf(koa2),
   routesOf([router], { prefix: "/api" }),
   routesOf(hono),
+  routesOf(fastify5App),
+  routesOf(fastify4App).filter(({ pattern }) => pattern !== "/internal"),
 ];
-const iterables: readonly Iterable<ListedRoute>[] = [routesOf(fastify5App), routesOf(fastify4App)];
 const promised: Promise<readonly ListedRoute[]> = routesOf(procedures, { prefix: "/trpc" });
-export { iterables, lists, older, promised };
+export { lists, older, promised };
 void fetchRequestHandler({
   endpoint: "/trpc",
   req: new Request("http://localhost"),
