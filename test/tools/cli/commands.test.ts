@@ -813,6 +813,13 @@ describe("scopegate page", () => {
     expect(await mistakesOf(`page --config ${agents} --roles ${fileOf({})}`)).toContain("has no role");
     await outputOf(`page --config ${agents}`);
   });
+
+  it("takes the roles of matrix: with claims, and without a token", async () => {
+    const all = { nobody: "anonymous", member: { scopes: ["agents:read"], claims: { org_id: "acme" } } };
+    const html = await outputOf(`page --config ${agents} --roles ${fileOf(all)}`);
+    const [, data = ""] = /id="data">(.*?)<\/script>/.exec(html) ?? [];
+    expect(JSON.parse(data)).toMatchObject({ roles: Object.entries(all) });
+  });
 });
 
 describe("scopegate revoke", () => {
