@@ -274,7 +274,7 @@ describe("the command line", () => {
       token_sources: [{ header: "x-assertion", scheme: null }],
       default_scope_mappings: {},
     });
-    expect(await outputOf(`lint ${configuration} --warnings`)).toMatch(/^note `x-assertion`/m);
+    expect(await outputOf(`lint --config ${configuration} --warnings`)).toMatch(/^note `x-assertion`/m);
   });
 });
 

@@ -175,7 +175,7 @@ describe("explainDecision", () => {
   });
 
   it("aligns the values of all lines", () => {
-    expect(explainDecision({ method: "GET", path: "/a" }, refuse("route_unmapped")).text).toBe(
+    expect(explainDecision({ method: "GET", path: "/a" }, refuse("route_unmapped"), []).text).toBe(
       "GET /a\n  rule       none\n  granted    -\n  decision   refused: route_unmapped",
     );
   });

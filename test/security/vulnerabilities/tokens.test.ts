@@ -200,7 +200,7 @@ itPrevents("CVE-2026-22748", async () => {
   const file = join(temporaryFolder("lint"), "scopegate.json");
   const keys = { jwks_uri: "https://login.example/common/keys" };
   writeFileSync(file, JSON.stringify({ service_id: "a", required_claims: ["exp"], keys }));
-  expect(await outputOf(["lint", file])).toContain("warning the issuer of a token isn't checked");
+  expect(await outputOf(["lint", "--config", file])).toContain("warning the issuer of a token isn't checked");
 });
 
 itPrevents("CVE-2025-62610", async () => {

@@ -101,7 +101,6 @@ function withRelisting(list: () => Routes): Routes {
   return new Proxy<readonly ListedRoute[]>(listed, {
     // An async function that returns the array reads `then`, which may be before the application is ready.
     get: (_, name) => (name === "then" ? undefined : (Reflect.get(readList(), name) as unknown)),
-    has: (_, name) => Reflect.has(readList(), name),
   });
 }
 

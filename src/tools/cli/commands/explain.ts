@@ -2,7 +2,7 @@ import type { Rejection } from "../../../core/errors.ts";
 import { type Decision, type Refused, rulesOf } from "../../../core/policy/decision.ts";
 import { explainDecision, explanationRow } from "../../../core/policy/explain.ts";
 import { splitOperation } from "../../../core/policy/operation-key.ts";
-import { COMPLETION, isHousekeeping, MCP_METHODS } from "../../../core/policy/operation-methods.ts";
+import { isHousekeeping, MCP_METHODS } from "../../../core/policy/operation-methods.ts";
 import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
 import { compareWithRoute } from "../../../core/policy/route-comparison.ts";
 import { appliesTo, renderRules } from "../../../core/policy/rule.ts";
@@ -151,10 +151,6 @@ function readRequest([method = "", target = ""]: readonly string[]): TestRequest
   if (isHousekeeping(called))
     throw new UsageError(
       `\`${called}\` needs no rule of its own: the rule for the path of the MCP server decides it. Write scopegate explain POST /mcp.`,
-    );
-  if (called === COMPLETION)
-    throw new UsageError(
-      "`completion/complete` is decided as what it completes: write the prompt or the resource, as in scopegate explain MCP 'prompts/get greet'.",
     );
   // The server decides a name that is missing, and the methods that other rules govern.
   return MCP_METHODS.isNamed(called) ? { method, target } : readRoute("explain", `${method} ${target}`);
