@@ -280,7 +280,5 @@ it("throws at once without options, for anything but a WebSocket, and for a path
   for (const path of [undefined, "", "live", 7])
     expect(() => authenticateFirst(socket as never, { ...options, path } as never)).toThrow(usage);
   for (const one of [undefined, null, {}])
-    expect(() => authenticateFirst(socket as never, one as never)).toThrow(
-      "takes the resource server itself",
-    );
+    expect(() => authenticateFirst(socket as never, one as never)).toThrow("needs a resource server");
 });

@@ -8,7 +8,11 @@ import * as forFastify from "scopegate/fastify";
 import * as forFetch from "scopegate/fetch";
 import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
+import { protectMcp } from "scopegate/mcp";
+import * as forNest from "scopegate/nest";
 import * as forNode from "scopegate/node";
+import * as forSocketIo from "scopegate/socketio";
+import * as forTrpc from "scopegate/trpc";
 import { misplaced } from "../../src/adapters/shared/misuse.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
@@ -33,21 +37,34 @@ describe.each([
   ...adapters.map(([name, { protect }]) => [`protect of ${name}`, protect] as const),
   ["protectUpgrade of node", forNode.protectUpgrade] as const,
 ])("%s", (name, protect) => {
-  it.each([
-    [undefined],
-    [null],
-    [{}],
-    [{ serviceId: "agents-prod" }],
-    ["server"],
-    [() => undefined],
-    [createServer()],
-  ])("refuses %j as a resource server", (value) => {
-    const call = name.split(" ")[0];
-    expect(() => protect(value as never)).toThrow(`write ${call}(createResourceServer({ ... }))`);
-  });
+  it.each([[{}], [{ serviceId: "agents-prod" }], ["server"], [() => undefined], [createServer()]])(
+    "refuses %j as a resource server",
+    (value) => {
+      const call = name.split(" ")[0];
+      expect(() => protect(value as never)).toThrow(`write ${call}(createResourceServer({ ... }))`);
+    },
+  );
 
   it("refuses a copy of a resource server, which lacks the rules", () => {
     expect(() => protect({ ...server })).toThrow("takes the resource server itself, not a copy of it");
+  });
+});
+
+describe("a guard without a server", () => {
+  it.each([
+    ...adapters.map(([name, { protect }]) => [name, "protect", protect] as const),
+    ["trpc", "protect", forTrpc.protect],
+    ["nest", "protect", forNest.protect],
+    ["socketio", "protect", forSocketIo.protect],
+    ["mcp", "protectMcp", protectMcp],
+    ["nest", "ScopegateModule.forRoot", (value: never) => forNest.ScopegateModule.forRoot(value)],
+    ["fetch", "withScopes", forFetch.withScopes],
+    ["node", "protectUpgrade", forNode.protectUpgrade],
+    ["express", "metadata", forExpress.metadata],
+  ] as const)("says what it needs, in the adapter %s: %s", (_, name, protect) => {
+    const text = `${name} needs a resource server: write ${name}(createResourceServer({ ... })).`;
+    for (const missing of [undefined, null])
+      expect(() => protect(missing as never, undefined as never)).toThrow(new TypeError(text));
   });
 });
 

@@ -317,7 +317,7 @@ it("does not start without a resource server", async () => {
   expect(() => ScopegateModule.forRoot({} as never)).toThrow(
     "ScopegateModule.forRoot takes the resource server",
   );
-  expect(() => protect(undefined as never)).toThrow("protect takes the resource server itself");
+  expect(() => protect(undefined as never)).toThrow("protect needs a resource server");
   const imported = ScopegateModule.forRootAsync({ useFactory: () => ({}) as never });
   await expect(createApplication("Express", createModule({ imports: [imported] }))).rejects.toThrow(
     "takes the resource server",

@@ -1,5 +1,5 @@
 /** Compiled, not run: the adapters fit the types of both major versions and keep the types of route parameters. */
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import Router from "@koa/router";
@@ -85,6 +85,22 @@ http.on("upgrade", (request, socket, head) => void mayUpgrade(request, socket, h
 createHttpsServer((request, response) => void nodeGuard(request, response));
 createHttp2Server((request, response) => void nodeGuard(request, response));
 
+/** The types of Node.js before 18.16.20 have no `appendHeader`. */
+type Older<Response> = Omit<Response, "appendHeader">;
+type OlderMiddleware = (
+  request: express.Request,
+  response: Older<express.Response>,
+  next: () => void,
+) => void;
+declare const response: Older<ServerResponse>;
+const older: readonly OlderMiddleware[] = [
+  forExpress.protect(server),
+  forExpress.metadata(server),
+  forExpress.requireScopes("agents:read"),
+];
+createServer((request) => void nodeGuard(request, response));
+createServer((request) => void forNode.requireScopes("agents:read")(request, response));
+
 interface Events {
   readonly say: (text: string) => void;
 }
@@ -154,10 +170,11 @@ const lists: readonly (readonly ListedRoute[])[] = [
   routesOf(koa2),
   routesOf([router], { prefix: "/api" }),
   routesOf(hono),
+  routesOf(fastify5App),
+  routesOf(fastify4App).filter(({ pattern }) => pattern !== "/internal"),
 ];
-const iterables: readonly Iterable<ListedRoute>[] = [routesOf(fastify5App), routesOf(fastify4App)];
 const promised: Promise<readonly ListedRoute[]> = routesOf(procedures, { prefix: "/trpc" });
-export { iterables, lists, promised };
+export { lists, older, promised };
 void fetchRequestHandler({
   endpoint: "/trpc",
   req: new Request("http://localhost"),

@@ -1,5 +1,6 @@
 /** Compiles every code block of the documentation, runs the programs, and compares their answers with the pages. */
 import { fork } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -66,6 +67,7 @@ beforeAll(() => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(keyFile, issuer.privateKey.export({ format: "pem", type: "pkcs8" }), { mode: 0o600 });
   vi.stubEnv("JWT_PUBLIC_KEY", issuer.publicPem);
+  vi.stubEnv("JWT_SECRET", randomBytes(48).toString("base64"));
   vi.stubEnv("INTROSPECTION_SECRET", "secret");
   vi.stubGlobal("fetch", answerAsIssuer);
 });

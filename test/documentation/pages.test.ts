@@ -15,6 +15,7 @@ import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuesOf } from "../support/resource-servers.ts";
 import { fileOf, scopegate as runCommand, useFolder } from "../tools/cli/support.ts";
 import { pageOf, pages, ROOT, rowsOf, sectionOf, tableOf } from "./markdown.ts";
+import { examples, findFallbacks, programs, snippets } from "./snippets.ts";
 
 /** The string literals of a union type, as its file declares it. */
 function unionOf(file: string, name: string): readonly string[] {
@@ -37,6 +38,23 @@ const ISSUE_CODES = unionOf("src/core/errors.ts", "ConfigurationIssueCode");
 useFolder();
 
 const unquoted = (cell: string): string => cell.replaceAll("`", "");
+
+describe("the code", () => {
+  it("gives no key and no secret a fallback, which everyone who reads it would know", () => {
+    for (const code of [
+      'f({ verificationKeys: [process.env.JWT_SECRET ?? "at least 32 characters"] });',
+      'const secret = process.env["SECRET"] || "x";',
+      'createServer({ key: options.text ?? "x" });',
+      'const { JWT_PUBLIC_KEY = "x" } = process.env;',
+    ])
+      expect(findFallbacks(code), code).toHaveLength(1);
+    expect(findFallbacks("const count = (counts.get(key) ?? 0) + 1;")).toEqual([]);
+    const all = [...snippets, ...examples, ...programs];
+    expect(all.flatMap(({ name, code }) => findFallbacks(code).map((text) => `${name}: ${text}`))).toEqual(
+      [],
+    );
+  });
+});
 
 describe("links", () => {
   it.each(pages)("lead from $path to files and headings that exist", ({ path, links, anchors }) => {

@@ -1,6 +1,7 @@
 /** The code blocks of pages and of comments in `src`, each as a file of its own. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import ts from "typescript";
 import { type Block, pages, ROOT } from "./markdown.ts";
 
 /** The files that the programs of the pages serve. */
@@ -44,6 +45,57 @@ export const examples: readonly Snippet[] = readdirSync(join(ROOT, "src"), {
       return { name, file: join(FOLDER, `${name}.ts`), code };
     });
   });
+
+/** The programs in `examples/`. */
+export const programs: readonly Snippet[] = readdirSync(join(ROOT, "examples"), {
+  recursive: true,
+  encoding: "utf8",
+})
+  .filter((file) => /\.m?ts$|\.m?js$/.test(file) && !file.includes("node_modules"))
+  .map((file) => ({
+    name: join("examples", file),
+    file: join(ROOT, "examples", file),
+    code: readFileSync(join(ROOT, "examples", file), "utf8"),
+  }));
+
+/** Names of what must stay secret, or decides which tokens are accepted. */
+const SECRET = /secret|keys?$|_KEY|password|pepper|private/i;
+
+/**
+ * Returns where code replaces an absent key or secret: `secret ?? "..."`, `secret || "..."`, a default in a pattern, or
+ * either of these in the value of a property or variable with such a name. Readers copy the fallback with the code, and
+ * then everyone who knows the page can sign tokens.
+ */
+export function findFallbacks(code: string): readonly string[] {
+  const fallbacks: string[] = [];
+  const visit = (node: ts.Node, isInSecret: boolean): void => {
+    if (isFallback(node, isInSecret)) fallbacks.push(node.getText());
+    const isNamed = ts.isPropertyAssignment(node) || ts.isVariableDeclaration(node);
+    const isSecretValue = isInSecret || (isNamed && isSecret(node.name));
+    // What a function does isn't its value.
+    ts.forEachChild(node, (child) => visit(child, isSecretValue && !ts.isFunctionLike(node)));
+  };
+  visit(ts.createSourceFile("snippet.ts", code, ts.ScriptTarget.Latest, true), false);
+  return fallbacks;
+}
+
+function isFallback(node: ts.Node, isInSecret: boolean): boolean {
+  if (ts.isBinaryExpression(node))
+    return /^(?:\?\?|\|\|)$/.test(node.operatorToken.getText()) && (isInSecret || isSecret(node.left));
+  if (!ts.isBindingElement(node) || node.initializer === undefined) return false;
+  // An empty array is no key.
+  return isSecret(node.propertyName ?? node.name) && node.initializer.getText() !== "[]";
+}
+
+const isSecret = (node: ts.Node): boolean => SECRET.test(nameOf(node));
+
+/** The last name of `process.env.JWT_SECRET!`, `env["JWT_SECRET"]` or `secret`; empty for a call. */
+function nameOf(node: ts.Node): string {
+  if (ts.isNonNullExpression(node) || ts.isParenthesizedExpression(node)) return nameOf(node.expression);
+  if (ts.isPropertyAccessExpression(node)) return node.name.text;
+  if (ts.isElementAccessExpression(node)) return nameOf(node.argumentExpression);
+  return ts.isIdentifier(node) || ts.isStringLiteralLike(node) ? node.text : "";
+}
 
 /** How a snippet is tested. */
 export type Role = "server" | "fetch" | "configuration" | "test" | "program";

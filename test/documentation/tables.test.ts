@@ -43,7 +43,7 @@ async function lint(table: ScopeMappings): Promise<readonly string[]> {
   const file = join(folder, "table.json");
   mkdirSync(folder, { recursive: true });
   writeFileSync(file, JSON.stringify(table));
-  const { out } = await scopegate(["lint", file]);
+  const { out } = await scopegate(["lint", "--config", file]);
   return out.split("\n").filter((line) => line !== "");
 }
 

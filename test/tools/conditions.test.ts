@@ -1,4 +1,5 @@
 /** Every tool knows the conditions of the table. */
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createResourceServer, type ScopeMappings } from "scopegate";
 import { audit } from "scopegate/audit";
@@ -207,6 +208,33 @@ describe("the command line", () => {
     expect(await mistakesOf(`explain GET /orgs/a --config ${file} --claim org_id=a`)).toContain("--scope");
   });
 
+  it("shows which rule decides by scopes, and which one only adds its conditions", async () => {
+    const wider = fileOf({
+      "* /orgs/:org{/*path}": { scopes: ["orgs:read"], where: { org: { claim: "org_id" } } },
+      "GET /orgs/:org/users": ["users:<org>:read"],
+    });
+    const line = `explain GET /orgs/acme/users --config ${wider} --scope users:read --claim org_id=acme`;
+    const lines = [
+      "  rule       GET /orgs/:org/users (custom)",
+      "  requires   users:acme:read",
+      "  rule       * /orgs/:org{/*path} (custom)",
+      "  requires   only its conditions",
+      "  condition  org is the claim org_id",
+    ];
+    expect(await outputOf(line)).toContain(`\n${lines.join("\n")}\n`);
+    // Where it decides, its scopes count.
+    expect(await outputOf(line.replace("/users ", "/logs "), 1)).toContain("requires   orgs:read");
+    const token = await issuer.token({ scopes: ["users:read"], org_id: "acme" });
+    const server = fileOf({
+      service_id: "agents-prod",
+      verification_keys: [issuer.publicPem],
+      default_scope_mappings: {},
+      scope_mappings: JSON.parse(readFileSync(wider, "utf8")) as object,
+    });
+    const withToken = `explain GET /orgs/acme/users --config ${server} --token -`;
+    expect(await outputOf(withToken, 0, { input: token })).toContain(lines.join("\n"));
+  });
+
   it("shows roles with claims in a matrix", async () => {
     const roles = fileOf({
       member: { scopes: ["users:read"], claims: { org_id: "acme" } },
@@ -246,7 +274,7 @@ describe("the command line", () => {
       token_sources: [{ header: "x-assertion", scheme: null }],
       default_scope_mappings: {},
     });
-    expect(await outputOf(`lint ${configuration} --warnings`)).toMatch(/^note `x-assertion`/m);
+    expect(await outputOf(`lint --config ${configuration} --warnings`)).toMatch(/^note `x-assertion`/m);
   });
 });
 

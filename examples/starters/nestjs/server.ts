@@ -4,7 +4,8 @@ import { NestFactory } from "@nestjs/core";
 import { createResourceServer, type Principal } from "scopegate";
 import { CurrentPrincipal, Public, ScopegateModule } from "scopegate/nest";
 
-const { JWT_PUBLIC_KEY = "", PORT = "3000" } = process.env;
+const { JWT_PUBLIC_KEY, PORT = "3000" } = process.env;
+if (JWT_PUBLIC_KEY === undefined) throw new TypeError("Set JWT_PUBLIC_KEY.");
 
 const server = createResourceServer({
   serviceId: "agents-prod",

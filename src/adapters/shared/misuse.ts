@@ -28,9 +28,11 @@ export function assertResourceServer(server: unknown, caller = "protect"): asser
     framework && (caller === "protect" || line.includes(`${caller}(`))
       ? ` ${FRAMEWORKS[framework].name} calls ${caller} itself: write ${line}, with the parentheses.`
       : "";
-  throw new TypeError(
-    `${caller} takes the resource server itself, not a copy of it: write ${caller}(createResourceServer({ ... })).${uncalled}`,
-  );
+  const isMissing = server === undefined || server === null;
+  const problem = isMissing
+    ? "needs a resource server"
+    : "takes the resource server itself, not a copy of it";
+  throw new TypeError(`${caller} ${problem}: write ${caller}(createResourceServer({ ... })).${uncalled}`);
 }
 
 /** Adapters need no options, because each route is checked as its router reads it. */
@@ -42,9 +44,8 @@ export const assertNoOptions = (options: NoOptions): void => checkOptions("prote
 /** Returns the error for a guard that another framework calls, or that is called in the wrong place. */
 export function misplaced(adapter: Framework, ...parameters: readonly unknown[]): TypeError {
   const caller = recognize(parameters);
-  return new TypeError(
-    `protect of "scopegate/${adapter}" was called by ${caller ? FRAMEWORKS[caller].name : "another framework"}${fixOf(adapter, caller)}`,
-  );
+  const name = caller ? FRAMEWORKS[caller].name : "another framework";
+  return new TypeError(`protect of "scopegate/${adapter}" was called by ${name}${fixOf(adapter, caller)}`);
 }
 
 function fixOf(adapter: Framework, caller: Framework | undefined): string {
@@ -79,8 +80,7 @@ export function assertRequestOf(adapter: Framework, subject: unknown, raw: unkno
 }
 
 /** Express's request is Node's. */
-const isNodes = (framework: Framework | undefined): boolean =>
-  framework === "express" || framework === "node";
+const isNodes = (name: Framework | undefined): boolean => name === "express" || name === "node";
 
 /** Returns the framework that passes these objects to a middleware or plugin. */
 export function recognize([first, , third]: readonly unknown[]): Framework | undefined {

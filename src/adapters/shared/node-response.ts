@@ -7,8 +7,8 @@ import { renderBody } from "../../core/response/rendered-body.ts";
 export interface NodeResponse extends Pick<ServerResponse, "statusCode" | "headersSent"> {
   /** Sets one header field. */
   setHeader(name: string, value: string): unknown;
-  /** Adds a header field to those with the same name. */
-  appendHeader(name: string, value: string): unknown;
+  /** Adds a header field to those with the same name. Older types of Node.js don't declare it. */
+  appendHeader?(name: string, value: string): unknown;
   /** Sends the body and ends the response. */
   end(body: string): unknown;
 }
@@ -18,7 +18,7 @@ export function send(response: NodeResponse, { status, headers, body }: HttpResp
   if (response.headersSent) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers))
-    if (name === CHALLENGE_FIELD) response.appendHeader(name, value);
+    if (name === CHALLENGE_FIELD && response.appendHeader) response.appendHeader(name, value);
     else response.setHeader(name, value);
   response.end(renderBody(body));
 }

@@ -7,6 +7,7 @@ import { isPending } from "../../core/runtime/pending.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { guardOperations, verdictOf } from "../shared/guard.ts";
 import { assertResourceServer } from "../shared/misuse.ts";
+import type { NodeResponse } from "../shared/node-response.ts";
 import { createPathOf, TRPC_OPTIONS, type TrpcOptions } from "./procedure-path.ts";
 
 export { type TrpcOptions };
@@ -97,13 +98,9 @@ export function protect(
 
 function addChallenge({ res, resHeaders }: TrpcContextOptions, challenge: string): void {
   const { raw } = Object(res) as { readonly raw?: object };
-  const response = (raw ?? res) as Partial<Pick<ServerResponse, "appendHeader">> | undefined;
+  const response = (raw ?? res) as Pick<NodeResponse, "appendHeader"> | undefined;
   response?.appendHeader?.(CHALLENGE_FIELD, challenge);
   resHeaders?.append(CHALLENGE_FIELD, challenge);
-}
-
-interface ServerResponse {
-  appendHeader(name: string, value: string): unknown;
 }
 
 const CODES: Readonly<Record<number, string>> = {

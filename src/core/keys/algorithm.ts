@@ -1,25 +1,15 @@
 import type { KeyObject } from "node:crypto";
 
 const RSA = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const;
-const CURVES: Partial<Record<string, string>> = {
-  ES256: "prime256v1",
-  ES384: "secp384r1",
-  ES512: "secp521r1",
-};
-const KEY_TYPES: Partial<Record<string, string>> = { RS: "rsa", PS: "rsa", ES: "ec", Ed: "ed25519" };
+const ELLIPTIC = ["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const;
+const HMAC = ["HS256", "HS384", "HS512"] as const;
+/** The names of OpenSSL. */
+type Names = Partial<Record<string, string>>;
+const CURVES: Names = { ES256: "prime256v1", ES384: "secp384r1", ES512: "secp521r1" };
+const KEY_TYPES: Names = { RS: "rsa", PS: "rsa", ES: "ec", Ed: "ed25519" };
 
 /** The supported signature algorithms (RFC 7518 section 3.1, RFC 8037, RFC 9864). `none` isn't supported. */
-export const ALGORITHMS = [
-  ...RSA,
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
-  "Ed25519",
-  "HS256",
-  "HS384",
-  "HS512",
-] as const;
+export const ALGORITHMS = [...RSA, ...ELLIPTIC, ...HMAC] as const;
 
 /** The JOSE name of a signature algorithm. */
 export type Algorithm = (typeof ALGORITHMS)[number];

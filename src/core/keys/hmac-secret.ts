@@ -8,20 +8,27 @@ export function importHmacSecret(key: KeyObject, algorithms: readonly Algorithm[
   const secret = key.export();
   const names = algorithms.join(", ");
   if (isPublicKey(secret)) {
-    const hint = "Set `algorithm` to the algorithm of this key, or pass the secret itself.";
-    return keyMistake(
-      "key_unusable",
-      `is a PEM, a JWK or another public key, but ${names} requires a secret.`,
-      hint,
-    );
+    const message = `is a PEM, a JWK or another public key, but ${names} requires a secret.`;
+    return keyMistake("key_unusable", message, "Set `algorithm` for this key, or pass the secret itself.");
   }
   const bytes = Math.max(...algorithms.map(hashBytes));
-  if (secret.byteLength < bytes) {
-    const hint = `Use at least ${bytes} random bytes (RFC 7518 section 3.2).`;
-    return keyMistake("key_weak", `is shorter than the hash of ${names}.`, hint);
-  }
+  const hint = `Use at least ${bytes} random bytes (RFC 7518 section 3.2).`;
+  if (secret.byteLength < bytes) return keyMistake("key_weak", `is shorter than the hash of ${names}.`, hint);
+  if (PUBLISHED.has(secret.toString())) return keyMistake("key_weak", "is a published example.", hint);
   return { kind: "key", key: { algorithms: new Set(algorithms), material: importOnce(key) } };
 }
+
+/**
+ * Long enough, but published: examples of this project's earlier documentation, and of jwt.io. Attackers try
+ * them first. The list stays short, because no list replaces a random secret.
+ */
+const PUBLISHED: ReadonlySet<string> = new Set([
+  "at least 32 characters that nobody can guess",
+  "not a secret, but thirty-two bytes long",
+  "a-string-secret-at-least-256-bits-long",
+  "a-valid-string-secret-that-is-at-least-384-bits-long",
+  "a-valid-string-secret-that-is-at-least-512-bits-long-which-is-very-long",
+]);
 
 /** Imports a secret on first use, once per algorithm. Later calls return the key without a promise. */
 function importOnce(key: KeyObject): VerificationKey["material"] {

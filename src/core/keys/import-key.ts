@@ -85,12 +85,8 @@ function withLineBreaks(text: string): string {
   const start = text.indexOf(begin ?? "") + (begin ?? "").length;
   const end = text.indexOf(`-----END ${label}-----`, start);
   if (label === undefined || end < 0) return text;
-  const lines =
-    text
-      .slice(start, end)
-      .replace(/[\s\\]/g, "")
-      .match(/.{1,64}/g) ?? [];
-  return [begin, ...lines, `-----END ${label}-----`, ""].join("\n");
+  const body = text.slice(start, end).replace(/[\s\\]/g, "");
+  return [begin, ...(body.match(/.{1,64}/g) ?? []), `-----END ${label}-----`, ""].join("\n");
 }
 
 function importKeyObject(key: KeyObject, algorithms: readonly Algorithm[]): ImportedKey {
@@ -114,10 +110,7 @@ function importCryptoKey(key: webcrypto.CryptoKey, algorithms: readonly Algorith
 
 function isImportedFor(key: webcrypto.CryptoKey, algorithm: Algorithm): boolean {
   if (!key.usages.includes("verify")) return false;
-  const { name, hash } = key.algorithm as {
-    readonly name: string;
-    readonly hash?: { readonly name: string };
-  };
+  const { name, hash } = key.algorithm as Partial<webcrypto.RsaHashedKeyAlgorithm>;
   if (hash && hash.name !== `SHA-${algorithm.slice(2)}`) return false;
   const family = algorithm.slice(0, 2);
   return name === { RS: "RSASSA-PKCS1-v1_5", PS: "RSA-PSS", ES: "ECDSA", Ed: "Ed25519", HS: "HMAC" }[family];

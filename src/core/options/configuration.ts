@@ -195,7 +195,7 @@ export const toJsonIssue = (issue: ConfigurationIssue): ConfigurationIssue => ({
   hint: toJsonText(issue.hint),
 });
 
-const toJsonText = (text: string): string =>
+export const toJsonText = (text: string): string =>
   text.replaceAll(/`(\w+)(?=[`:])/g, (quoted, name: string) =>
     QUOTED_NAMES.has(name) ? `\`${toSnakeCase(name)}` : quoted,
   );

@@ -35,15 +35,21 @@ export function requireQuery({ path, scopes, claims }: ExplainQuery): void {
     throw new TypeError("server.explain: `claims` need `scopes`: write scopes: [] for a token without any.");
 }
 
-export function explainDecision({ method, path }: ExplainQuery, decision: Decision): Explanation {
+/** `deciding` are the rules whose scopes decide. Only the conditions of other rules apply. */
+export function explainDecision(
+  { method, path }: ExplainQuery,
+  decision: Decision,
+  deciding: readonly Rule[],
+): Explanation {
   const { rules, required, granted, missing, satisfied } = decision;
   const lines = [`${method} ${path}`];
   const addLine = (name: string, value: string) => lines.push(explanationRow(name, value));
-  for (const { key, source, requirement, conditions, enforcement } of rules) {
-    addLine("rule", `${key} (${source}${enforcement === "report" ? ", report-only" : ""})`);
+  for (const rule of rules) {
+    addLine("rule", `${rule.key} (${rule.source}${rule.enforcement === "report" ? ", report-only" : ""})`);
     // A decision doesn't show which of several rules requires a scope.
-    addLine("requires", describeRequirement(requirement, rules.length === 1 ? required : []));
-    for (const condition of describeConditions(conditions)) addLine("condition", condition);
+    const scopes = describeRequirement(rule.requirement, deciding.length === 1 ? required : []);
+    addLine("requires", deciding.includes(rule) ? scopes : "only its conditions");
+    for (const condition of describeConditions(rule.conditions)) addLine("condition", condition);
   }
   const isAmbiguous = refusalIn(decision)?.reason === "request_ambiguous";
   if (rules.length === 0 && !isAmbiguous) addLine("rule", "none");

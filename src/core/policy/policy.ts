@@ -146,7 +146,9 @@ export class Policy {
     requireQuery(query);
     const { path, scopes, claims, ...rest } = query;
     const caller = scopes && this.callerWith(scopes, claims);
-    return explainDecision(query, this.decideFor(caller, { ...rest, target: path }));
+    const request = { ...rest, target: path };
+    const deciding = rulesOf(this.find(request, false).matches);
+    return explainDecision(query, this.decideFor(caller, request), deciding);
   }
 
   /** Creates a hypothetical caller. */

@@ -55,7 +55,8 @@ export function readArguments(command: Command, args: readonly string[], io: Io)
   }
   const missing = command.words.slice(words.length).filter((word) => !word.startsWith("["));
   const usage = `scopegate ${[command.name, ...command.words].join(" ")}`;
-  if (missing.length > 0) mistakes.push(`${missing.join(" and ")} is missing: write ${usage}.`);
+  const verb = missing.length === 1 ? "is" : "are";
+  if (missing.length > 0) mistakes.push(`${missing.join(" and ")} ${verb} missing: write ${usage}.`);
   for (const word of words.slice(command.words.length))
     mistakes.push(`${quote(word)} is one argument too many: write ${usage}, with quotes around spaces.`);
   const texts = (option: string): readonly string[] => values.get(option) ?? [];

@@ -97,13 +97,10 @@ export async function readAll<T extends readonly unknown[]>(
   return { values: values as unknown as T, mistakes };
 }
 
-/**
- * Reads the values of `--scope`. A comma is valid in a scope, but is almost always meant to separate two
- * scopes.
- */
+/** Reads the values of `--scope`. A comma is valid in a scope, but almost always separates two scopes. */
 export function readScopes(input: CommandInput): readonly string[] {
   const scopes = input.texts("scope");
-  if (scopes.some((scope) => scope.includes(",")))
+  if (scopes.some((scope) => /[,\s]/.test(scope)))
     throw new UsageError("--scope takes one scope: repeat it, --scope orders:read --scope reports:read.");
   return scopes;
 }

@@ -40,7 +40,7 @@ export function readOptions(path: string): ResourceServerOptions {
 export const readConfiguration = <T>(path: string, make: (options: ResourceServerOptions) => T): T =>
   inFile(path, () => make(readOptions(path)));
 
-const isTableAlone = (options: ResourceServerOptions): boolean =>
+export const isTableAlone = (options: ResourceServerOptions): boolean =>
   Object.keys(options).every((name) => name === "scopeMappings");
 
 /** Returns the options without keys and issuers, for questions about scopes alone. */

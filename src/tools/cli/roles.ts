@@ -1,17 +1,12 @@
 import { orUndefined } from "../../core/errors.ts";
+import type { PageRole } from "../page/index.ts";
 import { requireGrantable } from "../testing/mistakes.ts";
 import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";
 import { readJson } from "./files.ts";
 
-/** The scopes of a role, and its claims for conditions. */
-interface ClaimingRole {
-  readonly scopes: readonly string[];
-  readonly claims?: Readonly<Record<string, unknown>>;
-}
-
 /** What each role is granted. */
-export type Roles = Readonly<Record<string, readonly string[] | ClaimingRole | "anonymous">>;
+type Roles = Readonly<Record<string, PageRole>>;
 
 /** Reads the file of `--roles`. */
 export function readRoles(file: string): Roles {
@@ -29,15 +24,14 @@ export function readRoles(file: string): Roles {
 function findMistakes(role: unknown): readonly string[] {
   if (role === "anonymous") return [];
   const isObject = typeof role === "object" && role !== null && !Array.isArray(role);
-  const { claims = {}, ...others } = (isObject ? role : { scopes: role }) as Partial<ClaimingRole>;
-  const { scopes }: { readonly scopes?: unknown } = others;
-  if (Object.keys(others).some((name) => name !== "scopes"))
+  const { scopes, claims = {}, ...others } = (isObject ? role : { scopes: role }) as Record<string, unknown>;
+  if (Object.keys(others).length > 0)
     return ['has an unknown property: write { "scopes": ["agents:read"], "claims": { "org_id": "acme" } }.'];
-  if (typeof (claims as unknown) !== "object" || (claims as unknown) === null || Array.isArray(claims))
+  if (typeof claims !== "object" || claims === null || Array.isArray(claims))
     return ['has claims that aren\'t an object: write { "org_id": "acme" }.'];
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string"))
     return ['must be an array of scopes, ["agents:read"], or "anonymous".'];
-  if (scopes.some((scope) => scope.includes(",")))
+  if (scopes.some((scope: string) => scope.includes(",")))
     return ['has a comma in a scope: write ["orders:read", "reports:read"].'];
   const granted = orUndefined(() => (requireGrantable("role", scopes), scopes));
   return granted ? [] : ["has a scope that grants nothing: write `resource:action` or `resource:id:action`."];

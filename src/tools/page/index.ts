@@ -10,9 +10,11 @@ import { entryOf } from "../../core/policy/compile-rules.ts";
 import { findReportOnly } from "../../core/policy/report-only.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { HEADERS, renderPage } from "./document.ts";
+import type { PageRole } from "./page-data.ts";
 
 /** The handler of a route, for Express and Node.js, Koa, Fastify, Hono and the Fetch standard. */
 export type PageHandler = RouteHandler;
+export type { PageRole } from "./page-data.ts";
 
 /** The options of `page` and `pageHandler`. */
 export interface PageOptions {
@@ -20,8 +22,8 @@ export interface PageOptions {
   readonly title?: string;
   /** The routes of the application, from `routesOf`, or a function that lists them. Default: no audit. */
   readonly routes?: Iterable<ListedRoute> | (() => Iterable<ListedRoute>);
-  /** The scopes of each role. Each role is a column of the table. Default: none. */
-  readonly roles?: Readonly<Record<string, readonly string[]>>;
+  /** What each role is granted. Each role is a column of the table. Default: none. */
+  readonly roles?: Readonly<Record<string, PageRole>>;
 }
 
 const OPTIONS: OptionChecks<PageOptions> = {
@@ -29,10 +31,15 @@ const OPTIONS: OptionChecks<PageOptions> = {
   // The audit checks the routes.
   routes: anyValue,
   roles: {
-    accepts: (roles) => typeof roles === "object" && roles !== null && Object.values(roles).every(areStrings),
+    accepts: (roles) => typeof roles === "object" && roles !== null && Object.values(roles).every(isRole),
     hint: 'Write an object that maps a role to an array of scopes: { reader: ["agents:read"] }.',
   },
 };
+
+const isRole = (role: unknown): boolean =>
+  role === "anonymous" ||
+  areStrings(role) ||
+  areStrings((Object(role) as { readonly scopes?: unknown }).scopes);
 
 const areStrings = (value: unknown): boolean =>
   Array.isArray(value) && value.every((element) => typeof element === "string");

@@ -16,8 +16,14 @@ export interface PageData extends Pick<PolicyRules, "authorization" | "unmappedR
   readonly findings: readonly (AuditRemark & { readonly rule: string | undefined })[];
   /** The summary of the audit, if there are routes. */
   readonly audit: string | undefined;
-  readonly roles: readonly (readonly [string, readonly string[]])[];
+  readonly roles: readonly (readonly [string, PageRole])[];
 }
+
+/** The scopes of a role, also with claims for conditions; `"anonymous"` for callers without a token. */
+export type PageRole =
+  | readonly string[]
+  | { readonly scopes: readonly string[]; readonly claims?: Readonly<Record<string, unknown>> }
+  | "anonymous";
 
 /** Creates a policy that decides as the server does. The server has already checked the table. */
 export function readPolicy({ rules, adminScope, implied, ...options }: PageData): Policy {

@@ -249,6 +249,19 @@ describe("an HMAC secret", () => {
     expectMistake("key_weak", jwk, { algorithm: "HS256" });
   });
 
+  it.each([
+    ["HS256", "at least 32 characters that nobody can guess"],
+    ["HS256", "not a secret, but thirty-two bytes long"],
+    ["HS256", "your-256-bit-secret"],
+    ["HS256", "a-string-secret-at-least-256-bits-long"],
+    ["HS384", "a-valid-string-secret-that-is-at-least-384-bits-long"],
+    ["HS512", "a-valid-string-secret-that-is-at-least-512-bits-long-which-is-very-long"],
+  ])("rejects for %s the published secret %j", (algorithm, secret) => {
+    const jwk = { kty: "oct", k: encode(secret) };
+    for (const form of [secret, createSecretKey(secret, "utf8"), jwk])
+      expectMistake("key_weak", form, { algorithm });
+  });
+
   it("accepts a random secret in hexadecimal", () => {
     const secret = randomBytes(64).toString("hex");
     expect(() => createServer({ algorithm: "HS512", verificationKeys: [secret] })).not.toThrow();

@@ -32,6 +32,12 @@ describe("a JWK Set", () => {
     expect(await verdictOf(server, await second.token({}, { kid: "first" }))).toBe("signature");
   });
 
+  it("rejects an unknown kid if every key has a kid, and tries every key for a token without one", async () => {
+    const server = serverWith(first.publicJwk, second.publicJwk);
+    expect(await verdictOf(server, await second.token({}, { kid: "unknown" }))).toBe("key");
+    expect(await verdictOf(server, await second.token({}, { kid: undefined }))).toBe("accepted");
+  });
+
   it.each<readonly [string, object]>([
     ["a key of another algorithm", elliptic.publicJwk],
     ["a key for encryption", { ...second.publicJwk, use: "enc" }],

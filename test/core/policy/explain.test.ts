@@ -8,7 +8,7 @@ import { callerWith, matchesOf, matchOf, SCOPE_RULES, tableOf } from "../../supp
 
 /** The text as pairs of the name and the value of each line. */
 function linesOf(decision: Decision, path = "/agents/web"): readonly (readonly [string, string])[] {
-  const { text } = explainDecision({ method: "GET", path }, decision);
+  const { text } = explainDecision({ method: "GET", path }, decision, decision.rules);
   const [head, ...lines] = text.split("\n");
   expect(head).toBe(`GET ${path}`);
   return lines.map((line): readonly [string, string] => {
@@ -37,8 +37,11 @@ describe("explainDecision", () => {
   it("returns the query and the decision as data", () => {
     const decision = decide(["agents:<id>:read"], "agents:read");
     const query = { method: "GET", path: "/agents/web", scopes: ["agents:read"] };
-    expect(explainDecision(query, decision)).toMatchObject({ method: "GET", path: "/agents/web" });
-    expect(explainDecision(query, decision).decision).toBe(decision);
+    expect(explainDecision(query, decision, decision.rules)).toMatchObject({
+      method: "GET",
+      path: "/agents/web",
+    });
+    expect(explainDecision(query, decision, decision.rules).decision).toBe(decision);
   });
 
   it("shows the rule with its source, its requirement, what satisfied it, and the decision", () => {
@@ -172,7 +175,7 @@ describe("explainDecision", () => {
   });
 
   it("aligns the values of all lines", () => {
-    expect(explainDecision({ method: "GET", path: "/a" }, refuse("route_unmapped")).text).toBe(
+    expect(explainDecision({ method: "GET", path: "/a" }, refuse("route_unmapped"), []).text).toBe(
       "GET /a\n  rule       none\n  granted    -\n  decision   refused: route_unmapped",
     );
   });

@@ -200,7 +200,7 @@ itPrevents("CVE-2026-22748", async () => {
   const file = join(temporaryFolder("lint"), "scopegate.json");
   const keys = { jwks_uri: "https://login.example/common/keys" };
   writeFileSync(file, JSON.stringify({ service_id: "a", required_claims: ["exp"], keys }));
-  expect(await outputOf(["lint", file])).toContain("warning the issuer of a token isn't checked");
+  expect(await outputOf(["lint", "--config", file])).toContain("warning the issuer of a token isn't checked");
 });
 
 itPrevents("CVE-2025-62610", async () => {
@@ -235,6 +235,71 @@ itPrevents("CVE-2026-35039", async () => {
   const [alice = "", bob = ""] = tokens;
   const mixed = [...partsOf(bob).slice(0, 2), partsOf(alice)[2]].join(".");
   expect(await verdictOn(server, mixed)).toBe("signature");
+});
+
+/** Two issuers whose different keys have the same `kid`. */
+const TENANTS = { a: "rsa", b: "stranger" } as const;
+type Tenant = keyof typeof TENANTS;
+
+const nameOf = (tenant: Tenant): string => `https://${tenant}.example`;
+const tokenOf = (tenant: Tenant, signer: Tenant, more: object = {}): string =>
+  forge({
+    key: privateKeyOf(TENANTS[signer]),
+    header: { alg: "RS256", kid: "current" },
+    payload: { aud: "agents-prod", scopes: [], iss: nameOf(tenant), ...more },
+  });
+const setOf = (...tenants: readonly Tenant[]) => ({
+  keys: tenants.map((tenant) => jwkOf(TENANTS[tenant], { kid: "current" })),
+});
+/** Both tenants have their keys at one host, as the tenants of a hosted provider do. */
+const trustIn = (...tenants: readonly Tenant[]): NonNullable<Options["issuers"]> =>
+  tenants.map((tenant) => ({
+    issuer: nameOf(tenant),
+    algorithms: ["RS256"],
+    keys: {
+      jwksUri: `https://login.example/${tenant}/keys`,
+      fetch: () => Promise.resolve(Response.json(setOf(tenant))),
+    },
+  }));
+
+itPrevents("CVE-2026-49998", async () => {
+  const both = createServer({ issuers: trustIn("a", "b") });
+  const onlyB = createServer({ issuers: trustIn("b") });
+  // The keys of tenant A are loaded first.
+  expect(await verdictOn(both, tokenOf("a", "a"))).toBe("accepted");
+  for (const server of [both, onlyB]) {
+    expect(await verdictOn(server, tokenOf("b", "a"))).toBe("signature");
+    expect(await verdictOn(server, tokenOf("b", "b"))).toBe("accepted");
+    expect(await verdictOn(server, tokenOf("b", "a"))).toBe("signature");
+  }
+  expect(await verdictOn(both, tokenOf("a", "b"))).toBe("signature");
+  for (const server of [both, onlyB]) await server.close();
+});
+
+itPrevents("GHSA-675f-rq2r-jw82", async () => {
+  let set = setOf("a", "b");
+  const fetch = () => Promise.resolve(Response.json(set));
+  const server = createServer({ keys: { jwksUri: "https://login.example/keys", fetch } });
+  expect(await verdictOn(server, tokenOf("b", "b"))).toBe("accepted");
+  set = setOf("a");
+  await server.refreshKeys();
+  // The first server has remembered this token.
+  expect(await verdictOn(server, tokenOf("b", "b"))).toBe("signature");
+  await server.close();
+
+  const before = createServer({ issuers: trustIn("a", "b") });
+  expect(await verdictOn(before, tokenOf("b", "b"))).toBe("accepted");
+  const after = createServer({ issuers: trustIn("a") });
+  expect(await verdictOn(after, tokenOf("b", "b"))).toBe("issuer");
+  expect(await verdictOn(after, tokenOf("b", "a"))).toBe("issuer");
+  expect(await verdictOn(after, tokenOf("a", "a"))).toBe("accepted");
+  // What one server remembers, no other server uses, whatever it accepts.
+  const stricter = createServer({ issuers: trustIn("a", "b"), clients: ["app-1"] });
+  expect(await verdictOn(stricter, tokenOf("b", "b"))).toBe("claims");
+  const other = createServer({ issuers: trustIn("a", "b"), serviceId: "other-service" });
+  expect(await verdictOn(other, tokenOf("b", "b"))).toBe("audience");
+  expect(await verdictOn(before, tokenOf("b", "b"))).toBe("accepted");
+  for (const each of [before, after, stricter, other]) await each.close();
 });
 
 itPrevents("CVE-2026-35040", () => {

@@ -54,7 +54,9 @@ describe("scopegate", () => {
     const twice = await mistakesOf("routes --config a.json --config b.json extra");
     expect(twice).toContain("--config is written twice: write it once.");
     expect(twice).toContain("`extra` is one argument too many: write scopegate routes");
-    expect(await mistakesOf("lint")).toBe("scopegate: FILE is missing: write scopegate lint FILE.\n");
+    expect(await mistakesOf("replay")).toContain(
+      "scopegate: FILE is missing: write scopegate replay FILE.\n",
+    );
     expect(await mistakesOf("routes --config=")).toContain("--config needs a value: write --config FILE.");
   });
 
@@ -215,7 +217,7 @@ describe("a configuration with bound tokens", () => {
   ])("explains %s, for callers with and without a key", async (_name, file) => {
     expect(await outputOf(ask(file), 1)).toContain("proof_missing");
     expect(await outputOf(ask(file, "--claim", 'cnf={"jkt":"x"}'))).toContain("allowed");
-    expect(await outputOf(["lint", file])).not.toContain("error");
+    expect(await outputOf(["lint", "--config", file])).not.toContain("error");
     expect(await outputOf(["routes", "--config", file])).toContain("/payments");
   });
 });
@@ -277,6 +279,23 @@ describe("scopegate explain", () => {
     await outputOf([...args, "--scope", "agents:web:run"]);
     await outputOf([...args, "--scope", "agents:api:run"], 1);
     expect(await mistakesOf(["explain", "MCP", "tools/cal search"])).toContain("tools/call");
+  });
+
+  it("explains an operation without a name, or without its own rule, as the server decides it", async () => {
+    const config = fileOf({ "MCP tools/list": ["tools:list"], "MCP resources/read docs://a": ["docs:read"] });
+    const explain = (operation: string, scope: string) => [
+      ...["explain", "MCP", operation],
+      ...["--config", config, "--scope", scope],
+    ];
+    expect(await outputOf(explain("tools/list", "tools:list"))).toContain("decision   allowed");
+    expect(await outputOf(explain("prompts/list", "tools:list"), 1)).toContain("refused: route_unmapped");
+    const subscribe = await outputOf(explain("resources/subscribe docs://a", "docs:read"));
+    expect(subscribe).toContain("rule       MCP resources/read docs://a");
+    expect(await outputOf(explain("tools/call", "tools:list"), 1)).toMatch(
+      /refused: request_ambiguous[^]*response {3}400/,
+    );
+    for (const method of ["initialize", "ping", "notifications/initialized"])
+      expect(await mistakesOf(explain(method, "tools:list"))).toContain("Write scopegate explain POST /mcp.");
   });
 
   it("decides by the route that the framework matched, with and without a token", async () => {
@@ -629,10 +648,10 @@ describe("scopegate lint", () => {
       ...keyed,
       scope_mappings: { "get /x": [], "GET /y": ["a b"], "GET /z/:id": ["a:<x>:b"] },
     });
-    const out = await outputOf(`lint ${wrong}`, 1);
+    const out = await outputOf(`lint --config ${wrong}`, 1);
     expect(out.match(/^error scope_mappings/gm)).toHaveLength(3);
     expect(out).toContain("methods are case-sensitive");
-    const open = await outputOf(["lint", fileOf({ ...keyed, service_id: undefined })], 1);
+    const open = await outputOf(["lint", "--config", fileOf({ ...keyed, service_id: undefined })], 1);
     expect(open).toContain("is missing, but `verify_audience` needs it");
     expect(open).not.toContain("verifyAudience");
   });
@@ -648,13 +667,13 @@ describe("scopegate lint", () => {
       clock_tolerance_seconds: 900,
       scope_mappings: { "GET /{*path}": "public" },
     };
-    const out = await outputOf(["lint", fileOf(weak)]);
+    const out = await outputOf(["lint", "--config", fileOf(weak)]);
     const named = ["`exp`", "verify_audience", "HS*", "authorization is", "unmapped_routes", "clock_"];
     for (const part of [...named, "GET /{*path}"]) expect(out).toContain(part);
-    await outputOf(["lint", fileOf(weak), "--warnings"], 1);
+    await outputOf(["lint", "--config", fileOf(weak), "--warnings"], 1);
     const keys = { jwks_uri: "https://a.example/k" };
     const entry = { issuer: "https://a.example", keys, algorithms: ["RS256"] };
-    const several = await outputOf(["lint", fileOf({ service_id: "a", issuers: [entry] })]);
+    const several = await outputOf(["lint", "--config", fileOf({ service_id: "a", issuers: [entry] })]);
     expect(several).toContain("https://a.example: a token without `exp`");
   });
 
@@ -666,20 +685,78 @@ describe("scopegate lint", () => {
     };
     const warning = "warning the issuer of a token isn't checked";
     const issuer = "https://login.example/tenant";
-    expect(await outputOf(["lint", fileOf(shared)])).toContain(warning);
-    expect(await outputOf(["lint", fileOf({ ...shared, issuer })])).not.toContain(warning);
+    expect(await outputOf(["lint", "--config", fileOf(shared)])).toContain(warning);
+    expect(await outputOf(["lint", "--config", fileOf({ ...shared, issuer })])).not.toContain(warning);
     const { keys, ...rest } = shared;
     const issuers = [{ issuer, keys, algorithms: ["RS256"] }];
-    expect(await outputOf(["lint", fileOf({ ...rest, issuers })])).not.toContain(warning);
+    expect(await outputOf(["lint", "--config", fileOf({ ...rest, issuers })])).not.toContain(warning);
+  });
+
+  it("finds the same in the options of a server in code, by their names there", async () => {
+    const source = JSON.stringify(new URL("../../../src/index.ts", import.meta.url).href);
+    const lintServer = (options: object, ...args: readonly string[]) => {
+      const server = `createResourceServer(${JSON.stringify(options)})`;
+      const code = `import { createResourceServer } from ${source};\nexport const server = ${server};`;
+      return ["lint", "--app", fileOf(code, "server.mjs"), ...args];
+    };
+    const weak = {
+      verification_keys: ["a-secret-of-more-than-thirty-two-bytes-0123456789"],
+      algorithm: "HS256",
+      verify_audience: false,
+      unmapped_routes: "authenticated",
+      clock_tolerance_seconds: 900,
+      implied_scopes: { "agents:write": ["agents:raed"] },
+      token_sources: [{ header: "x-assertion", scheme: null }],
+      scope_mappings: { "GET /{*path}": "public", "GET /agents": ["agents:read"] },
+      default_scope_mappings: {},
+    };
+    const toCode = (text: string) =>
+      text.replaceAll(/`\w+[`:]/g, (name) =>
+        name.replaceAll(/_[a-z]/g, (part) => part.slice(1).toUpperCase()),
+      );
+    const out = await outputOf(lintServer(parseConfiguration(weak)));
+    expect(out).toBe(toCode(await outputOf(["lint", "--config", fileOf(weak)])));
+    for (const part of [
+      "warning `unmappedRoutes` accepts",
+      "Write `requiredClaims: [",
+      "warning `verifyAudience` is false",
+      "warning with HS*",
+      "warning `clockToleranceSeconds` accepts",
+      "warning `GET /{*path}` allows everyone",
+      "warning `agents:raed` is only in `map` or `impliedScopes`",
+      "note `x-assertion`",
+    ])
+      expect(out).toContain(part);
+    await outputOf(lintServer(parseConfiguration(weak), "--warnings"), 1);
+
+    const keys = { jwksUri: "https://login.example/keys" };
+    const shared = { serviceId: "a", requiredClaims: ["exp"], keys };
+    const off = await outputOf(lintServer({ ...shared, authorization: false }));
+    expect(off).toMatch(/^warning authorization is false[^]*^warning the issuer of a token isn't checked/m);
+    const named = await outputOf(lintServer({ ...shared, issuer: "https://login.example/" }));
+    expect(named).toBe("The configuration has no mistakes.\n");
+    const issuers = [{ issuer: "https://a.example", keys, algorithms: ["RS256"] }];
+    expect(await outputOf(lintServer({ serviceId: "a", issuers }))).toBe(
+      'warning https://a.example: a token without `exp` never expires. Write `requiredClaims: ["exp"]`.\n',
+    );
+  });
+
+  it("needs a configuration or a server, and says how to pass the file", async () => {
+    const table = fileOf({ "GET /x": ["a:b"] });
+    expect(await mistakesOf("lint")).toContain("add --config FILE");
+    expect(await mistakesOf(["lint", table])).toMatch(/one argument too many[^]*add --config FILE/);
+    expect(await mistakesOf(`lint --app ${appOf("router.ts")} --config absent.json`)).toContain(
+      "absent.json",
+    );
   });
 
   it("accepts a good configuration, scope mappings alone, and an absent key file", async () => {
     const good = { ...keyed, required_claims: ["exp"] };
-    expect(await outputOf(["lint", fileOf(good)])).toBe("The configuration has no mistakes.\n");
-    await outputOf(["lint", fileOf({ "GET /x": ["a:b"] })]);
+    expect(await outputOf(["lint", "--config", fileOf(good)])).toBe("The configuration has no mistakes.\n");
+    await outputOf(["lint", "--config", fileOf({ "GET /x": ["a:b"] })]);
     const absent = fileOf({ service_id: "a", keys: { jwks_file: "absent.json" } });
-    expect(await outputOf(`lint ${absent}`)).toContain("warning keys.jwks_file");
-    await mistakesOf("lint absent.json");
+    expect(await outputOf(`lint --config ${absent}`)).toContain("warning keys.jwks_file");
+    await mistakesOf("lint --config absent.json");
   });
 });
 
@@ -792,6 +869,13 @@ describe("scopegate page", () => {
     expect(await jsonOf([...args, "--json"])).toEqual({ html });
     expect(await mistakesOf(`page --config ${agents} --roles ${fileOf({})}`)).toContain("has no role");
     await outputOf(`page --config ${agents}`);
+  });
+
+  it("takes the roles of matrix: with claims, and without a token", async () => {
+    const all = { nobody: "anonymous", member: { scopes: ["agents:read"], claims: { org_id: "acme" } } };
+    const html = await outputOf(`page --config ${agents} --roles ${fileOf(all)}`);
+    const [, data = ""] = /id="data">(.*?)<\/script>/.exec(html) ?? [];
+    expect(JSON.parse(data)).toMatchObject({ roles: Object.entries(all) });
   });
 });
 

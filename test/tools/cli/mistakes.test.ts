@@ -50,7 +50,7 @@ describe("scopegate explain", () => {
 });
 
 describe("scopegate lint", () => {
-  const lint = (json: object, code = 0) => outputOf(["lint", fileOf(json)], code);
+  const lint = (json: object, code = 0) => outputOf(["lint", "--config", fileOf(json)], code);
 
   it("warns of rules and of a server that only report", async () => {
     expect(await lint({ "GET /a": { report: ["a:b"] } })).toContain("warning report-only rules: 1");
@@ -61,7 +61,7 @@ describe("scopegate lint", () => {
     const open = { service_id: "a", scope_mappings: { "GET /{*path}": "public" } };
     for (const more of [{}, { keys: { jwks_file: "absent.json" } }]) {
       const out = await lint({ ...open, ...more });
-      expect(out).toContain('"required_claims": ["exp"]');
+      expect(out).toContain('`required_claims: ["exp"]`');
       expect(out).toContain("GET /{*path}");
     }
     expect(await lint({ "GET /a": ["a:b"] })).toBe("The configuration has no mistakes.\n");
@@ -102,18 +102,28 @@ describe("files", () => {
 
   it("rejects several scopes in one --scope", async () => {
     for (const command of ["explain GET /agents", "token"])
-      expect(await mistakesOf(`${command} --scope orders:read,reports:read`)).toContain(
-        "repeat it, --scope orders:read --scope reports:read",
-      );
+      for (const scopes of ["orders:read,reports:read", "orders:read reports:read"])
+        expect(await mistakesOf([...command.split(" "), "--scope", scopes])).toContain(
+          "repeat it, --scope orders:read --scope reports:read",
+        );
+  });
+
+  it("names every missing argument in one sentence", async () => {
+    expect(await mistakesOf("explain")).toContain("METHOD and PATH are missing: write");
+    expect(await mistakesOf("explain GET")).toContain("PATH is missing: write");
   });
 
   it("reads a byte order mark, and shows where JSON is wrong without its text", async () => {
     await outputOf(["routes", "--config", fileOf('\uFEFF{"GET /a":["a:b"]}')]);
-    const notes = await mistakesOf(["lint", fileOf('{\n  "verification_keys": ["canary"]\n  "x": 1\n}')]);
+    const notes = await mistakesOf([
+      "lint",
+      "--config",
+      fileOf('{\n  "verification_keys": ["canary"]\n  "x": 1\n}'),
+    ]);
     // Node.js 20 has no position.
     expect(notes).toMatch(/isn't valid JSON( \(line 3 column 3\))?:/);
     expect(notes).not.toContain("canary");
-    expect(await mistakesOf(["lint", fileOf(" \n")])).toContain("is empty");
+    expect(await mistakesOf(["lint", "--config", fileOf(" \n")])).toContain("is empty");
   });
 });
 

@@ -100,6 +100,8 @@ describe("page", () => {
     ["page.title: has an invalid value", { title: 1 }],
     ["page.roles: has an invalid value", { roles: { reader: "agents:read" } }],
     ["page.roles: has an invalid value", { roles: { reader: [1] } }],
+    ["page.roles: has an invalid value", { roles: { reader: "anonymus" } }],
+    ["page.roles: has an invalid value", { roles: { reader: { scopes: "agents:read" } } }],
   ])("throws %j for wrong options", (message, options) => {
     expect(thrownBy(() => page(createServer(), options as PageOptions)).message).toContain(message);
   });

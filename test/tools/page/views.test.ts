@@ -1,8 +1,8 @@
 /** What the page shows of a decision: who may use a rule, the steps, and the caller that was entered. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Requirement, ResourceServerOptions } from "scopegate";
-import { page } from "scopegate/page";
-import { readCaller } from "../../../src/tools/page/browser/caller.ts";
+import { page, type PageRole } from "scopegate/page";
+import { callerWithRole, readCaller, renderCaller } from "../../../src/tools/page/browser/caller.ts";
 import { readPolicy } from "../../../src/tools/page/page-data.ts";
 import { stepsOf } from "../../../src/tools/page/steps.ts";
 import { whoMay } from "../../../src/tools/page/who-may.ts";
@@ -150,5 +150,18 @@ describe("readCaller", () => {
     [token({}), "__proto__", []],
   ])("reads %j, with the claim %s", (entered, claim, scopes) => {
     expect(readCaller(entered, claim).scopes).toEqual(scopes);
+  });
+
+  it.each<[PageRole, string]>([
+    [["agents:read", "x:read"], "agents:read x:read"],
+    [{ scopes: ["agents:read"] }, "agents:read"],
+    [{ scopes: ["a:read"], claims: { org_id: "acme" } }, '{"org_id":"acme","roles":["a:read"]}'],
+    ["anonymous", ""],
+  ])("reads what a chosen role %j enters: %s", (role, text) => {
+    const caller = callerWithRole(role);
+    expect(renderCaller(caller, "roles")).toBe(text);
+    const { scopes, claims } = readCaller(text, "roles");
+    expect(scopes).toEqual(caller.scopes);
+    if (caller.claims) expect(claims).toMatchObject(caller.claims);
   });
 });

@@ -54,7 +54,8 @@ export function readClientCertificate(request: AccessRequest, source: Certificat
   const field = source.kind === "header" ? headerOf(request, source.header) : undefined;
   const earlier = raw && remembered.get(raw);
   if (earlier?.source === source && earlier.field === field) return earlier.certificate;
-  const connection = connectionOf(raw);
+  const { socket } = Object(raw) as { readonly socket?: unknown };
+  const connection = Object(socket) as Connection;
   const certificate =
     source.kind === "socket" ? readSocket(connection) : readField(field, connection, source);
   if (raw && certificate.kind === "certificate") remembered.set(raw, { source, field, certificate });
@@ -63,11 +64,11 @@ export function readClientCertificate(request: AccessRequest, source: Certificat
 
 function readField(
   field: FoundCertificate["field"],
-  connection: Connection | undefined,
+  connection: Connection,
   { header, format, isTrusted }: Extract<CertificateSource, { readonly kind: "header" }>,
 ): ClientCertificate {
   if (field === undefined) return NONE;
-  if (orUndefined(() => isTrusted(connection ?? {})) !== true)
+  if (orUndefined(() => isTrusted(connection)) !== true)
     return unusable(
       `The header ${header} comes from a peer that isn't in \`trusted\`, or \`trusted\` threw.`,
     );
@@ -79,18 +80,12 @@ function readField(
   return { kind: "certificate", thumbprint };
 }
 
-/** The socket of Node's request. */
-function connectionOf(raw: object | undefined): Connection | undefined {
-  const { socket } = (raw ?? {}) as { readonly socket?: unknown };
-  return typeof socket === "object" && socket !== null ? socket : undefined;
-}
-
 /**
  * The handshake proves that the client holds the key, even if the certificate is self-signed. The older
  * `getPeerCertificate` takes longer, because it renders every part.
  */
-function readSocket(connection: Connection | undefined): ClientCertificate {
-  const der = connection?.getPeerX509Certificate?.()?.raw;
+function readSocket(connection: Connection): ClientCertificate {
+  const der = connection.getPeerX509Certificate?.()?.raw;
   return der ? { kind: "certificate", thumbprint: thumbprintOf(der) } : NONE;
 }
 
@@ -135,21 +130,24 @@ function readBase64(base64: string): string | undefined {
  * another proxy, or from the client.
  */
 function readForwardedElement(field: string): string | undefined {
-  const pairs = [...field.matchAll(PAIR)];
-  const length = pairs.reduce((sum, [pair]) => sum + pair.length, 0);
-  if (length !== field.length || pairs.at(-1)?.[0].endsWith(";")) return undefined;
+  const pairs = [...`${field};`.matchAll(PAIR)];
+  if (pairs.reduce((sum, [pair]) => sum + pair.length, 0) !== field.length + 1) return undefined;
   const hashes = pairs.filter(([, name]) => name?.toLowerCase() === "hash");
   const [, , hex = ""] = hashes.length === 1 ? (hashes[0] ?? []) : [];
   return /^[\da-f]{64}$/i.test(hex) ? Buffer.from(hex, "hex").toString("base64url") : undefined;
 }
 
-/** One `Name=value`; a value with a comma, a semicolon or an equals sign is in quotes. */
-const PAIR = /([A-Za-z]+)=((?:[^",;=\s]*)|"(?:[^"\\]|\\.)*")(?:;|$)/gy;
+/** One `Name=value;`. Envoy puts only some values into quotes: it writes `URI=spiffe://a.example/b=c`. */
+const PAIR = /([A-Za-z]+)=((?:[^",;\s]*)|"(?:[^"\\]|\\.)*");/gy;
 
 /** Creates a check whether a peer's address is in one of the ranges: `10.0.0.0/8`, or one address. */
 export function createAddressCheck(ranges: readonly string[]): (socket: object) => boolean {
   const list = new BlockList();
-  for (const range of ranges) addRange(list, range);
+  for (const range of ranges) {
+    const [address = "", prefix] = range.split("/");
+    const family = isIP(address) === 4 ? "ipv4" : "ipv6";
+    list.addSubnet(address, Number(prefix ?? bitsOf(address)), family);
+  }
   return (socket) => {
     const { remoteAddress } = socket as Connection;
     if (typeof remoteAddress !== "string") return false;
@@ -159,17 +157,11 @@ export function createAddressCheck(ranges: readonly string[]): (socket: object) 
   };
 }
 
-function addRange(list: BlockList, range: string): void {
-  const [address = "", prefix] = range.split("/");
-  const family = isIP(address) === 4 ? "ipv4" : "ipv6";
-  if (prefix === undefined) list.addAddress(address, family);
-  else list.addSubnet(address, Number(prefix), family);
-}
+const bitsOf = (address: string): number => (isIP(address) === 4 ? 32 : 128);
 
-/** Returns whether a string is an address or a range of addresses. */
+/** Returns whether a string is an address or a range. Leading zeros are octal numbers to some programs. */
 export function isAddressRange(text: string): boolean {
   const [address = "", prefix, ...others] = text.split("/");
-  const family = isIP(address);
-  if (family === 0 || others.length > 0) return false;
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
+  if (isIP(address) === 0 || others.length > 0) return false;
+  return prefix === undefined || (/^(?:0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= bitsOf(address));
 }

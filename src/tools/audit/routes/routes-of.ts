@@ -75,7 +75,7 @@ export function frameworkOf(app: unknown): ListedFramework | undefined {
  * ```
  */
 export function routesOf(router: TrpcRouter, options: TrpcRoutesOptions): Promise<readonly ListedRoute[]>;
-export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute>;
+export function routesOf(app: FastifyRoutesInstance): readonly ListedRoute[];
 export function routesOf(app: object, options?: RoutesOptions): readonly ListedRoute[];
 export function routesOf(app: object, options: RoutesOptions | TrpcRoutesOptions = {}): Routes {
   const framework = frameworkOf(app);
@@ -87,14 +87,20 @@ export function routesOf(app: object, options: RoutesOptions | TrpcRoutesOptions
 
 /**
  * Only tRPC, whose routers have no guards, returns a promise. For Fastify, the routes are known when the
- * result is read.
+ * application is ready: the result is an array that is listed when it's read, and throws before that.
  */
 function withRelisting(list: () => Routes): Routes {
   const routes = list();
   if (isPending(routes)) return routes;
   if (Array.isArray(routes)) return rememberRelisting(routes, list as () => Iterable<ListedRoute>);
-  return Object.freeze({
-    [Symbol.iterator]: () => rememberRelisting(routes, () => routes)[Symbol.iterator](),
+  const listed: ListedRoute[] = [];
+  const readList = (): readonly ListedRoute[] => {
+    if (listed.length === 0) listed.push(...rememberRelisting(routes, () => routes));
+    return listed;
+  };
+  return new Proxy<readonly ListedRoute[]>(listed, {
+    // An async function that returns the array reads `then`, which may be before the application is ready.
+    get: (_, name) => (name === "then" ? undefined : (Reflect.get(readList(), name) as unknown)),
   });
 }
 

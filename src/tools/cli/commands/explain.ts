@@ -1,6 +1,8 @@
 import type { Rejection } from "../../../core/errors.ts";
-import type { Decision, Refused } from "../../../core/policy/decision.ts";
+import { type Decision, type Refused, rulesOf } from "../../../core/policy/decision.ts";
 import { explainDecision, explanationRow } from "../../../core/policy/explain.ts";
+import { splitOperation } from "../../../core/policy/operation-key.ts";
+import { isHousekeeping, MCP_METHODS } from "../../../core/policy/operation-methods.ts";
 import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
 import { compareWithRoute } from "../../../core/policy/route-comparison.ts";
 import { appliesTo, renderRules } from "../../../core/policy/rule.ts";
@@ -10,7 +12,7 @@ import { OPERATION_METHOD, readPath } from "../../../core/request.ts";
 import type { ResourceServer } from "../../../core/server.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { printable, withoutTokens } from "../../../core/runtime/printable.ts";
-import { readRoute } from "../../testing/check.ts";
+import { readRoute, type TestRequest } from "../../testing/check.ts";
 import { requireGrantable } from "../../testing/mistakes.ts";
 import { authorizationOf } from "../../../core/token/credential.ts";
 import { issuersOf } from "../../../core/token/issuers.ts";
@@ -80,7 +82,7 @@ export const explain: Command = {
     const isToken = input.has("token");
     const route = input.text("route");
     const [request, scopes, claims, params, { server }] = await input.all(
-      () => readRoute("explain", input.words.slice(0, 2).join(" ")),
+      () => readRequest(input.words),
       () => {
         const values = readScopes(input);
         requireGrantable("explain", values);
@@ -114,14 +116,15 @@ export const explain: Command = {
     };
     const tokenText = isToken ? (await input.io.read()).trim().replace(/^(?:bearer|dpop) +/i, "") : "";
     const authorization = authorizationOf(tokenText);
+    const sent = { method, target, params, matchedPattern: route };
     const decision = isToken
-      ? await server.check({ method, target, params, matchedPattern: route, authorization })
+      ? await server.check({ ...sent, authorization })
       : server.explain(query).decision;
     const response = describeResponse(server, decision, tokenText);
     const claimNames = isToken ? Object.keys(segmentOf(tokenText, 1)).sort() : undefined;
     const row = (name: string, value: string) => explanationRow(name, value.slice(0, 500));
     const text = [
-      explainDecision(query, decision).text,
+      explainDecision(query, decision, rulesOf(pipelineOf(server).policy.find(sent, false).matches)).text,
       ...(response ? [row("response", `${response.status} ${response.detail}`)] : []),
       ...(response?.because ?? []).map((cause) => row("because", cause)),
       ...(response?.found ? [row("found", response.found)] : []),
@@ -141,6 +144,17 @@ export const explain: Command = {
     };
   },
 };
+
+/** Reads the request. An operation is one that a client sends, and not every one is the key of a rule. */
+function readRequest([method = "", target = ""]: readonly string[]): TestRequest {
+  const called = method === OPERATION_METHOD ? splitOperation(target).method : "";
+  if (isHousekeeping(called))
+    throw new UsageError(
+      `\`${called}\` needs no rule of its own: the rule for the path of the MCP server decides it. Write scopegate explain POST /mcp.`,
+    );
+  // The server decides a name that is missing, and the methods that other rules govern.
+  return MCP_METHODS.isNamed(called) ? { method, target } : readRoute("explain", `${method} ${target}`);
+}
 
 /** Names further rules whose routes could match the path. */
 function addedByRoute(

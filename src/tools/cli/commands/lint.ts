@@ -1,28 +1,37 @@
 import { findCatchAlls } from "../../audit/catch-all.ts";
 import { findInTable } from "../../audit/table-findings.ts";
 import { findOneSided } from "../../audit/vocabulary.ts";
+import { compact } from "../../../core/runtime/compact.ts";
 import { orUndefined, ConfigurationError, type ConfigurationIssue } from "../../../core/errors.ts";
 import { isSymmetric } from "../../../core/keys/algorithm.ts";
-import { toJsonIssue } from "../../../core/options/configuration.ts";
+import { toJsonIssue, toJsonText } from "../../../core/options/configuration.ts";
 import type { ResourceServerOptions } from "../../../core/options/options.ts";
 import { resolveOptions } from "../../../core/options/resolve.ts";
 import type { TrustedIssuer } from "../../../core/options/trusted-issuer.ts";
 import { findReportOnly } from "../../../core/policy/report-only.ts";
+import { pipelineOf } from "../../../core/port.ts";
+import type { ResourceServer } from "../../../core/server.ts";
+import { PROOF_HEADER } from "../../../core/token/binding/sender-constraint.ts";
 import { tokenHeadersOf } from "../../../core/token/credential.ts";
+import { type IssuerConfiguration, issuersOf } from "../../../core/token/issuers.ts";
 import type { Command } from "../command.ts";
-import { readOptions, withoutKeys } from "../policy.ts";
+import { isTableAlone, POLICY_OPTIONS, readOptions, readPolicy, withoutKeys } from "../policy.ts";
 import { compileRequiredClaims } from "../../../core/token/required-claims.ts";
 
 export const lint: Command = {
   name: "lint",
   summary: "List every mistake in a configuration with its fix, and what would make it safer.",
-  words: ["FILE"],
-  options: { warnings: { text: "treat warnings as findings" } },
+  words: [],
+  options: { ...POLICY_OPTIONS, warnings: { text: "treat warnings as findings" } },
   examples: [
-    ["scopegate.json", "Checks a configuration, or a file with only scope mappings. It needs no keys."],
+    ["--config scopegate.json", "Checks a configuration, or only scope mappings. It needs no keys."],
+    ["--app ./server.js", "Checks the server that the module exports."],
   ],
   async run(input) {
-    const [{ issues, warnings, notes }] = await input.all(() => check(input.words[0] ?? ""));
+    const config = input.text("config");
+    const [{ issues, warnings, notes }] = await input.all(async () =>
+      config === undefined ? checkServer((await readPolicy(input)).server) : checkFile(config),
+    );
     const errors = issues.map((issue) => new ConfigurationError([issue]).message);
     const lines = [
       ...errors.map((error) => `error ${error}`),
@@ -42,29 +51,18 @@ interface Checked {
   readonly notes: readonly string[];
 }
 
-function check(file: string): Checked {
-  const warnings: string[] = [];
-  const notes: string[] = [];
+function checkFile(file: string): Checked {
+  let warnings: readonly string[] = [];
+  let notes: readonly string[] = [];
   try {
     const options = readOptions(file);
     const hasKeys = options.keys ?? options.verificationKeys ?? options.issuers;
-    warnings.push(...WARNINGS.filter(({ applies }) => applies(options)).map(({ text }) => text));
-    notes.push(...tokenHeadersOf(options.tokenSources ?? []).map(describeTokenHeader));
     // If the file has only scope mappings, the options for tokens are elsewhere.
-    if (Object.keys(options).some((name) => name !== "scopeMappings"))
-      for (const issuer of options.issuers ?? [{}]) warnings.push(...warningsFor(options, issuer));
+    const issuers = isTableAlone(options) ? [] : (options.issuers ?? [{}]);
     // Also found if a key file is absent.
     const table = orUndefined(() => resolveOptions(withoutKeys(options)));
-    const findings = table
-      ? [
-          ...findCatchAlls(table.rules, {}),
-          ...findReportOnly(table),
-          ...findInTable(table),
-          ...findOneSided(options, table),
-        ]
-      : [];
-    for (const { message, hint, severity } of findings)
-      if (severity !== "note") warnings.push(`${message} ${hint}`);
+    warnings = findWarnings(options, issuers, table).map(toJsonText);
+    notes = tokenHeadersOf(options.tokenSources ?? []).map(describeTokenHeader);
     resolveOptions(hasKeys ? options : withoutKeys(options));
     return { issues: [], warnings, notes };
   } catch (error) {
@@ -77,53 +75,76 @@ function check(file: string): Checked {
   }
 }
 
+/** Checks a server in code, whose options have no mistakes, because it was created. */
+function checkServer(server: ResourceServer): Checked {
+  const { policy, credentialHeaders, keyProofs } = pipelineOf(server);
+  const { authorization, unmappedRoutes, scopeRules } = policy.rules;
+  const issuers = issuersOf(server).map(toOptions);
+  const options: ResourceServerOptions = {
+    ...{ authorization, unmappedRoutes, adminScope: scopeRules.adminScope },
+    impliedScopes: Object.fromEntries(scopeRules.implied),
+    scopeSources: issuers.flatMap(({ scopeSources = [] }) => scopeSources),
+  };
+  const ofProofs = [PROOF_HEADER, keyProofs?.mtls?.kind === "header" ? keyProofs.mtls.header : ""];
+  const notes = credentialHeaders.filter((name) => !ofProofs.includes(name)).map(describeTokenHeader);
+  return { issues: [], warnings: findWarnings(options, issuers, policy.rules), notes };
+}
+
+function toOptions({ keys, token, principal }: IssuerConfiguration): ResourceServerOptions {
+  const { source, discovery } = keys.status();
+  const isJwksUri = discovery === undefined && /^https?:/.test(source);
+  const verifyAudience = token.audience !== undefined;
+  return compact({
+    ...token,
+    ...principal,
+    verifyAudience,
+    keys: isJwksUri ? { jwksUri: source } : undefined,
+  });
+}
+
 /** Without such a proxy, a client could send a token that it got elsewhere, and act as its user. */
 const describeTokenHeader = (name: string): string =>
   `\`${name}\` must come from a reverse proxy. The proxy must remove the field from client requests, and no client may reach the service without the proxy.`;
 
-interface Warning {
-  readonly applies: (options: ResourceServerOptions) => boolean;
-  readonly text: string;
+/** Finds valid settings that are rarely right. */
+function findWarnings(
+  options: ResourceServerOptions,
+  issuers: readonly Partial<TrustedIssuer>[],
+  table: Parameters<typeof findInTable>[0] | undefined,
+): readonly string[] {
+  const warnings: string[] = [];
+  if (options.authorization === false)
+    warnings.push("authorization is false: no scope is checked. Remove it.");
+  if (options.unmappedRoutes === "authenticated")
+    warnings.push("`unmappedRoutes` accepts any valid token on routes without a rule. Remove it.");
+  for (const issuer of issuers)
+    for (const warning of findTokenWarnings({ ...options, ...issuer }))
+      warnings.push(issuer.issuer === undefined ? warning : `${issuer.issuer}: ${warning}`);
+  if (!table) return warnings;
+  const findings = [...findCatchAlls(table.rules, {}), ...findReportOnly(table), ...findInTable(table)];
+  for (const { message, hint, severity } of [...findings, ...findOneSided(options, table)])
+    if (severity !== "note") warnings.push(`${message} ${hint}`);
+  return warnings;
 }
 
-/** Valid options that are rarely right. */
-const WARNINGS: readonly Warning[] = [
-  {
-    applies: ({ authorization }) => authorization === false,
-    text: "authorization is false: no scope is checked. Remove it.",
-  },
-  {
-    applies: ({ unmappedRoutes }) => unmappedRoutes === "authenticated",
-    text: "unmapped_routes accepts any valid token on routes without a rule. Remove it.",
-  },
-];
-const TOKEN_WARNINGS: readonly Warning[] = [
-  {
-    applies: ({ maxTokenAgeSeconds, requiredClaims = [] }) =>
-      maxTokenAgeSeconds === undefined &&
-      !compileRequiredClaims(requiredClaims).some(({ name }) => name === "exp"),
-    text: 'a token without `exp` never expires. Write "required_claims": ["exp"].',
-  },
-  {
-    applies: ({ verifyAudience }) => verifyAudience === false,
-    text: "verify_audience is false: tokens for other services are accepted. Set service_id instead.",
-  },
-  {
-    // The same keys often also sign tokens of other tenants, as the keys of `common` in Microsoft Entra do.
-    applies: ({ keys, issuer }) => keys !== undefined && "jwksUri" in keys && issuer === undefined,
-    text: 'the issuer of a token isn\'t checked: with `jwks_uri` alone, tokens of every issuer that shares these keys are accepted. Write "issuer".',
-  },
-  {
-    applies: ({ algorithm, algorithms = [] }) => [algorithm ?? [], algorithms].flat().some(isSymmetric),
-    text: "with HS*, every service that checks a token can sign one too. Use RS256 or ES256.",
-  },
-  {
-    applies: ({ clockToleranceSeconds = 0 }) => clockToleranceSeconds > 300,
-    text: "clock_tolerance_seconds accepts tokens long after they expire. Write 60 or less.",
-  },
-];
-
-const warningsFor = (options: ResourceServerOptions, issuer: Partial<TrustedIssuer>): readonly string[] =>
-  TOKEN_WARNINGS.filter(({ applies }) => applies({ ...options, ...issuer })).map(
-    ({ text }) => `${issuer.issuer === undefined ? "" : `${issuer.issuer}: `}${text}`,
-  );
+function findTokenWarnings(options: ResourceServerOptions): readonly string[] {
+  const { requiredClaims = [], algorithm, algorithms = [algorithm ?? "RS256"], keys = {} } = options;
+  const warnings: string[] = [];
+  const needsExpiry = compileRequiredClaims(requiredClaims).some(({ name }) => name === "exp");
+  if (options.maxTokenAgeSeconds === undefined && !needsExpiry)
+    warnings.push('a token without `exp` never expires. Write `requiredClaims: ["exp"]`.');
+  if (options.verifyAudience === false)
+    warnings.push(
+      "`verifyAudience` is false: tokens for other services are accepted. Set `serviceId` instead.",
+    );
+  // The same keys often also sign tokens of other tenants, as the keys of `common` in Microsoft Entra do.
+  if ("jwksUri" in keys && options.issuer === undefined)
+    warnings.push(
+      "the issuer of a token isn't checked: with `jwksUri` alone, tokens of every issuer that shares these keys are accepted. Set `issuer`.",
+    );
+  if (algorithms.some(isSymmetric))
+    warnings.push("with HS*, every service that checks a token can sign one too. Use RS256 or ES256.");
+  if ((options.clockToleranceSeconds ?? 0) > 300)
+    warnings.push("`clockToleranceSeconds` accepts tokens long after they expire. Set 60 or less.");
+  return warnings;
+}

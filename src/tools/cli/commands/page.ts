@@ -11,7 +11,7 @@ export const page: Command = {
   options: {
     ...POLICY_OPTIONS,
     title: { value: "TEXT", text: "the heading. Default: Policy" },
-    roles: { value: "FILE", text: 'the scopes of each role: { "reader": ["agents:read"] }' },
+    roles: { value: "FILE", text: "the scopes of each role, as for matrix" },
   },
   examples: [
     [
@@ -25,10 +25,7 @@ export const page: Command = {
       () => readPolicy(input),
       () => (file === undefined ? {} : readRoles(file)),
     );
-    const named = Object.fromEntries(
-      Object.entries(roles).flatMap(([name, scopes]) => (scopes === "anonymous" ? [] : [[name, scopes]])),
-    ) as Readonly<Record<string, readonly string[]>>;
-    const html = renderPage(server, { roles: named, ...compact({ routes, title }) });
+    const html = renderPage(server, { roles, ...compact({ routes, title }) });
     return { data: { html }, text: html, isFile: true };
   },
 };

@@ -1,6 +1,7 @@
 /** Reads the caller that was entered: scopes, claims or a token. */
 import { orUndefined } from "../../../core/errors.ts";
 import { readScopes } from "../../../core/token/scope-sources.ts";
+import type { PageRole } from "../page-data.ts";
 
 type Claims = Readonly<Record<string, unknown>>;
 
@@ -10,6 +11,17 @@ interface EnteredCaller {
   readonly claims?: Claims;
   /** Describes what was read. */
   readonly note: string;
+}
+
+/** Returns the caller with a role. */
+export function callerWithRole(role: PageRole): Omit<EnteredCaller, "note"> {
+  if (role === "anonymous") return {};
+  return "scopes" in role ? role : { scopes: role };
+}
+
+/** Returns the text to enter for a caller. */
+export function renderCaller({ scopes, claims }: Omit<EnteredCaller, "note">, claim: string): string {
+  return claims ? JSON.stringify({ ...claims, [claim]: scopes }) : (scopes ?? []).join(" ");
 }
 
 /** Reads the scopes and the claims. */

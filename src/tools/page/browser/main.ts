@@ -4,9 +4,9 @@ import { scopesOf } from "../../../core/policy/requirement.ts";
 import type { CompiledRule } from "../../../core/policy/rule.ts";
 import { escapeHidden } from "../../escape.ts";
 import { sampleMethodOf, samplePathOf } from "../../shared/sample-path.ts";
-import { type PageData, readPolicy } from "../page-data.ts";
+import { type PageData, type PageRole, readPolicy } from "../page-data.ts";
 import { stepsOf } from "../steps.ts";
-import { readCaller } from "./caller.ts";
+import { callerWithRole, readCaller, renderCaller } from "./caller.ts";
 import { find, make } from "./dom.ts";
 import { createTable } from "./table.ts";
 
@@ -48,13 +48,15 @@ const namedIn = ({ requirement }: CompiledRule): readonly string[] =>
     template ? `${template.resource}:*:${template.action}` : text,
   );
 const named = [...policy.rules.rules, ...policy.rules.hiddenRules].flatMap(namedIn);
-const choices = new Map([
-  ...data.roles.map(([name, scopes]) => [`Role ${name}`, scopes.join(" ")] as const),
-  ...[data.adminScope ?? "", ...named].sort().map((scope) => [scope, scope] as const),
+const choices = new Map<string, PageRole>([
+  ...data.roles.map(([name, role]) => [`Role ${name}`, role] as const),
+  ...[data.adminScope ?? "", ...named].sort().map((scope) => [scope, [scope]] as const),
 ]);
 find("add").append(make("option", ""), ...[...choices.keys()].map((name) => make("option", "", name)));
 find("add").addEventListener("change", () => {
-  find("caller").value = [...(readEntered().scopes ?? []), choices.get(find("add").value)].join(" ");
+  const { scopes, claims } = callerWithRole(choices.get(find("add").value) ?? []);
+  const added = scopes && [...(readEntered().scopes ?? []), ...scopes];
+  find("caller").value = renderCaller(compact({ scopes: added, claims }), find("claim").value);
   find("add").value = "";
   showCaller();
 });

@@ -5,13 +5,17 @@ import type { Principal } from "../../../core/token/principal.ts";
 import { sampleMethodOf, samplePathOf } from "../../shared/sample-path.ts";
 import type { PageData } from "../page-data.ts";
 import { whoMay } from "../who-may.ts";
+import { callerWithRole } from "./caller.ts";
 import { find, make } from "./dom.ts";
 
 const LABELS = { yes: "✓ allowed", some: "◐ partly", no: "✗ refused" };
 
 /** Creates the table. Returns functions to show another caller and to search. */
 export function createTable(policy: Policy, data: PageData, ask: (method: string, path: string) => void) {
-  const roles = data.roles.map(([name, scopes]) => ({ name, caller: policy.callerWith(scopes) }));
+  const roles = data.roles.map(([name, role]) => {
+    const { scopes, claims } = callerWithRole(role);
+    return { name, caller: scopes && policy.callerWith(scopes, claims) };
+  });
   const headings = ["Rule", "Requires", "Source", "Caller", ...roles.map(({ name }) => name)];
   find("head").append(...headings.map((heading) => make("th", "", heading)));
   const rows = policy.rules.rules.map((compiled) => {

@@ -31,6 +31,8 @@ describe("the certificate in a header", () => {
     ["xfcc", `hash=${HEX.toUpperCase()}`],
     ["xfcc", `By=spiffe://a;HASH=${HEX};Subject="CN=a,O=\\"b;c\\""`],
     ["xfcc", `Hash=${HEX};URI=;By="x=y"`],
+    ["xfcc", `By=spiffe://a.example/ns=b;Hash=${HEX};URI=spiffe://a.example/b=c==`],
+    ["xfcc", `Hash=${HEX};URI="spiffe://a.example/b,c;d=e";URI=spiffe://a.example/f`],
   ])("reads it as %s: %s", (format, field) => {
     expect(thumbprintIn(format, field)).toBe(THUMBPRINT);
   });
@@ -56,6 +58,11 @@ describe("the certificate in a header", () => {
     ["xfcc", `Hash=${HEX};Hash=${HEX}`],
     ["xfcc", `Hash=${HEX},Hash=${HEX}`],
     ["xfcc", `Hash=${HEX};`],
+    ["xfcc", `Hash=${HEX}=`],
+    ["xfcc", `By=a;Hash=${HEX},By=b;URI=c`],
+    ["xfcc", `By=a,By=b;Hash=${HEX}`],
+    ["xfcc", `Hash=${HEX};URI=spiffe://a;Hash=${"0".repeat(64)}`],
+    ["xfcc", `URI=Hash=${HEX}`],
     ["xfcc", `;Hash=${HEX}`],
     ["xfcc", `Subject="CN=a;Hash=${HEX}"`],
     ["xfcc", `By="a"b;Hash=${HEX}`],
@@ -153,6 +160,12 @@ describe("the addresses of trusted peers", () => {
     "10.0.0.0/8/8",
     "10.0.0.0/-1",
     "10.0.0.0/0008",
+    "10.0.0.0/08",
+    "10.0.0.0/00",
+    "fd00::/08",
+    "010.0.0.0/8",
+    "10.0.0.01",
+    "::ffff:010.0.0.1",
     "fd00::/129",
     "/8",
   ])("rejects the form %j", (text) => expect(isAddressRange(text)).toBe(false));

@@ -116,6 +116,20 @@ export const TOKENS: Group = {
       source: "https://github.com/advisories/GHSA-rp9m-7r4c-75qg",
     },
     {
+      ids: ["CVE-2026-49998"],
+      packageName: "Centrifugo",
+      happened: "Keys of several issuers were cached by `kid` alone.",
+      here: "Each issuer has its own keys, even if they share a `kid`.",
+      source: "https://github.com/advisories/GHSA-g6vg-wj8f-48cj",
+    },
+    {
+      ids: ["GHSA-675f-rq2r-jw82"],
+      packageName: "jwkset",
+      happened: "Withdrawn keys stayed in the cache.",
+      here: "Tokens of removed keys and issuers are rejected.",
+      source: "https://github.com/advisories/GHSA-675f-rq2r-jw82",
+    },
+    {
       ids: ["CVE-2026-35040", "CVE-2026-35041"],
       packageName: "fast-jwt",
       happened: "Regular expressions for claims kept state, or were slow.",

@@ -102,6 +102,28 @@ describe.each([
     expect(written(routes)).toEqual(["GET /agents"]);
   });
 
+  it("returns an array that can be filtered, joined and returned from an async function", async () => {
+    const app = create();
+    const routes = await Promise.resolve(routesOf(app));
+    const table = serverFor({ "GET /agents": [] });
+    await app.register(protect(table));
+    app.get("/agents", () => "ran");
+    app.get("/internal/state", () => "ran");
+    const isPublished = ({ pattern }: ListedRoute) => !pattern.startsWith("/internal");
+    expect(() => routes.filter(isPublished)).toThrow("await app.ready()");
+    expect(() => routes.length).toThrow("await app.ready()");
+    await app.ready();
+    expect(written(routes.filter(isPublished))).toEqual(["GET /agents"]);
+    expect(Array.isArray(routes)).toBe(true);
+    expect(written([...routes, { method: "GET", pattern: "/more" }])).toHaveLength(3);
+    expect(written(([] as ListedRoute[]).concat(routes))).toEqual(written(routes));
+    expect(routes.map(({ method }) => method)).toEqual(["GET", "GET"]);
+    expect(audit(table, routes.filter(isPublished)).ok).toBe(true);
+    // A filtered route still knows which server guards it.
+    const { findings } = audit(serverFor({ "GET /agents": ["a:b"] }), routes.filter(isPublished));
+    expect(findings[0]?.message).toContain("is behind protect of another resource server");
+  });
+
   it("reports the preflight route of CORS middleware as a note only", async () => {
     const server = serverFor({ "GET /agents": [] });
     const routes = await listAfter(async (app) => {
