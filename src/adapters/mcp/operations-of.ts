@@ -4,12 +4,7 @@ import { type Operation, renderOperation } from "../../core/policy/operation-key
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { entriesOf, type Json, type List, LISTS, operationOf } from "./lists.ts";
-
-/** A server of the official SDK, version 1 or 2: `McpServer`, or the `Server` in it. */
-export interface McpServer {
-  /** Connects it to a transport. */
-  connect(transport: never): Promise<void>;
-}
+import type { Ask, McpServer } from "./memory-client.ts";
 
 /** Of `McpServer` in version 2: returns what the `scopeChallenge` of a tool, prompt or resource asks for. */
 interface Challenging extends McpServer {
@@ -41,6 +36,8 @@ const SCOPES = "scopegate/scopes";
  */
 export async function operationsOf(mcpServer: McpServer): Promise<readonly ListedRoute[]> {
   const operations = new Map<string, Pick<ListedRoute, "parameters" | "scopes">>();
+  // Services that only check requests don't load it.
+  const { withClient } = await import("./memory-client.ts");
   await withClient(mcpServer, async (ask, capabilities) => {
     const add = (...texts: readonly string[]) => texts.forEach((text) => operations.set(text, {}));
     for (const list of LISTS) {
@@ -145,41 +142,4 @@ async function readList(ask: Ask, list: List, cursor?: unknown): Promise<readonl
   const entries = entriesOf(page, list);
   const { nextCursor } = page;
   return nextCursor === undefined ? entries : [...entries, ...(await readList(ask, list, nextCursor))];
-}
-
-/** Sends a request, and returns its result. */
-type Ask = (method: string, params?: object) => Promise<Json>;
-type ServerMessage = Readonly<{ id?: unknown; result?: Json }>;
-
-/** Connects to a server, runs `use`, and disconnects, so that the server can be connected again. */
-async function withClient(server: McpServer, use: (ask: Ask, capabilities: Json) => Promise<void>) {
-  if (typeof (Object(server) as Partial<McpServer>).connect !== "function")
-    throw new TypeError("operationsOf takes an MCP server: write await operationsOf(createMcpServer()).");
-  const waiting: ((message: ServerMessage) => void)[] = [];
-  // What both versions of the SDK accept as a transport; they set its `onmessage` and `onclose`.
-  const transport = {
-    onmessage: undefined as ((message: object) => void) | undefined,
-    onclose: undefined as (() => void) | undefined,
-    start: () => Promise.resolve(),
-    send: (message: ServerMessage) => Promise.resolve(waiting[Number(message.id)]?.(message)),
-    close: () => Promise.resolve(transport.onclose?.()),
-  };
-  const deliver = (message: object): void => transport.onmessage?.({ jsonrpc: "2.0", ...message });
-  const ask: Ask = async (method, params = {}) => {
-    const { result } = await new Promise<ServerMessage>((resolve) => {
-      deliver({ id: waiting.push(resolve) - 1, method, params });
-    });
-    if (result) return result;
-    throw new Error(`The MCP server refused ${method}.`);
-  };
-  await server.connect(transport as never);
-  try {
-    const clientInfo = { name: "scopegate", version: "0" };
-    const hello = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
-    const { capabilities } = await ask("initialize", hello);
-    deliver({ method: "notifications/initialized" });
-    await use(ask, Object(capabilities) as Json);
-  } finally {
-    await transport.close();
-  }
 }
