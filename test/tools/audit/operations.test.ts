@@ -94,7 +94,12 @@ describe("explain", () => {
   });
 
   it("shows which argument is missing", () => {
-    expect(explain("tools/call run_agent").text).toContain("`agent_id`");
+    expect(explain("tools/call run_agent").text).toContain(
+      "the id is missing or contains a colon: only a grant for every id covers agents:<agent_id>:run",
+    );
+    expect(explain("tools/call run_agent", { agent_id: "" }).text).toContain(
+      "The argument `agent_id` must be a non-empty string or an integer.",
+    );
     expect(explain("tools/call other").decision).toMatchObject({ reason: "route_unmapped" });
   });
 });
