@@ -65,6 +65,17 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
     audit(server, await operationsOf(createMcp(line))).orThrow({ warnings: true });
   });
 
+  it("passes the audit with rules for methods that clients call unasked", async () => {
+    const lists = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
+    const unasked = [...lists, "logging/setLevel", "subscriptions/listen", "tasks/get", "tasks/result"];
+    const rules = Object.fromEntries(unasked.map((method) => [`MCP ${method}`, []]));
+    const server = createMcpResourceServer({ ...table, ...rules });
+    audit(server, await operationsOf(createMcp(line))).orThrow({ warnings: true });
+    const misspelled = createMcpResourceServer({ ...table, ...rules, "MCP prompts/get greet": [] });
+    const { findings } = audit(misspelled, await operationsOf(createMcp(line)));
+    expect(findings.map(({ kind }) => kind)).toEqual(["rule_unreached"]);
+  });
+
   it("fails the audit for a new tool", async () => {
     const routes = await operationsOf(createMcp(line, [], [...TOOLS, "purge"]));
     const report = audit(createMcpResourceServer(table), routes);

@@ -50,6 +50,25 @@ describe("an audit of operations", () => {
     expect(audit(more, list("resources/read *")).orThrow({ warnings: true }).ok).toBe(true);
   });
 
+  it("accepts operations that a server offers later, and rules for names below a listed `docs_*`", () => {
+    const later = createServer({
+      scopeMappings: {
+        "MCP tools/list": [],
+        "MCP tools/call export": ["docs:export"],
+        "MCP tools/call docs_*": ["docs:use"],
+        "MCP tools/call docs_delete": ["docs:delete"],
+      },
+    });
+    const listed = list("tools/list", "tools/call export", "tools/call docs_*");
+    expect(audit(later, listed).orThrow({ warnings: true }).ok).toBe(true);
+    expect(audit(later, list("tools/list", "tools/call docs_*")).findings).toMatchObject([
+      { kind: "rule_unreached", rule: { key: "MCP tools/call export" } },
+    ]);
+    expect(audit(later, [...listed, ...list("tools/call other_*")]).findings).toMatchObject([
+      { kind: "route_unmapped", route: { pattern: "tools/call other_*" } },
+    ]);
+  });
+
   it("reports a value that is not an operation", () => {
     expect(found(list("tools/cal x"))).toContain("error route_unreadable");
   });
