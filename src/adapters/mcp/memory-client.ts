@@ -9,7 +9,16 @@ export interface McpServer {
 
 /** Sends a request, and returns its result. */
 export type Ask = (method: string, params?: object) => Promise<Json>;
-type ServerMessage = Readonly<{ id?: unknown; result?: Json }>;
+type ServerMessage = Readonly<{ id?: unknown; method?: string; result?: Json }>;
+
+/** All of them, because a server may register tools only for clients that can do what the tools need. */
+const CAPABILITIES = {
+  roots: { listChanged: true },
+  sampling: { context: {}, tools: {} },
+  elicitation: { form: {}, url: {} },
+  tasks: { list: {}, cancel: {}, requests: { sampling: { createMessage: {} }, elicitation: { create: {} } } },
+  extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } },
+};
 
 /** Connects to a server, runs `use`, and disconnects, so that the server can be connected again. */
 export async function withClient(server: McpServer, use: (ask: Ask, capabilities: Json) => Promise<void>) {
@@ -21,7 +30,12 @@ export async function withClient(server: McpServer, use: (ask: Ask, capabilities
     onmessage: undefined as ((message: object) => void) | undefined,
     onclose: undefined as (() => void) | undefined,
     start: () => Promise.resolve(),
-    send: (message: ServerMessage) => Promise.resolve(waiting[Number(message.id)]?.(message)),
+    send: ({ id, method, ...message }: ServerMessage) => {
+      if (method === undefined) waiting[Number(id)]?.(message);
+      // A server may ask for `roots/list` or `elicitation/create` when a client connects.
+      else if (id !== undefined) deliver({ id, result: { roots: [], action: "cancel" } });
+      return Promise.resolve();
+    },
     close: () => Promise.resolve(transport.onclose?.()),
   };
   const deliver = (message: object): void => transport.onmessage?.({ jsonrpc: "2.0", ...message });
@@ -35,7 +49,7 @@ export async function withClient(server: McpServer, use: (ask: Ask, capabilities
   await server.connect(transport as never);
   try {
     const clientInfo = { name: "scopegate", version: "0" };
-    const hello = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+    const hello = { protocolVersion: "2025-11-25", capabilities: CAPABILITIES, clientInfo };
     const { capabilities } = await ask("initialize", hello);
     deliver({ method: "notifications/initialized" });
     await use(ask, Object(capabilities) as Json);

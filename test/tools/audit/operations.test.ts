@@ -69,6 +69,45 @@ describe("an audit of operations", () => {
     ]);
   });
 
+  it("fails for an argument of a condition that an operation doesn't have, also in a wider rule", () => {
+    const where = { team: { claim: "team" } };
+    const tools = (conditions: object) => {
+      const tenants = createServer({
+        scopeMappings: {
+          "MCP tools/call *": { scopes: [], where, ...conditions },
+          "MCP tools/call ping": [],
+          "MCP tools/call search": ["docs:<team>:read"],
+        },
+      });
+      const operations = [
+        { method: "MCP", pattern: "tools/call ping", parameters: [] },
+        { method: "MCP", pattern: "tools/call search", parameters: ["team"] },
+        { method: "MCP", pattern: "tools/call other", parameters: ["constructor", "teem"] },
+      ];
+      return audit(tenants, operations).findings.map(
+        ({ kind, hint, ...finding }) => `${kind} ${"route" in finding ? finding.route.pattern : ""} ${hint}`,
+      );
+    };
+    const other = "rule_argument_unknown tools/call other Did you mean `team`?".replace("team", "teem");
+    expect(tools({})).toEqual(["rule_argument_unknown tools/call ping Its arguments: none.", other]);
+    expect(tools({ except: ["MCP tools/call ping"] })).toEqual([other]);
+    expect(tools({ unless: ["docs:<teams>:cross"], except: ["MCP tools/call ping"] })).toEqual([
+      "rule_argument_unknown tools/call search Did you mean `team`?",
+      other,
+      "rule_argument_unknown tools/call other Did you mean `teem`?",
+    ]);
+  });
+
+  it("reads only own properties of the types of arguments", () => {
+    const tools = createServer({ scopeMappings: { "MCP tools/call run": ["a:<constructor>:b"] } });
+    const run = { method: "MCP", pattern: "tools/call run", parameters: ["constructor"] };
+    for (const parameterTypes of [undefined, {}, { constructor: "string" }])
+      expect(audit(tools, [{ ...run, parameterTypes } as ListedRoute]).findings).toEqual([]);
+    const findings = audit(tools, [{ ...run, parameterTypes: { constructor: ["array", "null"] } }]).findings;
+    expect(findings).toMatchObject([{ kind: "rule_argument_type", severity: "warning" }]);
+    expect(findings[0]?.message).toContain("takes as array or null: calls with it are refused.");
+  });
+
   it("reports a value that is not an operation", () => {
     expect(found(list("tools/cal x"))).toContain("error route_unreadable");
   });
