@@ -13,7 +13,8 @@ import type { createFrameworkGate as createKoaGate } from "./frameworks/koa.ts";
 export { type AuthInfo, type HandlerExtra, mayCall, principalOf } from "./caller.ts";
 export type { McpOptions } from "./gate.ts";
 export type { McpAccess } from "./frameworks/fetch.ts";
-export { type McpServer, operationsOf, scopesOf } from "./operations-of.ts";
+export type { McpServer } from "./memory-client.ts";
+export { operationsOf, scopesOf } from "./operations-of.ts";
 
 /** The guard of an MCP server: middleware, a plugin or a function, depending on the calling framework. */
 export type McpGate = ReturnType<typeof createExpressGate> &

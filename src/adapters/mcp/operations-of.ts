@@ -4,17 +4,15 @@ import { type Operation, renderOperation } from "../../core/policy/operation-key
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { entriesOf, type Json, type List, LISTS, operationOf } from "./lists.ts";
-
-/** A server of the official SDK, version 1 or 2: `McpServer`, or the `Server` in it. */
-export interface McpServer {
-  /** Connects it to a transport. */
-  connect(transport: never): Promise<void>;
-}
+import type { Ask, McpServer } from "./memory-client.ts";
 
 /** Of `McpServer` in version 2: returns what the `scopeChallenge` of a tool, prompt or resource asks for. */
 interface Challenging extends McpServer {
   resolveScopeChallenge?: (context: object) => unknown;
 }
+
+type Schema = Readonly<{ type?: string | readonly string[] }>;
+type Facts = Omit<ListedRoute, "method" | "pattern">;
 
 /** The property of `_meta` in which a tool, prompt or resource declares its scopes. */
 const SCOPES = "scopegate/scopes";
@@ -22,10 +20,11 @@ const SCOPES = "scopegate/scopes";
 /**
  * Lists the operations of an MCP server for `audit`: its tools, prompts, resources and templates, and the
  * other methods that clients can call. It sends requests to the server as a client does, so the server must
- * not be connected: pass a new one. Tools and prompts are listed with the names of their arguments, so that
- * the audit finds a scope with the name of another argument. Scopes that the code declares are listed as
- * `scopes`, and the audit compares them with the table: with version 2 of the SDK those of
+ * not be connected: pass a new one. Tools and prompts are listed with the names and types of their
+ * arguments, so that the audit finds a scope with the name of another argument. Scopes that the code declares
+ * are listed as `scopes`, and the audit compares them with the table: with version 2 of the SDK those of
  * `scopeChallenge: requireScopes(...)`, with both versions those of `_meta: { "scopegate/scopes": [...] }`.
+ * Add what the server registers later yourself: `{ method: "MCP", pattern: "tools/call export_*" }`.
  * @throws Error if the server is already connected, or doesn't respond
  * @example
  * ```ts
@@ -40,7 +39,9 @@ const SCOPES = "scopegate/scopes";
  * ```
  */
 export async function operationsOf(mcpServer: McpServer): Promise<readonly ListedRoute[]> {
-  const operations = new Map<string, Pick<ListedRoute, "parameters" | "scopes">>();
+  const operations = new Map<string, Facts>();
+  // Services that only check requests don't load it.
+  const { withClient } = await import("./memory-client.ts");
   await withClient(mcpServer, async (ask, capabilities) => {
     const add = (...texts: readonly string[]) => texts.forEach((text) => operations.set(text, {}));
     for (const list of LISTS) {
@@ -48,8 +49,8 @@ export async function operationsOf(mcpServer: McpServer): Promise<readonly Liste
       add(list.method);
       for (const entry of await readList(ask, list)) {
         const operation = operationOf(entry, list);
-        const scopes = scopesIn(entry) ?? (await challengedScopes(mcpServer, operation));
-        operations.set(renderOperation(operation), compact({ parameters: argumentsOf(entry), scopes }));
+        const scopes = scopesAt(entry["_meta"], SCOPES) ?? (await challengedScopes(mcpServer, operation));
+        operations.set(renderOperation(operation), compact({ ...argumentsOf(entry), scopes }));
       }
     }
     add(...methodsOf(capabilities, "resolveScopeChallenge" in mcpServer));
@@ -60,7 +61,7 @@ export async function operationsOf(mcpServer: McpServer): Promise<readonly Liste
 /**
  * Returns the table that the code of an MCP server declares: the scopes of its tools, prompts, resources and
  * templates, as `operationsOf` lists them, and `[]` for the methods without a name. An operation that
- * declares no scopes isn't in the table, so calls of it are refused.
+ * declares none, or scopes that depend on the call, isn't in the table, so calls of it are refused.
  * @throws Error if the server is already connected, or doesn't respond
  * @example
  * ```ts
@@ -80,7 +81,7 @@ export async function scopesOf(mcpServer: McpServer): Promise<Readonly<Record<st
     // As a key, such a name would be a pattern for other names.
     if (isNamed && pattern.endsWith("*")) return [];
     const declared = scopes ?? (isNamed ? undefined : []);
-    return declared ? [[`${method} ${pattern}`, declared] as const] : [];
+    return declared && declared !== "unknown" ? [[`${method} ${pattern}`, declared] as const] : [];
   });
   return Object.fromEntries(entries);
 }
@@ -93,12 +94,11 @@ function methodsOf({ logging, tasks, extensions, ...lists }: Json, isVersion2: b
     const { listChanged, subscribe } = Object(lists[name]) as Json;
     return listChanged === true || subscribe === true;
   });
-  const hasTasks = tasks !== undefined;
   const methods = {
     "logging/setLevel": logging !== undefined,
     "subscriptions/listen": isVersion2 && canChange,
-    "tasks/get": hasTasks || hasTaskExtension,
-    "tasks/result": hasTasks,
+    "tasks/get": tasks !== undefined || hasTaskExtension,
+    "tasks/result": tasks !== undefined,
     "tasks/list": list !== undefined,
     "tasks/update": hasTaskExtension,
     "tasks/cancel": cancel !== undefined || hasTaskExtension,
@@ -106,9 +106,8 @@ function methodsOf({ logging, tasks, extensions, ...lists }: Json, isVersion2: b
   return Object.entries(methods).flatMap(([method, isOffered]) => (isOffered ? [method] : []));
 }
 
-/** Returns the scopes that an entry declares in `_meta`. */
-function scopesIn({ _meta: meta }: Json): readonly string[] | undefined {
-  const scopes = (Object(meta) as Json)[SCOPES];
+function scopesAt(value: unknown, name: string): readonly string[] | undefined {
+  const scopes = (Object(value) as Json)[name];
   return Array.isArray(scopes) ? scopes.map(String) : undefined;
 }
 
@@ -116,13 +115,19 @@ function scopesIn({ _meta: meta }: Json): readonly string[] | undefined {
 async function challengedScopes(
   mcpServer: Challenging,
   { method, name }: Pick<Operation, "method" | "name">,
-): Promise<readonly string[] | undefined> {
+): Promise<Facts["scopes"]> {
   if (typeof mcpServer.resolveScopeChallenge !== "function") return undefined;
-  const params = method === "resources/read" ? { uri: sampleOf(name ?? "") } : { name };
+  const called = method === "resources/read" ? { uri: sampleOf(name ?? "") } : { name };
+  // Whatever is read from a revoked proxy throws.
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const request = { method, params: { ...called, arguments: proxy } };
   const authInfo = { token: "", clientId: "", scopes: [] };
-  const challenge = await mcpServer.resolveScopeChallenge({ request: { method, params }, authInfo });
-  const { scopes } = Object(challenge) as Json;
-  return Array.isArray(scopes) ? scopes.map(String) : undefined;
+  try {
+    return scopesAt(await mcpServer.resolveScopeChallenge({ request, authInfo }), "scopes");
+  } catch {
+    return "unknown";
+  }
 }
 
 /** Returns a URI that a template matches. */
@@ -132,11 +137,12 @@ function sampleOf(uri: string): string {
 }
 
 /** Returns the names of the arguments of a tool or prompt, if it describes them and takes no others. */
-function argumentsOf({ inputSchema, arguments: list }: Json): readonly string[] | undefined {
-  if (Array.isArray(list)) return list.map((argument: Json) => String(argument["name"]));
+function argumentsOf({ inputSchema, arguments: list }: Json): Facts {
+  if (Array.isArray(list)) return { parameters: list.map((argument: Json) => String(argument["name"])) };
   const { properties, additionalProperties } = Object(inputSchema) as Json;
-  if (typeof properties !== "object" || properties === null || additionalProperties) return undefined;
-  return Object.keys(properties);
+  if (typeof properties !== "object" || properties === null || additionalProperties) return {};
+  const types = Object.entries<Schema>({ ...properties }).map(([name, { type }]) => [name, type] as const);
+  return { parameters: Object.keys(properties), parameterTypes: Object.fromEntries(types) };
 }
 
 /** Reads the entries of the pages of a list from `cursor` on. */
@@ -145,41 +151,4 @@ async function readList(ask: Ask, list: List, cursor?: unknown): Promise<readonl
   const entries = entriesOf(page, list);
   const { nextCursor } = page;
   return nextCursor === undefined ? entries : [...entries, ...(await readList(ask, list, nextCursor))];
-}
-
-/** Sends a request, and returns its result. */
-type Ask = (method: string, params?: object) => Promise<Json>;
-type ServerMessage = Readonly<{ id?: unknown; result?: Json }>;
-
-/** Connects to a server, runs `use`, and disconnects, so that the server can be connected again. */
-async function withClient(server: McpServer, use: (ask: Ask, capabilities: Json) => Promise<void>) {
-  if (typeof (Object(server) as Partial<McpServer>).connect !== "function")
-    throw new TypeError("operationsOf takes an MCP server: write await operationsOf(createMcpServer()).");
-  const waiting: ((message: ServerMessage) => void)[] = [];
-  // What both versions of the SDK accept as a transport; they set its `onmessage` and `onclose`.
-  const transport = {
-    onmessage: undefined as ((message: object) => void) | undefined,
-    onclose: undefined as (() => void) | undefined,
-    start: () => Promise.resolve(),
-    send: (message: ServerMessage) => Promise.resolve(waiting[Number(message.id)]?.(message)),
-    close: () => Promise.resolve(transport.onclose?.()),
-  };
-  const deliver = (message: object): void => transport.onmessage?.({ jsonrpc: "2.0", ...message });
-  const ask: Ask = async (method, params = {}) => {
-    const { result } = await new Promise<ServerMessage>((resolve) => {
-      deliver({ id: waiting.push(resolve) - 1, method, params });
-    });
-    if (result) return result;
-    throw new Error(`The MCP server refused ${method}.`);
-  };
-  await server.connect(transport as never);
-  try {
-    const clientInfo = { name: "scopegate", version: "0" };
-    const hello = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
-    const { capabilities } = await ask("initialize", hello);
-    deliver({ method: "notifications/initialized" });
-    await use(ask, Object(capabilities) as Json);
-  } finally {
-    await transport.close();
-  }
 }

@@ -2,6 +2,7 @@
 import type { Operation } from "../../core/policy/operation-key.ts";
 import { orUndefined } from "../../core/errors.ts";
 import { andThenAll } from "../../core/runtime/and-then.ts";
+import { isIdentifier } from "../../core/runtime/json.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import { type Json, ownObject } from "./lists.ts";
 
@@ -12,7 +13,7 @@ const MAX_ARGUMENTS = 20;
 /** Writes the operation of a task, with the arguments that can fill a scope. */
 export function writeOperation({ method, name, parameters }: Operation): string {
   const texts = Object.entries(parameters).filter(
-    ([key, value]) => typeof value === "string" && key.length + value.length <= MAX_ARGUMENT,
+    ([key, value]) => isIdentifier(value) && key.length + String(value).length <= MAX_ARGUMENT,
   );
   return JSON.stringify([method, name, Object.fromEntries(texts.slice(0, MAX_ARGUMENTS))]);
 }

@@ -58,7 +58,7 @@ export function explainDecision(
     addLine("satisfied", `${satisfaction.required} by ${satisfaction.granted} (${satisfaction.by})`);
   if (missing.length > 0) addLine("missing", joinScopes(missing));
   for (const scope of required.filter((text) => /:<[^:]*>:/.test(text)))
-    addLine("note", `the id is empty or contains a colon: only a grant for every id covers ${scope}`);
+    addLine("note", `the id is missing or contains a colon: only a grant for every id covers ${scope}`);
   if (satisfied.some(({ by }) => by === "admin"))
     addLine("note", "the admin scope satisfies scopes, and nothing else");
   addLine("decision", describeDecision(decision));

@@ -6,8 +6,10 @@ export interface ListedRoute {
   readonly pattern: string;
   /** The names of the arguments of an MCP operation. Omitted if they aren't known. */
   readonly parameters?: readonly string[];
-  /** The scopes that the code of an MCP operation declares. Omitted if it declares none. */
-  readonly scopes?: readonly string[];
+  /** The `type` of these arguments in JSON Schema, by name. */
+  readonly parameterTypes?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The scopes in the code of an MCP operation; `"unknown"` if they depend on the call. Omitted if none. */
+  readonly scopes?: readonly string[] | "unknown";
   /** Why `protect` doesn't run before the route. Omitted if it does, or if that isn't known. */
   readonly unguarded?: UnguardedPlace;
 }

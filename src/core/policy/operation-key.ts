@@ -10,9 +10,9 @@ export interface Operation {
   readonly method: string;
   /** The name of a tool or prompt, or the URI of a resource. */
   readonly name?: string | undefined;
-  /** The arguments, for the templates of scopes and for `where`: only strings fill them. */
+  /** The arguments, for the templates of scopes and for `where`: strings and integers fill them. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** For completions and lists: the URI may be a template, and arguments may be missing. */
+  /** For completions and lists: the URI may be a template, and every unusable argument is as if absent. */
   readonly isPartial?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /** The rules for operations: keys of the table without a path, such as `MCP tools/call search`. */
 import { orUndefined } from "../errors.ts";
-import { hasOtherSpelling } from "../runtime/json.ts";
+import { hasOtherSpelling, isIdentifier } from "../runtime/json.ts";
 import { contains, matchName, mayMatch, type NamePattern, parseTemplate } from "./name-pattern.ts";
 import { type Operation, type OperationKey, splitOperation } from "./operation-key.ts";
 import type { OperationMethods } from "./operation-methods.ts";
@@ -55,7 +55,7 @@ export class OperationRules {
     return deciding?.compiled ?? this.#rules.get(this.#governing(operation))?.everyName;
   }
 
-  /** Finds the rules, with the values for their templates. An argument must be a non-empty string. */
+  /** Finds the rules, with the values for their templates. */
   match(operation: Operation): OperationMatch {
     const deciding = this.#decide(operation, this.#rules);
     if (deciding.length === 0) return { kind: "unmapped" };
@@ -67,7 +67,7 @@ export class OperationRules {
     if (argument !== undefined) return { kind: "unusable", argument };
     const toMatch = ({ compiled, values }: NamedRule): RuleMatch => ({
       compiled,
-      parameter: values ? (name) => values.get(name) ?? "" : (name) => argumentReader.read(name),
+      parameter: values ? (name) => values.get(name) ?? "" : (name) => argumentReader.read(name).text,
     });
     const matches = deciding.map(toMatch);
     const restrictions = divideRestrictions(
@@ -96,7 +96,7 @@ export class OperationRules {
     };
     // If no other rule matches the URI as it was sent, it's only another spelling.
     for (const rule of sent === name ? [] : rules.decide(sent))
-      if (!rules.isForEveryName(rule.compiled)) add(rule);
+      if (rule.compiled !== rules.everyName) add(rule);
     for (const other of others) rules.decide(other).forEach(add);
     return deciding;
   }
@@ -174,37 +174,41 @@ const decodeAll = (escapes: string): string =>
 
 const characterOf = (escape: string): string => String.fromCharCode(parseInt(escape.slice(1), 16));
 
-/** Finds an argument that a scope needs and that is missing, empty or not a string. */
-function findUnusableArgument(
-  deciding: readonly NamedRule[],
-  argumentReader: ArgumentReader,
-): string | undefined {
+/** Finds an argument that a scope names and that no scope can contain. */
+function findUnusableArgument(deciding: readonly NamedRule[], reader: ArgumentReader): string | undefined {
   return deciding
     .flatMap(({ compiled, values }) => (values ? [] : templatesOf(compiled.requirement)))
-    .find((name) => argumentReader.read(name) === "");
+    .find((name) => reader.read(name).kind === "unusable");
 }
+
+/** What scopes and `where` read. Without a value, a scope must be granted for every id. */
+type Argument =
+  | { readonly kind: "value"; readonly text: string }
+  | { readonly kind: "absent" | "unusable"; readonly text: "" };
 
 /** Reads each argument once: later code may change them. */
 class ArgumentReader {
   readonly #parameters: Operation["parameters"];
-  readonly #values = new Map<string, string>();
+  readonly #arguments = new Map<string, Argument>();
 
   constructor({ parameters }: Operation) {
     this.#parameters = parameters;
   }
 
-  /** Returns an argument if it's a string; otherwise an empty string. */
-  read(name: string): string {
-    let value = this.#values.get(name);
-    if (value !== undefined) return value;
-    // Own properties only: a polluted prototype must not fill a scope. Some servers read `Team` as `team`.
-    const isOwn =
-      Object.hasOwn(this.#parameters, name) && !hasOtherSpelling(this.#parameters, new Set([name]));
-    const argument = isOwn ? this.#parameters[name] : undefined;
-    value = typeof argument === "string" ? argument : "";
-    this.#values.set(name, value);
-    return value;
+  read(name: string): Argument {
+    const argument = this.#arguments.get(name) ?? readArgument(this.#parameters, name);
+    this.#arguments.set(name, argument);
+    return argument;
   }
+}
+
+function readArgument(parameters: Operation["parameters"], name: string): Argument {
+  // Some servers read `Team` as `team`.
+  if (hasOtherSpelling(parameters, new Set([name]))) return { kind: "unusable", text: "" };
+  // Own properties only: a polluted prototype must not fill a scope.
+  const value = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+  if (value === undefined) return { kind: "absent", text: "" };
+  return isIdentifier(value) ? { kind: "value", text: String(value) } : { kind: "unusable", text: "" };
 }
 
 /** The rules of each method. */
@@ -241,15 +245,19 @@ class MethodRules {
     else this.#exact.set(name, compiled);
   }
 
-  isForEveryName(compiled: CompiledRule): boolean {
-    return compiled === this.everyName;
-  }
-
   /** Finds the rule for a name: the rule for the whole name, for the narrowest pattern, or for every name. */
   decide(name: string): NamedRule[] {
     const compiled = this.#exact.get(name);
-    if (compiled) return [{ compiled }];
-    const matches = this.#matchPatterns(name);
+    return compiled ? [{ compiled }] : this.#decideByPatterns(this.#matchPatterns(name));
+  }
+
+  /** Finds the rule for a template: for the narrowest template that contains it, or for every URI. */
+  decideTemplate(operation: Operation): NamedRule[] {
+    if ("message" in parseTemplate(operation.name ?? "")) return [];
+    return this.#decideByPatterns(this.#matchTemplate(operation));
+  }
+
+  #decideByPatterns(matches: readonly PatternMatch[]): NamedRule[] {
     const narrowest = narrowestOf(matches.filter(({ isCertain }) => isCertain));
     const deciding = narrowest.map(toNamedRule);
     if (deciding.length === 0 && this.everyName) deciding.push({ compiled: this.everyName });
@@ -261,27 +269,15 @@ class MethodRules {
     return deciding;
   }
 
-  /** Finds the rule for a template: for the narrowest template that contains it, or for every URI. */
-  decideTemplate(operation: Operation): NamedRule[] {
-    if ("message" in parseTemplate(operation.name ?? "")) return [];
-    const narrowest = narrowestOf(this.#matchTemplate(operation)).map(toNamedRule);
-    if (narrowest.length > 0) return narrowest;
-    return this.everyName ? [{ compiled: this.everyName }] : [];
-  }
-
   /** Finds all rules that match a name, however narrow they are. */
-  findAll(name: string): readonly NamedRule[] {
-    return [...this.#findPlain(name), ...this.#matchPatterns(name).map(toNamedRule)];
+  findAll(name: string, matches = this.#matchPatterns(name)): readonly NamedRule[] {
+    const plain = [this.#exact.get(name), this.everyName].flatMap((compiled) => compiled ?? []);
+    return [...plain.map((compiled) => ({ compiled })), ...matches.map(toNamedRule)];
   }
 
   /** Finds all rules that contain a template. */
   findForTemplate(operation: Operation): readonly NamedRule[] {
-    const matches = this.#matchTemplate(operation).map(toNamedRule);
-    return [...this.#findPlain(operation.name ?? ""), ...matches];
-  }
-
-  #findPlain(name: string): readonly NamedRule[] {
-    return [this.#exact.get(name), this.everyName].flatMap((compiled) => (compiled ? [{ compiled }] : []));
+    return this.findAll(operation.name ?? "", this.#matchTemplate(operation));
   }
 
   /** Finds the patterns that contain a template. Variables that divide the URI differently have no values. */
@@ -294,7 +290,7 @@ class MethodRules {
       .map((rule) => {
         const isSame = rule.pattern.identity === template.identity;
         const values = rule.pattern.variables.map(
-          (name, index) => [name, isSame ? reader.read(template.variables[index] ?? "") : ""] as const,
+          (name, index) => [name, isSame ? reader.read(template.variables[index] ?? "").text : ""] as const,
         );
         return { ...rule, values: new Map(values), isCertain: true };
       });

@@ -139,7 +139,7 @@ export class Table {
     for (const call of calls) {
       const result = this.#operations.match(call);
       if (result.kind === "unusable")
-        return ambiguous(`A scope needs the argument \`${result.argument}\` as a non-empty string.`);
+        return ambiguous(`The argument \`${result.argument}\` must be a non-empty string or an integer.`);
       if (result.kind === "unmapped") {
         isUnmapped = true;
         continue;

@@ -90,3 +90,7 @@ export function hasOtherSpelling(object: object, names: ReadonlySet<string>): bo
 }
 
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
+
+/** A larger integer loses digits when it's parsed, so two tenants could get the same id. */
+export const isIdentifier = (value: unknown): value is string | number =>
+  (typeof value === "string" && value !== "") || (Number.isSafeInteger(value) && !Object.is(value, -0));

@@ -1,4 +1,5 @@
 /** Reads the values of a claim that are compared with a parameter of the request. */
+import { isIdentifier } from "../runtime/json.ts";
 import { claimAt, type ClaimPath } from "./claim-path.ts";
 
 /** A claim, and the issuer that it belongs to. */
@@ -41,7 +42,3 @@ export function findInClaim(
   if (!values.some((value) => String(value) === text)) return undefined;
   return new Set(values.map(String)).size > 1 ? "one of several" : "only";
 }
-
-/** A larger integer loses digits when it's parsed, so two tenants could get the same id. */
-const isIdentifier = (value: unknown): boolean =>
-  (typeof value === "string" && value !== "") || (Number.isSafeInteger(value) && !Object.is(value, -0));

@@ -187,7 +187,8 @@ function readRoute(route: unknown, index: number): ListedRoute {
     pattern,
     ...compact({
       parameters: Array.isArray(parameters) ? (parameters as readonly string[]) : undefined,
-      scopes: Array.isArray(scopes) ? (scopes as readonly string[]) : undefined,
+      parameterTypes: (route as ListedRoute).parameterTypes,
+      scopes: Array.isArray(scopes) || scopes === "unknown" ? (scopes as ListedRoute["scopes"]) : undefined,
       unguarded: place === undefined ? undefined : readPlace(place, index),
     }),
   });

@@ -37,13 +37,14 @@ export function auditOperations(
     const compiled = table.find(operation.pattern);
     if (compiled) {
       reached.add(compiled);
-      findings.push(...findUnknownArguments(operation, compiled), ...findOtherScopes(operation, compiled));
+      findings.push(...findOtherArguments(operation, compiled, table));
+      findings.push(...findOtherScopes(operation, compiled));
     } else findings.push(unmapped(operation, fate));
     routes.push(Object.freeze({ ...operation, ...compact({ rule: compiled?.rule }), parts: [] }));
   }
   findings.push(...findShadowed(operations));
   const astray = routes.filter(({ rule }) => !rule);
-  const listed = new Set(operations.map(({ pattern }) => pattern));
+  const listed = operations.map(({ pattern }) => pattern);
   const missed = rules.filter(
     (compiled) =>
       isOperationRoute(compiled.rule) &&
@@ -75,29 +76,47 @@ const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
   hint: `Add to scopeMappings: ${JSON.stringify(renderRoute(route))}: ["resource:action"]`,
 });
 
-/** A server ignores an unknown argument, so a caller could send any value that its scopes allow. */
-function findUnknownArguments(
+/** Finds arguments in scopes and conditions that the operation doesn't have, or whose type never fits. */
+function findOtherArguments(
   route: ListedRoute,
-  { rule, requirement }: CompiledRule,
+  { rule: deciding, requirement }: CompiledRule,
+  table: CompiledTable["operations"],
 ): readonly AuditFinding[] {
-  const { parameters } = route;
+  const { parameters, parameterTypes = {} } = route;
   if (!parameters) return [];
-  return [...new Set(templatesOf(requirement))]
-    .filter((name) => !parameters.includes(name))
-    .map((name) => ({
-      kind: "rule_argument_unknown",
-      severity: "error",
-      route,
-      rule,
-      message: `\`${rule.key}\` requires a scope with <${name}>, but the operation has no argument \`${name}\`: a caller can choose its value.`,
-      hint: suggest(name, parameters, `Its arguments: ${parameters.join(", ")}.`),
-    }));
+  const typesByName = new Map(Object.entries(parameterTypes));
+  const match = table.match({ ...splitOperation(route.pattern), parameters: {}, isPartial: true });
+  const restrictions = match.kind === "matched" ? match.restrictions.active : [];
+  const ofConditions = restrictions.flatMap(({ compiled: { rule }, conditions }) =>
+    conditions.parameters.map((name) => ({ rule, name })),
+  );
+  const named = [...templatesOf(requirement).map((name) => ({ rule: deciding, name })), ...ofConditions];
+  const distinct = new Map(named.map((argument) => [`${argument.rule.key} ${argument.name}`, argument]));
+  return [...distinct.values()].flatMap(({ rule, name }): readonly AuditFinding[] => {
+    const sentence = `\`${rule.key}\` names the argument \`${name}\`, which \`${renderRoute(route)}\``;
+    // A server ignores an unknown argument, so a caller could send any value that its token allows.
+    if (!parameters.includes(name)) {
+      const message = `${sentence} doesn't have: a caller can choose its value.`;
+      const hint = suggest(name, parameters, `Its arguments: ${parameters.join(", ") || "none"}.`);
+      return [{ kind: "rule_argument_unknown", severity: "error", route, rule, message, hint }];
+    }
+    const types = [typesByName.get(name) ?? "string"].flat();
+    if (types.some((each) => /^(?:string|integer|number)$/.test(each))) return [];
+    const message = `${sentence} takes as ${types.join(" or ")}: calls with it are refused.`;
+    const hint = "Name an argument that is a string or an integer.";
+    return [{ kind: "rule_argument_type", severity: "warning", route, rule, message, hint }];
+  });
 }
 
 /** Different people read the code and the table, so both must require the same. */
 function findOtherScopes(route: ListedRoute, { rule, requirement }: CompiledRule): readonly AuditFinding[] {
   const { scopes } = route;
   if (!scopes) return [];
+  if (scopes === "unknown") {
+    const message = `the scopes in the code of \`${renderRoute(route)}\` depend on the call, so they weren't compared.`;
+    const hint = "Compare them yourself.";
+    return [{ kind: "scopes_unknown", severity: "note", route, rule, message, hint }];
+  }
   const required = scopesOf(requirement).map(({ text }) => text);
   const isSame =
     requirement.kind === "allOf" &&
@@ -138,8 +157,7 @@ function findShadowed(operations: readonly ListedRoute[]): readonly AuditFinding
   });
 }
 
-/**
- * Servers also accept operations that they don't list: subscriptions, tasks, and names below a listed `*`.
- */
-const mustBeListed = (text: string, listed: ReadonlySet<string>): boolean =>
-  !/^(?:subscriptions|tasks)\//.test(text) && !listed.has(`${splitOperation(text).method} *`);
+/** Clients call some methods unasked. Below a listed `docs_*`, a server may offer further names. */
+const mustBeListed = (text: string, listed: readonly string[]): boolean =>
+  !/^(?:subscriptions|tasks|logging)\/|^[\w/]+\/list$/.test(text) &&
+  !listed.some((pattern) => pattern.endsWith("*") && text.startsWith(pattern.slice(0, -1)));

@@ -46,7 +46,7 @@ export type AuditFinding = AuditRemark &
     | Pick<ReportOnlyFinding, "kind" | "rules">
     /** The rule names arguments that the operation doesn't have, or other scopes than its code. */
     | {
-        readonly kind: "rule_argument_unknown" | "scopes_differ";
+        readonly kind: "rule_argument_unknown" | "rule_argument_type" | "scopes_differ" | "scopes_unknown";
         readonly route: ListedRoute;
         readonly rule: Rule;
       }
@@ -74,7 +74,7 @@ export type AuditFinding = AuditRemark &
  *
  * - Errors: no routes (`routes_missing`); a route that no rule covers (`route_unmapped`), that rules cover
  *   only partly (`route_partly_mapped`), that can't be read (`route_unreadable`) or that `protect` doesn't
- *   run before (`route_unguarded`); a custom rule that no route reaches (`rule_unreached`); a scope with an
+ *   run before (`route_unguarded`); a custom rule that no route reaches (`rule_unreached`); a rule with an
  *   argument that the operation doesn't have (`rule_argument_unknown`); a rule whose scopes differ from those
  *   that the operation's code declares (`scopes_differ`); and a public rule for every path
  *   (`public_catch_all`).
@@ -84,10 +84,12 @@ export type AuditFinding = AuditRemark &
  *   checks no scopes (`authorization_off`); a route that an earlier route hides, in a framework that runs the
  *   first match (`route_hidden`); an application without a guard (`guard_missing`); CORS middleware that runs
  *   after `protect` (`cors_after_guard`); rules for MCP operations if no operation is listed
- *   (`operations_missing`); and rules or a server whose scopes aren't enforced (`report_only`).
+ *   (`operations_missing`); a rule with an argument that is neither a string nor an integer
+ *   (`rule_argument_type`); and rules or a server whose scopes aren't enforced (`report_only`).
  * - Notes: a rule that requires less than the base table's rule (`rule_overridden`); a collection whose items
- *   have a `where` (`collection_unfiltered`); a default rule that no route reaches; and routes without a rule
- *   that are probably middleware, for OPTIONS or for every method before other routes.
+ *   have a `where` (`collection_unfiltered`); scopes in code that depend on the call (`scopes_unknown`); a
+ *   default rule that no route reaches; and routes without a rule that are probably middleware, for OPTIONS
+ *   or for every method before other routes.
  *
  * @example
  * ```ts

@@ -4,7 +4,7 @@ import { ALLOWED, call, FORBIDDEN } from "./support/corpus/hostile.ts";
 import { INITIALIZE } from "./support/corpus/sessions.ts";
 import { HOSTS, openHost, type OpenHost } from "./support/hosts.ts";
 import { type Raw, send } from "./support/send.ts";
-import { createMcpResourceServer, LINES, RESOURCE, tokenOf, type User } from "./support/tools.ts";
+import { createMcpResourceServer, issuer, LINES, RESOURCE, tokenOf, type User } from "./support/tools.ts";
 
 const METADATA = "https://api.example/.well-known/oauth-protected-resource/mcp";
 const HOSTS_AND_LINES = HOSTS.flatMap((host) => LINES.map((line) => ({ ...host, line })));
@@ -28,6 +28,35 @@ describe.each(HOSTS_AND_LINES)("an MCP server of version $line on $name", (host)
     expect(answer).toMatchObject({ status: 200, ran: [{ user: "runner", call: "run_agent web" }] });
     expect(answer.body).toContain("run_agent web; may run web: true");
     expect((await ask("reader", ALLOWED)).body).toContain("may run web: false");
+  });
+
+  const runAgent = async (json: string, ...scopes: string[]) => {
+    const before = open.backend.executions.length;
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_agent","arguments":${json}}}`;
+    const token = await issuer.token({ userId: "runner", scopes });
+    const { status } = await send(open.port, { body }, token);
+    return { status, ran: open.backend.executions.slice(before).map((execution) => execution.call) };
+  };
+
+  it.each(["7", "7.0", "0.7e1", '"7"'])(
+    "passes %s on as the value that the scope was filled with",
+    async (id) => {
+      const json = `{"agent_id":${id}}`;
+      expect(await runAgent(json, "agents:7:run")).toEqual({ status: 200, ran: ["run_agent 7"] });
+      expect(await runAgent(json, "agents:8:run")).toEqual({ status: 403, ran: [] });
+    },
+  );
+
+  it.each(["7.5", "-0", "9007199254740993", "true", "null", "[7]"])(
+    "refuses %s for a scope, whatever the caller may do",
+    async (id) => {
+      expect(await runAgent(`{"agent_id":${id}}`, "agents:run")).toEqual({ status: 400, ran: [] });
+    },
+  );
+
+  it("runs a call without the argument of its scope only for a caller with the scope for all ids", async () => {
+    expect(await runAgent("{}", "agents:run")).toEqual({ status: 200, ran: ["run_agent undefined"] });
+    expect(await runAgent("{}", "agents:7:run", "agents:undefined:run")).toEqual({ status: 403, ran: [] });
   });
 
   it("names every scope of a refused call, and those of the token that the table uses", async () => {

@@ -23,7 +23,13 @@ import { createMcp, createMcpResourceServer, LINES, type Line, TABLE, TOOLS } fr
 
 /** What both lines have in common, with loose types. */
 interface Registrar extends McpServer {
-  readonly server: McpServer & { setRequestHandler(method: unknown, handler: unknown): void };
+  readonly server: McpServer & {
+    setRequestHandler(method: unknown, handler: unknown): void;
+    oninitialized?: () => void;
+    getClientCapabilities(): Readonly<Record<string, object>>;
+    listRoots(): Promise<object>;
+    elicitInput(params: object): Promise<object>;
+  };
   registerTool(name: string, config: object, handler: () => object): unknown;
   registerPrompt(name: string, config: object, handler: () => object): unknown;
   registerResource(name: string, uri: unknown, config: object, handler: () => object): unknown;
@@ -65,6 +71,17 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
     audit(server, await operationsOf(createMcp(line))).orThrow({ warnings: true });
   });
 
+  it("passes the audit with rules for methods that clients call unasked", async () => {
+    const lists = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
+    const unasked = [...lists, "logging/setLevel", "subscriptions/listen", "tasks/get", "tasks/result"];
+    const rules = Object.fromEntries(unasked.map((method) => [`MCP ${method}`, []]));
+    const server = createMcpResourceServer({ ...table, ...rules });
+    audit(server, await operationsOf(createMcp(line))).orThrow({ warnings: true });
+    const misspelled = createMcpResourceServer({ ...table, ...rules, "MCP prompts/get greet": [] });
+    const { findings } = audit(misspelled, await operationsOf(createMcp(line)));
+    expect(findings.map(({ kind }) => kind)).toEqual(["rule_unreached"]);
+  });
+
   it("fails the audit for a new tool", async () => {
     const routes = await operationsOf(createMcp(line, [], [...TOOLS, "purge"]));
     const report = audit(createMcpResourceServer(table), routes);
@@ -95,6 +112,77 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
     expect(found({ [key]: [`agents:${name}:delete`] })).toMatchObject([
       { severity: "error", hint, rule: { key } },
     ]);
+  });
+
+  const TYPES = {
+    team: z.string(),
+    level: z.enum(["a", "b"]),
+    store_id: z.number().int(),
+    amount: z.number(),
+    tags: z.array(z.string()),
+    urgent: z.boolean(),
+    either: z.union([z.string(), z.boolean()]),
+    one_or_more: z.union([z.string(), z.array(z.string())]),
+    any: z.any(),
+  };
+  const createTyped = () => {
+    const mcp = createFull(line);
+    mcp.registerTool("typed", { inputSchema: line === 1 ? TYPES : z.object(TYPES) }, () => ({ content: [] }));
+    return mcp;
+  };
+
+  it("lists the types of the arguments of a tool", async () => {
+    const routes = await operationsOf(createTyped());
+    expect(routes).toContainEqual({
+      method: "MCP",
+      pattern: "tools/call typed",
+      parameters: Object.keys(TYPES),
+      parameterTypes: {
+        ...{ team: "string", level: "string", store_id: "integer", amount: "number" },
+        ...{ tags: "array", urgent: "boolean", either: ["string", "boolean"] },
+        ...{ one_or_more: undefined, any: undefined },
+      },
+    });
+  });
+
+  it.each(Object.keys(TYPES))(
+    "warns of an argument that fits no scope and no condition: %s",
+    async (name) => {
+      const routes = await operationsOf(createTyped());
+      const where = { [name]: { claim: "tenant" } };
+      for (const rule of [[`a:<${name}>:b`], { scopes: [], where }]) {
+        const report = audit(createMcpResourceServer({ "MCP tools/call typed": rule }), routes);
+        const found = report.findings.filter(({ kind }) => kind.startsWith("rule_argument"));
+        expect(found.map(({ kind, severity }) => `${severity} ${kind}`)).toEqual(
+          ["tags", "urgent"].includes(name) ? ["warning rule_argument_type"] : [],
+        );
+      }
+    },
+  );
+
+  it.each(["roots", "sampling", "elicitation", "tasks", "extensions"])(
+    "lists a tool that is only for clients with the capability %s",
+    async (capability) => {
+      const mcp = createFull(line);
+      mcp.server.oninitialized = () => {
+        if (mcp.server.getClientCapabilities()[capability])
+          mcp.registerTool("conditional", {}, () => ({ content: [] }));
+      };
+      expect((await operationsOf(mcp)).map(({ pattern }) => pattern)).toContain("tools/call conditional");
+    },
+  );
+
+  it("responds to what a server asks its client for", async () => {
+    const mcp = createFull(line);
+    const asked: Promise<object>[] = [];
+    mcp.server.oninitialized = () => {
+      asked.push(mcp.server.listRoots());
+      const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
+      asked.push(mcp.server.elicitInput({ mode: "form", message: "Your name?", requestedSchema }));
+    };
+    const routes = await operationsOf(mcp);
+    expect(routes.map(({ pattern }) => pattern)).toContain("tools/call search");
+    expect(await Promise.all(asked)).toMatchObject([{ roots: [] }, { action: "cancel" }]);
   });
 
   it("does not report an argument of a tool that takes arguments without a description", async () => {
@@ -222,6 +310,49 @@ describe("the audit of operations", () => {
     const server = createMcpResourceServer({ "MCP tools/call search": ["docs:read"] });
     const report = audit(server, [{ method: "MCP", pattern: "tools/call search", scopes }]);
     expect(report.findings.map(({ kind, severity }) => `${severity} ${kind}`)).toEqual(expected);
+  });
+});
+
+describe("a scopeChallenge that depends on the call", () => {
+  interface Context {
+    readonly request: { readonly params: { readonly arguments?: Readonly<Record<string, unknown>> } };
+    readonly authInfo: { readonly extra: { readonly tenant: string } };
+  }
+  const scopeOf = (id: unknown) => ({ scopes: [`stores:${String(id)}:read`] });
+
+  it.each([
+    ["arguments", ({ request }: Context) => scopeOf(request.params.arguments?.["store_id"])],
+    [
+      "arguments later",
+      ({ request }: Context) =>
+        Promise.resolve().then(() => scopeOf({ ...request.params.arguments }["store_id"])),
+    ],
+    ["a caller", ({ authInfo }: Context) => scopeOf(authInfo.extra.tenant)],
+  ])("is a note that names the tool, if it reads %s", async (_, scopeChallenge) => {
+    const mcp = createFull(2);
+    const inputSchema = z.object({ store_id: z.string() });
+    mcp.registerTool("report", { inputSchema, scopeChallenge }, () => ({ content: [] }));
+    const routes = await operationsOf(mcp);
+    const server = createMcpResourceServer({ "MCP tools/call report": ["stores:<store_id>:read"] });
+    const { findings } = audit(server, routes);
+    expect(findings.filter(({ kind }) => kind.startsWith("scopes_"))).toMatchObject([
+      { kind: "scopes_unknown", severity: "note", route: { pattern: "tools/call report" } },
+    ]);
+    expect(findings.find(({ kind }) => kind === "scopes_unknown")?.message).toContain(
+      "`MCP tools/call report`",
+    );
+    expect(await scopesOf(mcp)).not.toHaveProperty(["MCP tools/call report"]);
+  });
+
+  it("is compared if it reads neither", async () => {
+    const mcp = createFull(2);
+    const scopeChallenge = ({ request: { params } }: Context) => ({
+      scopes: params.arguments ? ["stores:read"] : [],
+    });
+    mcp.registerTool("report", { scopeChallenge }, () => ({ content: [] }));
+    expect(await operationsOf(mcp)).toContainEqual(
+      expect.objectContaining({ pattern: "tools/call report", scopes: ["stores:read"] }),
+    );
   });
 });
 

@@ -96,6 +96,16 @@ describe("a task", () => {
     });
   });
 
+  it("needs the same scope for its result if the argument was an integer", async () => {
+    const send = createClient();
+    const caller = { ...alice, scopes: ["reports:7:write"] };
+    const params = { ...CALL.params, arguments: { team: 7 } };
+    await send(caller, { ...CALL, params }, { task: { taskId: "one" } });
+    expect(await send(caller, task("result"))).toMatchObject({ passed: true });
+    const other = { ...alice, scopes: ["reports:8:write"] };
+    expect(await send(other, task("result"))).toMatchObject({ passed: false, status: 403 });
+  });
+
   it("does not list it for other callers", async () => {
     const send = createClient();
     await send(alice, CALL, { task: { taskId: "one" } });

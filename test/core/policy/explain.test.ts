@@ -106,7 +106,7 @@ describe("explainDecision", () => {
     const table = tableOf({ "GET /agents/:id": ["agents:<id>:read"] });
     const decision = decideByRules([matchOf(table, "GET", "/agents/a%3Ab")], callerWith("x:y"), SCOPE_RULES);
     expect(saysOf(decision, "note")).toEqual([
-      "the id is empty or contains a colon: only a grant for every id covers agents:<id>:read",
+      "the id is missing or contains a colon: only a grant for every id covers agents:<id>:read",
     ]);
     expect(saysOf(decide(["agents:<id>:read"], "x:y"), "note")).toEqual([]);
   });

@@ -437,20 +437,85 @@ describe("the arguments of an operation", () => {
     expect(decided("agents:api:run")).toBe(false);
   });
 
+  const STORE = tableOf({
+    "MCP tools/call report": ["stores:<store_id>:read"],
+    "MCP tools/call any": { anyOf: ["stores:<store_id>:read", "reports:read"] },
+    "MCP tools/call own": { scopes: [], where: { store_id: { claim: "store" } } },
+  });
+  const report = (parameters: object, ...scopes: string[]) => {
+    const governing = STORE.forOperation(operation("tools/call report", parameters));
+    return governing.kind === "rules" && decideByRules(governing.matches, callerWith(...scopes), SCOPE_RULES);
+  };
+
   it.each([
-    [{}],
-    [{ agent_id: "" }],
-    [{ agent_id: 1 }],
-    [{ agent_id: ["web"] }],
-    [{ agent_id: { toString: () => "web" } }],
-    [{ agent_id: null }],
-    [Object.create({ agent_id: "web" }) as object],
-  ])("refuses an argument in a scope that is not a string: %j", (parameters) => {
-    expect(call("tools/call run_agent", parameters)).toMatchObject({
-      kind: "ambiguous",
-      cause: "A scope needs the argument `agent_id` as a non-empty string.",
+    [7, "7"],
+    [0, "0"],
+    [-7, "-7"],
+    [1e2, "100"],
+    [9_007_199_254_740_991, "9007199254740991"],
+  ])("fills a scope with the integer %d as its decimal", (number, decimal) => {
+    const parameters = JSON.parse(`{"store_id":${number}}`) as object;
+    for (const store_id of [number, decimal])
+      expect(report({ store_id }, `stores:${decimal}:read`)).toMatchObject({ allowed: true });
+    expect(report(parameters, "stores:8:read")).toMatchObject({
+      allowed: false,
+      missing: [`stores:${decimal}:read`],
     });
   });
+
+  it("needs the scope for all ids without an argument, and names the argument", () => {
+    for (const parameters of [{}, { other: "8" }, Object.create({ store_id: "8" }) as object]) {
+      for (const scope of [
+        "stores:8:read",
+        "stores::read",
+        "stores:undefined:read",
+        "stores:<store_id>:read",
+      ])
+        expect(report(parameters, scope)).toMatchObject({
+          allowed: false,
+          reason: "scope_insufficient",
+          missing: ["stores:<store_id>:read"],
+        });
+      for (const scope of ["stores:read", "stores:*:read"])
+        expect(report(parameters, scope)).toMatchObject({ allowed: true });
+    }
+  });
+
+  it.each([
+    '""',
+    "7.5",
+    "-0",
+    "-0.0",
+    "9007199254740992",
+    "1e21",
+    "1e400",
+    "true",
+    "null",
+    "[]",
+    '["8"]',
+    '{"id":"8"}',
+  ])("refuses an argument in a scope that is not a string or an integer: %s", (json) => {
+    const parameters = JSON.parse(`{"store_id":${json}}`) as object;
+    for (const name of ["report", "any"])
+      expect(STORE.forOperation(operation(`tools/call ${name}`, parameters))).toMatchObject({
+        kind: "ambiguous",
+        cause: "The argument `store_id` must be a non-empty string or an integer.",
+      });
+  });
+
+  it.each(["7", '"7"'])("compares the argument %s with the claim of a `where`", (json) => {
+    const parameters = JSON.parse(`{"store_id":${json}}`) as object;
+    const [restriction] = STORE.forOperation(operation("tools/call own", parameters)).restrictions.active;
+    expect(restriction?.parameter("store_id")).toBe("7");
+  });
+
+  it.each(["{}", '{"store_id":7.5}', '{"store_id":null}', '{"store_id":["7"]}', '{"Store_id":"7"}'])(
+    "has no value for a `where` in %s",
+    (json) => {
+      const own = operation("tools/call own", JSON.parse(json) as object);
+      expect(STORE.forOperation(own).restrictions.active[0]?.parameter("store_id")).toBe("");
+    },
+  );
 
   it("reads the arguments of an operation only once", () => {
     const parameters = { agent_id: "web" };

@@ -50,6 +50,64 @@ describe("an audit of operations", () => {
     expect(audit(more, list("resources/read *")).orThrow({ warnings: true }).ok).toBe(true);
   });
 
+  it("accepts operations that a server offers later, and rules for names below a listed `docs_*`", () => {
+    const later = createServer({
+      scopeMappings: {
+        "MCP tools/list": [],
+        "MCP tools/call export": ["docs:export"],
+        "MCP tools/call docs_*": ["docs:use"],
+        "MCP tools/call docs_delete": ["docs:delete"],
+      },
+    });
+    const listed = list("tools/list", "tools/call export", "tools/call docs_*");
+    expect(audit(later, listed).orThrow({ warnings: true }).ok).toBe(true);
+    expect(audit(later, list("tools/list", "tools/call docs_*")).findings).toMatchObject([
+      { kind: "rule_unreached", rule: { key: "MCP tools/call export" } },
+    ]);
+    expect(audit(later, [...listed, ...list("tools/call other_*")]).findings).toMatchObject([
+      { kind: "route_unmapped", route: { pattern: "tools/call other_*" } },
+    ]);
+  });
+
+  it("fails for an argument of a condition that an operation doesn't have, also in a wider rule", () => {
+    const where = { team: { claim: "team" } };
+    const tools = (conditions: object) => {
+      const tenants = createServer({
+        scopeMappings: {
+          "MCP tools/call *": { scopes: [], where, ...conditions },
+          "MCP tools/call ping": [],
+          "MCP tools/call search": ["docs:<team>:read"],
+        },
+      });
+      const operations = [
+        { method: "MCP", pattern: "tools/call ping", parameters: [] },
+        { method: "MCP", pattern: "tools/call search", parameters: ["team"] },
+        { method: "MCP", pattern: "tools/call other", parameters: ["constructor", "teem"] },
+      ];
+      return audit(tenants, operations).findings.map(
+        ({ kind, hint, ...finding }) => `${kind} ${"route" in finding ? finding.route.pattern : ""} ${hint}`,
+      );
+    };
+    const other = "rule_argument_unknown tools/call other Did you mean `team`?".replace("team", "teem");
+    expect(tools({})).toEqual(["rule_argument_unknown tools/call ping Its arguments: none.", other]);
+    expect(tools({ except: ["MCP tools/call ping"] })).toEqual([other]);
+    expect(tools({ unless: ["docs:<teams>:cross"], except: ["MCP tools/call ping"] })).toEqual([
+      "rule_argument_unknown tools/call search Did you mean `team`?",
+      other,
+      "rule_argument_unknown tools/call other Did you mean `teem`?",
+    ]);
+  });
+
+  it("reads only own properties of the types of arguments", () => {
+    const tools = createServer({ scopeMappings: { "MCP tools/call run": ["a:<constructor>:b"] } });
+    const run = { method: "MCP", pattern: "tools/call run", parameters: ["constructor"] };
+    for (const parameterTypes of [undefined, {}, { constructor: "string" }])
+      expect(audit(tools, [{ ...run, parameterTypes } as ListedRoute]).findings).toEqual([]);
+    const findings = audit(tools, [{ ...run, parameterTypes: { constructor: ["array", "null"] } }]).findings;
+    expect(findings).toMatchObject([{ kind: "rule_argument_type", severity: "warning" }]);
+    expect(findings[0]?.message).toContain("takes as array or null: calls with it are refused.");
+  });
+
   it("reports a value that is not an operation", () => {
     expect(found(list("tools/cal x"))).toContain("error route_unreadable");
   });
@@ -94,7 +152,12 @@ describe("explain", () => {
   });
 
   it("shows which argument is missing", () => {
-    expect(explain("tools/call run_agent").text).toContain("`agent_id`");
+    expect(explain("tools/call run_agent").text).toContain(
+      "the id is missing or contains a colon: only a grant for every id covers agents:<agent_id>:run",
+    );
+    expect(explain("tools/call run_agent", { agent_id: "" }).text).toContain(
+      "The argument `agent_id` must be a non-empty string or an integer.",
+    );
     expect(explain("tools/call other").decision).toMatchObject({ reason: "route_unmapped" });
   });
 });

@@ -23,7 +23,8 @@ const NO_STRINGS: readonly unknown[] = [
 ];
 
 /** Arguments that are not `web`, the only agent that the sender may run. */
-const AGENTS: readonly string[] = [
+const AGENTS: readonly unknown[] = [
+  ...[0, 1, -1, 1e2, 9_007_199_254_740_991],
   ...["api", "WEB", " web", "web ", "web\u0000", "web\n", "*", "web,api", "web api", "we", "webb", "%77eb"],
   ...[
     "../web",
@@ -37,14 +38,16 @@ const AGENTS: readonly string[] = [
   ],
 ];
 
-/** The same, but no strings with characters: they fill no template. */
+/** Arguments that no scope can contain. */
 const NO_AGENTS: readonly unknown[] = [
-  ...["", 1, 0, true, false, null, [], ["web"], ["web", "api"], {}, { toString: "web" }, { agent_id: "web" }],
+  ...["", 0.5, 2 ** 53, 1e21, true, false, null],
+  ...[[], ["web"], ["web", "api"], {}, { toString: "web" }, { agent_id: "web" }],
 ];
 
+/** Arguments without `agent_id`, so the sender would need the scope for every agent. */
 const ARGUMENTS: readonly unknown[] = [
   ...["agent_id=web", '{"agent_id":"web"}', ["web"], [{ agent_id: "web" }], 1, true, null, {}],
-  ...[{ AGENT_ID: "web" }, { "agent_id ": "web" }, { agentId: "web" }, { "agent_id\u0000": "web" }],
+  ...[{ "agent_id ": "web" }, { agentId: "web" }, { "agent_id\u0000": "web" }],
   ...[
     { arguments: { agent_id: "web" } },
     { params: { agent_id: "web" } },
@@ -57,10 +60,12 @@ const POLLUTION = [
   '{"__proto__":{"agent_id":"web"}}',
   '{"__proto__":{"agent_id":"web"},"x":1}',
   '{"constructor":{"prototype":{"agent_id":"web"}}}',
-  '{"agent_id":{"__proto__":{"toString":"web"}}}',
   '{"__proto__":null}',
   '{"toString":"web","valueOf":"web"}',
 ];
+
+/** Values that `JSON.stringify` does not write. */
+const NO_AGENTS_AS_JSON = ["-0", "-0.0", "1e400", '{"__proto__":{"toString":"web"}}'];
 
 const UNKNOWN_METHODS = [
   ...[
@@ -111,6 +116,8 @@ const HOUSEKEEPING = [
   ...["ping", "initialize", "server/discover", "notifications/__proto__"],
 ];
 
+const withArguments = (json: string): string =>
+  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_agent","arguments":${json}}}`;
 const show = (value: unknown): string => JSON.stringify(value).slice(0, 60);
 const withMethod = (method: unknown) => call("remove_agent", { agent_id: "web" }, { method });
 
@@ -122,14 +129,12 @@ export const NAME_CASES: readonly Hostile[] = [
   ...NO_AGENTS.map((agent_id) =>
     post(`run_agent for ${show(agent_id)}`, 400, call("run_agent", { agent_id })),
   ),
-  ...ARGUMENTS.map((args) => post(`arguments ${show(args)}`, 400, call("run_agent", args))),
-  post("no arguments", 400, call("run_agent")),
-  ...POLLUTION.map((args) =>
-    post(
-      `arguments ${args}`,
-      400,
-      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_agent","arguments":${args}}}`,
-    ),
+  ...ARGUMENTS.map((args) => post(`arguments ${show(args)}`, 403, call("run_agent", args))),
+  post("no arguments", 403, call("run_agent")),
+  post("an argument in another letter case", 400, call("run_agent", { AGENT_ID: "web" })),
+  ...POLLUTION.map((args) => post(`arguments ${args}`, 403, withArguments(args))),
+  ...NO_AGENTS_AS_JSON.map((json) =>
+    post(`run_agent for ${json}`, 400, withArguments(`{"agent_id":${json}}`)),
   ),
   ...[[], ["search"], [{ name: "search" }], "search", 1, true].map((params) =>
     post(`params ${show(params)}`, 400, call("search", {}, { params })),
