@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpResponse } from "../../../core/response/refusal.ts";
 import { readNodeBody, readNodeHeader } from "../body.ts";
 import { type Exchange, isPassed, type Passed } from "../gate.ts";
-import { watchResponse } from "./edit-response.ts";
+import { watchResponse } from "./node-response.ts";
 
 /** Node's request, with the caller where the official SDK reads it. */
 export type NodeMessage = IncomingMessage & { auth?: object | undefined };
