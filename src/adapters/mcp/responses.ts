@@ -42,6 +42,10 @@ export function sessionsInQuery(target: string): readonly string[] {
   return parameters.flatMap(([name, value]) => (SESSION_PARAMETER.test(name) ? [value] : []));
 }
 
+/** For `NODE_DEBUG`: most handlers that respond with 400 have read a stream that has ended. */
+const BODY_REFUSED =
+  "400: the MCP server refused the body that protectMcp passed on. If the error is a parse error, pass the parsed body to the server, such as req.body.";
+
 /** What an adapter does with the response to an allowed request. */
 export class ResponseWatch {
   readonly #settings: WatchSettings;
@@ -67,10 +71,11 @@ export class ResponseWatch {
 
   /** Receives the status and the session of a response. */
   start(status: number, sessionId: string | undefined): void {
-    const { sessions } = this.#settings;
-    const { principal } = this.#verdict;
+    const { server, sessions } = this.#settings;
+    const { principal, request } = this.#verdict;
     const ended = this.#request.header("mcp-session-id");
     if (this.#request.method === "DELETE" && status < 300 && ended !== undefined) sessions.end(ended);
+    if (status === 400 && this.#messages.body) pipelineOf(server).observer.logResponse(BODY_REFUSED, request);
     if (sessionId !== undefined && this.canStartSession) this.started = sessions.start(sessionId, principal);
   }
 

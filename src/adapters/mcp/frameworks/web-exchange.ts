@@ -8,7 +8,6 @@ import type { ResponseWatch } from "../responses.ts";
 export const exchangeOf = (raw: object, request: Request, parsed?: unknown): Exchange => ({
   raw,
   method: request.method,
-  isReadAgain: true,
   fields: () => request.headers.keys(),
   header: (name) => request.headers.get(name) ?? undefined,
   body: (limits) => (request.bodyUsed ? { parsed } : readWebBody(request, limits)),
