@@ -154,8 +154,7 @@ export function audienceOf(options: AudienceOptions): readonly string[] | undefi
   if (options.verifyAudience === false) return undefined;
   const ofResource = options.resource ? audiencesOf(options.resource.id) : [];
   const audience = [options.audience ?? options.serviceId ?? ofResource].flat();
-  if (!audience.some((value) => ofResource.includes(value))) return audience;
-  return [...new Set([...audience, ...ofResource])];
+  return [...new Set(audience.flatMap((value) => (ofResource.includes(value) ? ofResource : value)))];
 }
 
 /** Issuers write the URL of a whole origin with and without the slash. */
