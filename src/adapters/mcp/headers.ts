@@ -26,10 +26,13 @@ export function agree(
   if (repeated.size === 0) return true;
   if (repeated.size > MAX_ARGUMENT_HEADERS) return false;
   // Each spelling of a name must agree: it isn't known which one the tool reads.
-  return Object.entries(only.calls[0]?.parameters ?? {}).every(([argument, value]) => {
+  const parameters = only.calls[0]?.parameters ?? {};
+  return Object.keys(parameters).every((argument) => {
     const key = argument.toLowerCase();
+    if (!repeated.has(key)) return true;
+    const value = parameters[argument];
     const isPrimitive = ["string", "number", "boolean"].includes(typeof value);
-    return !isPrimitive || !repeated.has(key) || repeated.get(key) === String(value);
+    return !isPrimitive || repeated.get(key) === String(value);
   });
 }
 
