@@ -122,6 +122,8 @@ export default defineConfig({
     maxWorkers: "100%",
     // Child processes start slowly on a busy machine.
     testTimeout: 60_000,
+    // The default of one second is too short for a page that a busy browser loads.
+    expect: { poll: { timeout: 20_000 } },
     // Real sockets and child processes may starve on a machine that is busy. On a quiet one, no test needs this.
     // `.ci/run` prints every test that did.
     retry: CI === undefined ? 0 : 2,

@@ -90,7 +90,6 @@ export const mcp: Benchmark = {
               fields: () => Object.keys(HEADERS),
               body: () => bytes,
               isEmpty: () => false,
-              isReadAgain: false,
             });
             if (!("verdict" in outcome)) throw new Error("The call is refused.");
           }),

@@ -44,7 +44,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "core/options/shape.ts",
     "core/options/values.ts",
   ],
-  "on-headers": ["adapters/mcp/frameworks/edit-response.ts"],
+  "on-headers": ["adapters/mcp/frameworks/node-response.ts"],
   // The metadata of decorators belongs to NestJS.
   "@nestjs/common": ["adapters/nest/call.ts", "adapters/nest/index.ts", "adapters/nest/routes.ts"],
   "node:fs": ["tools/cli/files.ts", "core/keys/jwks-file.ts"],
@@ -85,7 +85,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   "node:net": ["core/options/sender-constraint.ts", "core/token/binding/client-certificate.ts"],
   "node:http": [
     "adapters/mcp/body.ts",
-    "adapters/mcp/frameworks/edit-response.ts",
+    "adapters/mcp/frameworks/node-response.ts",
     "adapters/mcp/frameworks/express.ts",
     "adapters/mcp/frameworks/fastify.ts",
     "adapters/mcp/frameworks/koa.ts",

@@ -38,7 +38,7 @@ describe.each([
 
   it("registers plugins under names that other plugins can require", async () => {
     const app = create();
-    const resource = { id: "https://api.test", authorizationServers: ["https://issuer.test"] };
+    const resource = { id: "https://api.test/", authorizationServers: ["https://issuer.test"] };
     const server = serverFor({}, { serviceId: "https://api.test", resource });
     app.register(metadata(server)).register(protect(server));
     const dependent = Object.assign(() => Promise.resolve(), {

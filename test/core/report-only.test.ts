@@ -227,7 +227,7 @@ describe("a report-only rule", () => {
   });
 
   it("offers its scopes to clients", () => {
-    const resource = { id: "https://service.example", authorizationServers: ["https://login.example"] };
+    const resource = { id: "https://service.example/", authorizationServers: ["https://login.example"] };
     const { metadata } = serverWith({ resource, audience: resource.id }).resource ?? {};
     expect(metadata?.["scopes_supported"]).toEqual([
       "lists:read",

@@ -1,6 +1,6 @@
 /** Runs the official conformance suites against the same servers with and without the gate. */
 import { expect, it } from "vitest";
-import { openHost } from "./conformance/hosts.ts";
+import { HOST_NAMES, openHost } from "./conformance/hosts.ts";
 import { createEndpoint1, createEndpoint2 } from "./conformance/servers.ts";
 import { canRunSuites, type Check, runSuite } from "./conformance/suites.ts";
 
@@ -25,7 +25,7 @@ const SERVERS = [
   { sdk: "SDK 2", createEndpoint: createEndpoint2, suites: [STABLE, OF_2025, OF_2026] },
 ];
 const CASES = SERVERS.flatMap(({ suites, ...server }) =>
-  (["Express", "Hono"] as const).flatMap((host) => suites.map((suite) => ({ ...server, ...suite, host }))),
+  HOST_NAMES.flatMap((host) => suites.map((suite) => ({ ...server, ...suite, host }))),
 );
 
 /** Returns the checks that pass. A check that several requests of a scenario repeat occurs several times. */

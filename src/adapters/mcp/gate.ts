@@ -55,8 +55,6 @@ export interface Exchange {
   readonly body: (limits: BodyLimits) => Pending<ReadBody | { readonly parsed: unknown }>;
   /** Whether the request has no body even if no header announces one: in HTTP/2, a body needs no header. */
   readonly isEmpty: (limits: BodyLimits) => Pending<boolean>;
-  /** Whether the handler may parse the bytes of the body again. */
-  readonly isReadAgain: boolean;
 }
 
 /** An allowed request, with what handlers of the official SDK expect. */
@@ -178,11 +176,9 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     // A text parser stores the whole body.
     const body = typeof received === "string" ? Buffer.from(received) : received;
     if (typeof body !== "object" || body === null) return INVALID.message;
-    const { header, fields, isReadAgain } = exchange;
+    const { header, fields } = exchange;
     const context = { methods, revision: header("mcp-protocol-version") };
-    const messages = Buffer.isBuffer(body)
-      ? parseMessages(body, context, isReadAgain)
-      : readMessages(body, context);
+    const messages = Buffer.isBuffer(body) ? parseMessages(body, context) : readMessages(body, context);
     if (messages.kind === "invalid" || agree(header, fields, messages.messages)) return messages;
     return withId(INVALID.header, idOf(messages.body));
   };

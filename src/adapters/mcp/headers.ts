@@ -5,6 +5,7 @@ import type { Message } from "./messages.ts";
 
 /** The prefix of the headers that repeat arguments of a tool. */
 const ARGUMENT_HEADER = "mcp-param-";
+const MAX_ARGUMENT_HEADERS = 64;
 
 /**
  * Returns whether the headers agree with the body: a proxy may have used the headers for its decision.
@@ -21,16 +22,27 @@ export function agree(
   if (method === undefined && name === undefined && !only?.isStateless) return true;
   if (!only || others.length > 0 || (method ?? only.method) !== only.method) return false;
   if (name !== undefined && (only.name === undefined || decode(name) !== only.name)) return false;
-  const [call] = only.calls;
-  const names = Object.keys(call?.parameters ?? {});
-  for (const field of fields()) {
-    if (!field.startsWith(ARGUMENT_HEADER)) continue;
-    const argument = names.find((key) => key.toLowerCase() === field.slice(ARGUMENT_HEADER.length));
-    const value = argument === undefined ? undefined : call?.parameters[argument];
+  const repeated = readArgumentHeaders(header, fields);
+  if (repeated.size === 0) return true;
+  if (repeated.size > MAX_ARGUMENT_HEADERS) return false;
+  // Each spelling of a name must agree: it isn't known which one the tool reads.
+  const parameters = only.calls[0]?.parameters ?? {};
+  return Object.keys(parameters).every((argument) => {
+    const key = argument.toLowerCase();
+    if (!repeated.has(key)) return true;
+    const value = parameters[argument];
     const isPrimitive = ["string", "number", "boolean"].includes(typeof value);
-    if (isPrimitive && decode(header(field) ?? "") !== String(value)) return false;
-  }
-  return true;
+    return !isPrimitive || repeated.get(key) === String(value);
+  });
+}
+
+/** Returns the values by lower-case name. Decoded once: many arguments can have the name of one header. */
+function readArgumentHeaders(header: ReadHeader, fields: () => Iterable<string>) {
+  const values = new Map<string, string | undefined>();
+  for (const field of fields())
+    if (field.startsWith(ARGUMENT_HEADER))
+      values.set(field.slice(ARGUMENT_HEADER.length), decode(header(field) ?? ""));
+  return values;
 }
 
 const ENCODED = /^=\?base64\?([\d+/A-Za-z]*={0,2})\?=$/;

@@ -26,7 +26,7 @@ export const INVALID = {
   message: invalid(
     400,
     -32600,
-    "The body must be a JSON-RPC 2.0 message, or an array of up to 100 with up to 200 operations.",
+    "The body must be a JSON-RPC 2.0 message, or an array of up to 100 with up to 32 subscriptions.",
   ),
   name: invalid(
     400,

@@ -37,15 +37,12 @@ export interface Messages {
 
 const MAX_BATCH = 100;
 
-/** Each operation is compared with the table, so a batch must not multiply its subscriptions. */
-const MAX_CALLS = 200;
+/** Each operation is compared with the table, so a batch must not multiply the subscriptions of a message. */
+const MAX_BATCH_SUBSCRIPTIONS = 32;
 const MAX_URI_CHARACTERS = 16_384;
 
 /** Longer URIs are refused, as longer paths are. */
 const MAX_URI = 8_192;
-
-/** A message, its parameters, and each object in these, such as the arguments of a tool. */
-const DECIDING_LEVELS = 3;
 
 /** What else determines how a message is read. */
 export interface ReadContext {
@@ -55,18 +52,15 @@ export interface ReadContext {
 }
 
 /**
- * Parses a body once; the handler receives the value that was checked. Refuses a body if another parser might
- * read differently what a decision depends on. `isReadAgain` is for handlers that parse the bytes again.
+ * Parses a body, and refuses one that another parser might read differently: handlers receive the value that
+ * was checked, and its bytes.
  */
-export function parseMessages(bytes: Buffer, context: ReadContext, isReadAgain: boolean): Messages | Invalid {
+export function parseMessages(bytes: Buffer, context: ReadContext): Messages | Invalid {
   // Faster than a TextDecoder, which makes strings of two bytes for each character.
   const value = isUtf8(bytes) ? orUndefined((): unknown => JSON.parse(bytes.toString())) : undefined;
   if (typeof value !== "object" || value === null)
     return value === undefined ? INVALID.syntax : INVALID.message;
-  const levels = DECIDING_LEVELS + (Array.isArray(value) ? 1 : 0);
-  return isOnlyReading(value, bytes, isReadAgain ? Infinity : levels)
-    ? readMessages(value, context, bytes)
-    : INVALID.syntax;
+  return isOnlyReading(value, bytes) ? readMessages(value, context, bytes) : INVALID.syntax;
 }
 
 export function readMessages(body: object, context: ReadContext, bytes?: Buffer): Messages | Invalid {
@@ -81,10 +75,14 @@ export function readMessages(body: object, context: ReadContext, bytes?: Buffer)
   }
   const [first, ...others] = messages;
   const calls = first && others.length === 0 ? first.calls : messages.flatMap((message) => message.calls);
-  const isTooLong = calls.length > 1 && countUriCharacters(calls) > MAX_URI_CHARACTERS;
-  if (calls.length > MAX_CALLS || isTooLong) return INVALID.message;
+  const subscriptions = messages.flatMap((message) => (isSubscription(message) ? message.calls : []));
+  if (others.length > 0 && subscriptions.length > MAX_BATCH_SUBSCRIPTIONS) return INVALID.message;
+  if (calls.length > 1 && countUriCharacters(calls) > MAX_URI_CHARACTERS) return INVALID.message;
   return { kind: "messages", body, bytes, messages, calls };
 }
+
+const isSubscription = ({ method }: Message): boolean =>
+  method === "subscriptions/listen" || method === "resources/subscribe";
 
 const countUriCharacters = (calls: readonly Operation[]): number =>
   calls.reduce((sum, { method, name = "" }) => sum + (method.startsWith("resources/") ? name.length : 0), 0);

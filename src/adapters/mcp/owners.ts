@@ -1,7 +1,6 @@
 /** Remembers the caller of each session and task. Only this caller may use it, even if its id leaks. */
 import { hash } from "node:crypto";
 import { callerKey } from "../shared/caller-key.ts";
-import { andThen } from "../../core/runtime/and-then.ts";
 import { ignoreRejection, type Pending } from "../../core/runtime/pending.ts";
 import type { Store } from "../../core/runtime/store.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
@@ -71,14 +70,27 @@ export class Owners {
     }
   }
 
-  /** Stores the owner of an id, which never changes. */
-  start(id: string, caller: Principal | undefined, note = ""): void {
-    if (this.#owned.has(id)) return;
+  /**
+   * Keeps the owner of an id, which never changes. With a store, returns a promise that resolves when other
+   * processes know the owner, too: send the id only then.
+   */
+  start(id: string, caller: Principal | undefined, note = ""): Pending<void> {
+    if (this.#owned.has(id)) return undefined;
     this.#remember(id, caller, note);
+    const { store } = this.#options;
+    return store && this.#store(store, id, `${ownerKey(caller)} ${Buffer.from(note).toString("base64url")}`);
+  }
+
+  async #store(store: Store, id: string, value: string): Promise<void> {
     const until = new Date(Date.now() + KEPT_MS);
-    const value = `${ownerKey(caller)} ${Buffer.from(note).toString("base64url")}`;
-    // The response isn't delayed. If this fails, other processes refuse the id, and the client starts again.
-    ignoreRejection(this.#options.store?.set(this.#storeKey(id), value, { until, ifAbsent: true }));
+    try {
+      await withinLimit(
+        store.set(this.#storeKey(id), value, { until, ifAbsent: true }),
+        "The store of owners",
+      );
+    } catch {
+      // This process knows the owner. Others refuse the id, and the client starts again.
+    }
   }
 
   end(id: string): void {
@@ -118,10 +130,6 @@ export class Owners {
     return `mcp-${this.#kind}:${digestOf(id)}`;
   }
 }
-
-/** Returns whether the caller is the owner; with a store, as a promise. */
-export const isOwn = (ownership: Pending<Ownership>): Pending<boolean> =>
-  andThen(ownership, ({ kind }) => kind === "own");
 
 const ownerKeys = new WeakMap<Principal, string>();
 const NO_CALLER = digestOf("");

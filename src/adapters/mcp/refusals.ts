@@ -10,8 +10,9 @@ interface Context {
   readonly messages: Messages;
 }
 
-/** A code for errors of the server (JSON-RPC 2.0, section 5.1). */
+/** A code for errors of the server (JSON-RPC 2.0, section 5.1), and for a resource that doesn't exist. */
 const REFUSED = -32000;
+const NOT_FOUND = -32602;
 
 /**
  * Before revision 2026-07-28, the body is the problem, and the challenge also names the granted scopes that
@@ -31,14 +32,16 @@ export function explainRefusal(
   const explained = isAboutLogin || isAboutScopes ? retainScopes(refusal, decision, server) : refusal;
   if (!isStateless || pipelineOf(server).hasRefusalBody) return explained;
   const { status, headers, problem } = explained;
+  const [message] = messages;
+  // A resource without a rule doesn't exist for clients, whether the server has it or not.
+  const isNotFound = decision.reason === "route_unmapped" && message?.method === "resources/read";
+  const error = isNotFound
+    ? { code: NOT_FOUND, message: problem.title, data: { ...problem, uri: message.name } }
+    : { code: REFUSED, message: problem.title, data: problem };
   return {
     status,
     headers: { ...headers, "Content-Type": "application/json" },
-    body: {
-      jsonrpc: "2.0",
-      id: idOf(body) ?? null,
-      error: { code: REFUSED, message: problem.title, data: problem },
-    },
+    body: { jsonrpc: "2.0", id: idOf(body) ?? null, error },
   };
 }
 

@@ -12,8 +12,8 @@ export interface ResponseEdits {
   readonly editMessage: EditMessage;
   /** Whether everything that `editMessage` can't read must be withheld. */
   readonly isFilter: boolean;
-  /** Receives the events that have a name of their own, such as `endpoint`. */
-  readonly seeEvent?: (name: string, data: string) => void;
+  /** Receives the events that have a name of their own, such as `endpoint`, which are sent afterwards. */
+  readonly seeEvent?: (name: string, data: string) => Pending<unknown>;
 }
 
 /** An empty line ends an event (HTML standard, section 9.2.5). `\r` at the end can be half of one. */
@@ -105,9 +105,10 @@ class ResponseEditor implements BodyEditor {
     const data = valuesOf("data").join("\n");
     if (data === "") return event;
     const [name = "message"] = valuesOf("event");
-    if (name !== "message") this.#edits.seeEvent?.(name, data);
+    const seen = name === "message" ? undefined : this.#edits.seeEvent?.(name, data);
     const edited = this.#editJson(data);
-    if (edited === undefined) return this.#edits.isFilter && name === "message" ? "" : event;
+    if (edited === undefined)
+      return this.#edits.isFilter && name === "message" ? "" : andThen(seen, () => event);
     if (edited === data) return event;
     const others = lines.filter((line) => line !== "" && !/^data:?/.test(line));
     const render = (text: string): string => [...others, `data: ${text}`, "", ""].join("\n");

@@ -35,14 +35,14 @@ export function findStartedTask(message: Json): string | undefined {
   return typeof taskId === "string" && taskId !== "" ? taskId : undefined;
 }
 
-/** Removes the tasks of other callers from a message with the result of `tasks/list`. */
-export function filterTasks(message: Json, isOwn: (taskId: string) => Pending<boolean>): Pending<Json> {
+/** Removes the tasks that the caller may not see from a message with the result of `tasks/list`. */
+export function filterTasks(message: Json, isListed: (taskId: string) => Pending<boolean>): Pending<Json> {
   const result = ownObject(message, "result");
   const tasks: unknown = result?.["tasks"];
   if (!result || !Array.isArray(tasks)) return message;
-  const ownerships = tasks.map((task: Json) => isOwn(String((Object(task) as Json)["taskId"])));
-  return andThenAll(ownerships, (areOwn) => ({
+  const listed = tasks.map((task: Json) => isListed(String((Object(task) as Json)["taskId"])));
+  return andThenAll(listed, (areListed) => ({
     ...message,
-    result: { ...result, tasks: tasks.filter((_, index) => areOwn[index]) as readonly unknown[] },
+    result: { ...result, tasks: tasks.filter((_, index) => areListed[index]) as readonly unknown[] },
   }));
 }

@@ -33,8 +33,8 @@ export interface DecisionEvent {
 /** The option `resource`. */
 export interface ResourceOptions {
   /**
-   * The resource identifier (RFC 8707): the absolute URL that clients use, without a fragment; https, or http
-   * on this machine. It's the default of `audience`, which must contain it.
+   * The resource identifier (RFC 8707): the URL that clients use, as `new URL(id).href` writes it, without a
+   * fragment; https, or http on this machine. It's the default of `audience`, which must contain it.
    */
   readonly id: string;
   /** The issuers that give tokens to clients. Default: the `issuer` of the server, or of all `issuers`. */

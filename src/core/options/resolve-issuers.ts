@@ -152,8 +152,14 @@ type AudienceOptions = Pick<ResourceServerOptions, "audience" | "serviceId" | "v
 /** Returns the expected `aud`; `undefined` if the audience isn't verified. */
 export function audienceOf(options: AudienceOptions): readonly string[] | undefined {
   if (options.verifyAudience === false) return undefined;
-  return [options.audience ?? options.serviceId ?? options.resource?.id ?? []].flat();
+  const ofResource = options.resource ? audiencesOf(options.resource.id) : [];
+  const audience = [options.audience ?? options.serviceId ?? ofResource].flat();
+  return [...new Set(audience.flatMap((value) => (ofResource.includes(value) ? ofResource : value)))];
 }
+
+/** Issuers write the URL of a whole origin with and without the slash. */
+const audiencesOf = (id: string): readonly string[] =>
+  id === `${new URL(id).origin}/` ? [id, id.slice(0, -1)] : [id];
 
 /** Without an audience, the tokens of every other service of the issuer would be accepted. */
 function resolveAudience(

@@ -148,9 +148,14 @@ const issuers = values.nonEmptyArray(
   "Write an array of at least one { issuer, keys, algorithms }.",
 );
 
-const RESOURCE = "Write the absolute URL of this server, without a fragment: https, or http on this machine.";
+/** As `URL` writes it, because clients compare and send it so; without a fragment (RFC 8707 section 2). */
+const canonicalUrl = (url: string): string => new URL(url).href.replace(/#.*/, "");
 const resource = {
-  id: values.secureUrl.check(z.refine((url) => !url.includes("#"), { error: RESOURCE })),
+  id: values.secureUrl.check(
+    z.refine((url) => !isSecureUrl(url) || url === canonicalUrl(url), {
+      error: ({ input }) => `Write it as clients do: ${JSON.stringify(canonicalUrl(String(input)))}.`,
+    }),
+  ),
   authorizationServers: z.optional(
     values.nonEmptyArray(values.secureUrl, "Write an array of at least one issuer."),
   ),

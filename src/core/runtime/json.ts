@@ -2,10 +2,6 @@
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
-const OPENING_BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
 const BACKSLASH = 0x5c;
 /** The first byte of a byte order mark in UTF-8. JSON never starts with it. */
 const BYTE_ORDER_MARK = 0xef;
@@ -14,24 +10,20 @@ const LONG = 64;
 
 /**
  * Returns whether every parser reads this value from its JSON. Parsers disagree about byte order marks, and
- * about which of two properties with the same name counts (RFC 8725 section 2.4). With `levels`, only the
- * outermost arrays and objects are compared.
+ * about which of two properties with the same name counts (RFC 8725 section 2.4).
  */
-export const isOnlyReading = (value: object, json: Buffer, levels = Infinity): boolean =>
-  json[0] !== BYTE_ORDER_MARK && countProperties(value, levels) === countColons(json, levels);
+export const isOnlyReading = (value: object, json: Buffer): boolean =>
+  json[0] !== BYTE_ORDER_MARK && countProperties(value) === countColons(json);
 
 /** Counts the properties in the source: each has one colon outside strings. */
-function countColons(json: Buffer, levels: number): number {
+function countColons(json: Buffer): number {
   // Read only once: reading the length of a buffer takes as long as reading a byte.
   const { length } = json;
   let colons = 0;
-  let level = 0;
   for (let index = 0; index < length; index += 1) {
     const byte = json[index];
     if (byte === QUOTE) index = endOfString(json, index + 1);
-    else if (byte === COLON) colons += level <= levels ? 1 : 0;
-    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) level += 1;
-    else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) level -= 1;
+    else if (byte === COLON) colons += 1;
   }
   return colons;
 }
@@ -41,14 +33,16 @@ function endOfString(json: Buffer, from: number): number {
   const { length } = json;
   let start = from;
   let index = from;
+  // Searched again only behind it: a search after each escape would take quadratic time.
+  let nextQuote = -1;
   while (index < length && json[index] !== QUOTE) {
     index += json[index] === BACKSLASH ? 2 : 1;
     // For a long string without escapes, native code finds the end faster.
     if (index - start < LONG) continue;
-    const end = json.indexOf(QUOTE, index);
-    const escape = json.subarray(index, end < 0 ? length : end).indexOf(BACKSLASH);
-    if (end < 0) return length;
-    if (escape < 0) return end;
+    if (nextQuote < index) nextQuote = json.indexOf(QUOTE, index);
+    if (nextQuote < 0) return length;
+    const escape = json.subarray(index, nextQuote).indexOf(BACKSLASH);
+    if (escape < 0) return nextQuote;
     index += escape;
     start = index;
   }
@@ -56,23 +50,18 @@ function endOfString(json: Buffer, from: number): number {
 }
 
 /** Counts the properties after parsing. No recursion: deeply nested JSON must not overflow the stack. */
-function countProperties(root: object, levels: number): number {
+function countProperties(root: object): number {
   let count = 0;
-  let current: readonly object[] = [root];
-  for (let level = 1; level <= levels && current.length > 0; level += 1) {
-    const next: object[] = [];
-    for (const container of current) {
-      const isArray = Array.isArray(container);
-      // For objects with many properties, Object.values takes three times as long.
-      const entries = (isArray ? container : Object.keys(container)) as readonly unknown[];
-      if (!isArray) count += entries.length;
-      if (level === levels) continue;
-      for (const entry of entries) {
-        const value = isArray ? entry : (container as Readonly<Record<string, unknown>>)[entry as string];
-        if (typeof value === "object" && value !== null) next.push(value);
-      }
+  const pending = [root];
+  for (let container = pending.pop(); container; container = pending.pop()) {
+    const isArray = Array.isArray(container);
+    // For objects with many properties, Object.values takes three times as long.
+    const entries = (isArray ? container : Object.keys(container)) as readonly unknown[];
+    if (!isArray) count += entries.length;
+    for (const entry of entries) {
+      const value = isArray ? entry : (container as Readonly<Record<string, unknown>>)[entry as string];
+      if (typeof value === "object" && value !== null) pending.push(value);
     }
-    current = next;
   }
   return count;
 }

@@ -27,17 +27,23 @@ import {
   type User,
 } from "./support/tools.ts";
 
-const LIMITS = { maxBodyBytes: 1_048_576, bodyTimeoutMs: 200 };
+const LIMITS = { maxBodyBytes: 1_048_576, bodyTimeoutMs: 1_000 };
 const total = { requests: 0, executions: 0, withoutScope: 0, serverErrors: 0, hangs: 0 };
 const tokens = new Map<Sender, string>();
 
+/** Tokens that outlive the run, also on a slow machine. */
+const LASTING = { expiresIn: 86_400 };
+
 beforeAll(async () => {
-  for (const user of Object.keys(SCOPES) as User[]) tokens.set(user, await tokenOf(user));
-  for (const user of Object.keys(COMPANY_SCOPES) as Colleague[]) tokens.set(user, await companyToken(user));
-  const runner = await tokenOf("runner");
+  for (const user of Object.keys(SCOPES) as User[]) tokens.set(user, await tokenOf(user, LASTING));
+  for (const user of Object.keys(COMPANY_SCOPES) as Colleague[])
+    tokens.set(user, await companyToken(user, LASTING));
+  const runner = await tokenOf("runner", LASTING);
+  const claims = { aud: "https://other.example/mcp" };
+  const otherIssuer = createTestIssuer({ audience: RESOURCE });
   tokens.set("expired", await tokenOf("runner", { rejectedAs: "expired" }));
-  tokens.set("wrong audience", await tokenOf("runner", { claims: { aud: "https://other.example/mcp" } }));
-  tokens.set("another issuer", await createTestIssuer({ audience: RESOURCE }).token({ userId: "runner" }));
+  tokens.set("wrong audience", await tokenOf("runner", { ...LASTING, claims }));
+  tokens.set("another issuer", await otherIssuer.token({ ...LASTING, userId: "runner" }));
   tokens.set("unsigned", `${runner.split(".").slice(0, 2).join(".")}.`);
 });
 

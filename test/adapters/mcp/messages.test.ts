@@ -13,7 +13,7 @@ import { ALLOWED, call } from "./support/corpus/hostile.ts";
 import { createMcpResourceServer } from "./support/tools.ts";
 
 const CONTEXT = { methods: MCP_METHODS, revision: undefined };
-const read = (value: unknown) => parseMessages(Buffer.from(JSON.stringify(value)), CONTEXT, false);
+const read = (value: unknown) => parseMessages(Buffer.from(JSON.stringify(value)), CONTEXT);
 const readOne = (value: object) => {
   const found = read(value);
   if (found.kind === "invalid") throw new Error(found.body.error.message);
@@ -106,13 +106,19 @@ describe("parseMessages", () => {
     });
   });
 
-  it("refuses more than 200 operations, however they are divided into messages", () => {
+  it("refuses a batch with more than 32 subscriptions, however they are divided into messages", () => {
     const listen = (count: number) =>
       request("subscriptions/listen", {
         notifications: { resourceSubscriptions: Array.from({ length: count }, () => "docs://a") },
       });
-    expect(read([listen(99), listen(99)]).kind).toBe("messages");
-    expect(read([listen(99), listen(100)]).kind).toBe("invalid");
+    const subscribe = request("resources/subscribe", { uri: "docs://a" });
+    expect(read(listen(100)).kind).toBe("messages");
+    expect(read(listen(101)).kind).toBe("invalid");
+    expect(read([listen(15), listen(15)]).kind).toBe("messages");
+    expect(read([listen(15), listen(16)]).kind).toBe("invalid");
+    expect(read(Array.from({ length: 32 }, () => subscribe)).kind).toBe("messages");
+    expect(read([listen(0), ...Array.from({ length: 32 }, () => subscribe)]).kind).toBe("invalid");
+    expect(read(Array.from({ length: 100 }, () => ALLOWED)).kind).toBe("messages");
   });
 
   it("refuses a URI that is too long, and several that are too long together", () => {
@@ -207,6 +213,30 @@ describe("the headers of a request", () => {
     const encoded = Buffer.from("wörter").toString("base64");
     expect(agree(withHeaders({ "mcp-name": `=?base64?${encoded}?=` }), noFields, one)).toBe(true);
     expect(agree(withHeaders({ "mcp-name": "=?base64?/////w==?=" }), noFields, one)).toBe(false);
+  });
+});
+
+describe("the headers of arguments", () => {
+  const agrees = (headers: Readonly<Record<string, string>>, args: object) => {
+    const fields: Readonly<Record<string, string>> = { "mcp-method": "tools/call", ...headers };
+    return agree(
+      (name) => fields[name],
+      () => Object.keys(fields),
+      [readOne(call("search", args))],
+    );
+  };
+
+  it("must agree with every spelling of the argument's name, because a tool may read any of them", () => {
+    expect(agrees({ "mcp-param-region": "eu" }, { Region: "eu", region: "eu" })).toBe(true);
+    expect(agrees({ "mcp-param-region": "eu" }, { Region: "eu", region: "us" })).toBe(false);
+    expect(agrees({ "mcp-param-region": "eu" }, { region: "us", Region: "eu" })).toBe(false);
+  });
+
+  it("are at most 64", () => {
+    const headersOf = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`mcp-param-x${index}`, "1"]));
+    expect(agrees(headersOf(64), {})).toBe(true);
+    expect(agrees(headersOf(65), {})).toBe(false);
   });
 });
 

@@ -1,8 +1,12 @@
 /** Parsers and guards around `protectMcp`, and wrong arguments. */
+import { NodeStreamableHTTPServerTransport as Transport2, toNodeHandler } from "@modelcontextprotocol/node";
+import { StreamableHTTPServerTransport as Transport1 } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { createMcpHandler } from "@modelcontextprotocol/server";
 import express from "express";
+import fastify from "fastify";
 import Koa from "koa";
 import { once } from "node:events";
-import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect, createServer as createServer2 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -12,7 +16,14 @@ import { operationsOf, protectMcp, withMcp } from "scopegate/mcp";
 import { memoryStore } from "scopegate/store";
 import { accessMatrix, createTestIssuer } from "scopegate/testing";
 import { ask, listen } from "../../support/http.ts";
-import { createMcpResourceServer, issuer as mcpIssuer } from "./support/tools.ts";
+import { pipelineOf } from "../../../src/core/port.ts";
+import {
+  createMcp,
+  createMcpResourceServer,
+  issuer as mcpIssuer,
+  type Line,
+  tokenOf,
+} from "./support/tools.ts";
 
 const issuer = createTestIssuer({ audience: "mcp" });
 const server = createResourceServer({
@@ -49,6 +60,76 @@ describe("protectMcp", () => {
     const allowed = await call(express().use(parser, protectMcp(server)), "web");
     expect(allowed).toMatchObject({ status: 200, body: { method: "tools/call" } });
     expect((await call(express().use(parser, protectMcp(server)), "api")).status).toBe(403);
+  });
+
+  const SEARCH = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "search" } };
+  type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  const connectTransport =
+    (Transport: typeof Transport1 | typeof Transport2, line: Line): Listener =>
+    async (request, response) => {
+      const transport = new Transport({ enableJsonResponse: true });
+      await createMcp(line).connect(transport as never);
+      await transport.handleRequest(request, response);
+    };
+  const READING_HANDLERS = {
+    "the transport of SDK 1": connectTransport(Transport1, 1),
+    "the transport of SDK 2": connectTransport(Transport2, 2),
+    "the handler of SDK 2": toNodeHandler(createMcpHandler(() => createMcp(2) as never)) as Listener,
+  } as const;
+
+  /** Calls a handler that no one passes the body to, behind the gate on a host. */
+  async function callReading(host: "Express" | "Koa" | "Fastify" | "plain Node", handle: Listener) {
+    const mcpServer = createMcpResourceServer();
+    const logged = vi.spyOn(pipelineOf(mcpServer).observer, "logResponse");
+    const gate = protectMcp(mcpServer);
+    const hosts = {
+      Express: () => express().use(gate, (request, response) => void handle(request, response)),
+      Koa: () => {
+        const app = new Koa();
+        app.use(gate).use((context) => {
+          context.respond = false;
+          return handle(context.req, context.res);
+        });
+        return app.callback();
+      },
+      Fastify: async () => {
+        const app = fastify();
+        app.register(gate);
+        app.register((routes, _options, done) => {
+          routes.post("/mcp", (request, reply) => {
+            reply.hijack();
+            return handle(request.raw, reply.raw);
+          });
+          done();
+        });
+        await app.ready();
+        return (request: IncomingMessage, response: ServerResponse) => app.routing(request, response);
+      },
+      "plain Node": () => (request: IncomingMessage, response: ServerResponse) =>
+        gate(request as never, response, () => void handle(request, response)),
+    };
+    const { port, close } = await listen(createHttpServer(await hosts[host]()));
+    closing.push(close);
+    const token = await tokenOf("reader");
+    const headers = [["accept", "application/json, text/event-stream"]] as const;
+    const { status, body } = await ask(port, { method: "POST", path: "/mcp", token, headers, body: SEARCH });
+    return { status, body, logged: logged.mock.calls.map(([line]) => line) };
+  }
+
+  it.each(
+    (["Express", "Koa", "Fastify", "plain Node"] as const).flatMap((host) =>
+      (["the transport of SDK 1", "the transport of SDK 2"] as const).map((name) => [name, host] as const),
+    ),
+  )("keeps the body for %s, which reads it by itself, on %s", async (name, host) => {
+    const { status, body, logged } = await callReading(host, READING_HANDLERS[name]);
+    expect({ status, body, logged }).toMatchObject({ status: 200, body: { id: 1, result: {} }, logged: [] });
+  });
+
+  it("explains in the log how to pass the body to a handler that can't read it again", async () => {
+    const handle = READING_HANDLERS["the handler of SDK 2"];
+    const { status, body, logged } = await callReading("Express", handle);
+    expect({ status, body }).toMatchObject({ status: 400, body: { error: { code: -32700 } } });
+    expect(logged).toEqual([expect.stringContaining("req.body")]);
   });
 
   it("fails a request whose body something in front has read and not kept", async () => {

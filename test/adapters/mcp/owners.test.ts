@@ -3,9 +3,14 @@ import { createResourceServer } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
 import { type McpAccess, protectMcp } from "scopegate/mcp";
 import { memoryStore } from "scopegate/store";
-import { isOwn, Owners } from "../../../src/adapters/mcp/owners.ts";
+import { Owners } from "../../../src/adapters/mcp/owners.ts";
 import type { Store } from "scopegate/store";
+import { andThen } from "../../../src/core/runtime/and-then.ts";
 import type { Principal } from "scopegate";
+import { ask, listen } from "../../support/http.ts";
+import type { Backend } from "./support/backend.ts";
+import { until } from "../../support/until.ts";
+import { HOSTS, openHost } from "./support/hosts.ts";
 import { INITIALIZE } from "./support/corpus/sessions.ts";
 import { createMcpResourceServer, issuer, RESOURCE, tokenOf, type User } from "./support/tools.ts";
 
@@ -16,9 +21,10 @@ class Sessions {
   constructor(store?: Store) {
     this.#owners = new Owners("session", { store, maxEntries: 10_000 });
   }
-  isOf = (id: string, caller: Principal | undefined) => isOwn(this.#owners.find(id, caller));
+  isOf = (id: string, caller: Principal | undefined) =>
+    andThen(this.#owners.find(id, caller), ({ kind }) => kind === "own");
   find = (id: string, caller: Principal | undefined) => this.#owners.find(id, caller);
-  start = (id: string, caller: Principal | undefined): void => this.#owners.start(id, caller);
+  start = (id: string, caller: Principal | undefined): void => void this.#owners.start(id, caller);
   end = (id: string): void => this.#owners.end(id);
 }
 
@@ -131,6 +137,91 @@ describe("the owner of a session", () => {
     expect(sessions.isOf("session 0", caller(0))).toBe(true);
     expect(sessions.isOf("session 1", caller(1))).toBe(false);
   });
+});
+
+/** A store that other processes share, in which nothing is set before `release` is called. */
+class SlowStore {
+  readonly shared = memoryStore();
+  readonly #released: Promise<void>;
+  release = (): void => undefined;
+  isSetting = false;
+
+  constructor() {
+    this.#released = new Promise((resolve) => (this.release = resolve));
+  }
+  readonly get: Store["get"] = (keys) => this.shared.get(keys);
+  readonly delete: Store["delete"] = (key) => this.shared.delete(key);
+  readonly set: Store["set"] = async (...parameters) => {
+    this.isSetting = true;
+    await this.#released;
+    return this.shared.set(...parameters);
+  };
+}
+
+/** Starts a session. Expects that nothing is received before the store has set its owner. */
+async function startSlowly(port: number, store: SlowStore): Promise<Response> {
+  const accept = "application/json, text/event-stream";
+  const authorization = `Bearer ${await tokenOf("reader")}`;
+  const headers = { authorization, accept, "content-type": "application/json" };
+  const sent = { method: "POST", headers, body: JSON.stringify(INITIALIZE) };
+  let isReceived = false;
+  const received = fetch(`http://127.0.0.1:${port}/mcp`, sent).finally(() => (isReceived = true));
+  await until(() => store.isSetting);
+  for (let turn = 0; turn < 500; turn += 1) await new Promise(setImmediate);
+  expect(isReceived).toBe(false);
+  store.release();
+  return received;
+}
+
+describe.each(HOSTS)("the response to initialize on $name", (host) => {
+  it.each([
+    ["JSON", true],
+    ["a stream of events", false],
+  ])("in %s waits until other processes know the owner of its session", async (_, isJson) => {
+    const store = new SlowStore();
+    const { port, close } = await openHost(host, createMcpResourceServer(), { isJson, store });
+    try {
+      const response = await startSlowly(port, store);
+      expect(await response.text()).toContain("serverInfo");
+      const session = response.headers.get("mcp-session-id") ?? "none";
+      const gate = protectMcp(createMcpResourceServer(), { store: store.shared });
+      const headers = { authorization: `Bearer ${await tokenOf("reader")}`, "mcp-session-id": session };
+      expect(await gate(new Request(RESOURCE, { headers }))).not.toBeInstanceOf(Response);
+    } finally {
+      await close();
+    }
+  });
+
+  it("is sent if the store fails", async () => {
+    const store = { ...memoryStore(), set: () => Promise.reject(new Error("down")) };
+    const { port, close } = await openHost(host, createMcpResourceServer(), { store });
+    const token = await tokenOf("reader");
+    const headers = [["accept", "application/json, text/event-stream"]] as const;
+    const { status } = await ask(port, { method: "POST", path: "/mcp", token, headers, body: INITIALIZE });
+    expect(status).toBe(200);
+    await close();
+  });
+});
+
+it("keeps the headers of a session, which a handler sends early, until its owner is stored", async () => {
+  const [host] = HOSTS;
+  if (!host) throw new Error("There is no host.");
+  const store = new SlowStore();
+  const backend: Backend = {
+    executions: [],
+    node: async (_request, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream", "mcp-session-id": "one" });
+      response.flushHeaders();
+      await until(() => store.isSetting);
+      response.write("data: {}\n\n");
+      response.end();
+    },
+    web: () => Promise.reject(new Error("unused")),
+  };
+  const { port, close } = await listen(await host.create(createMcpResourceServer(), backend, { store }));
+  const response = await startSlowly(port, store);
+  expect([response.headers.get("mcp-session-id"), await response.text()]).toEqual(["one", "data: {}\n\n"]);
+  await close();
 });
 
 describe("protectMcp", () => {

@@ -104,6 +104,22 @@ describe("a 403", () => {
     });
   });
 
+  it("reports a resource without a rule as one that doesn't exist since revision 2026-07-28", async () => {
+    const read = { method: "resources/read", params: { uri: "docs://unknown" } };
+    expect(await send(modern(read), ["mcp:use"])).toMatchObject({
+      status: 403,
+      body: {
+        id: 7,
+        error: { code: -32602, data: { code: "route_unmapped", uri: "docs://unknown" } },
+      },
+    });
+    const table = { "* /mcp": [], "MCP resources/read docs://{name}": ["docs:read"] };
+    const { body } = await send(modern(read), [], table);
+    expect(body).toMatchObject({ error: { code: -32000, data: { code: "scope_insufficient" } } });
+    expect(body).not.toHaveProperty("error.data.uri");
+    expect(await send(read, ["mcp:use"])).toMatchObject({ body: { code: "route_unmapped" } });
+  });
+
   it("keeps the body of `refusalBody`", async () => {
     const { resourceServerOptions } = issuer;
     const { createResourceServer } = await import("scopegate");

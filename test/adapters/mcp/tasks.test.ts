@@ -117,6 +117,18 @@ describe("a task", () => {
     }
   });
 
+  it("lists it only while the caller may repeat its call, with the same arguments", async () => {
+    const send = createClient();
+    await send(alice, CALL, { task: { taskId: "one" } });
+    const tasks = [{ taskId: "one" }];
+    const list = async (scopes: readonly string[]) =>
+      (await send({ ...alice, scopes }, { method: "tasks/list" }, { tasks })).body;
+    for (const scopes of [["reports:web:write"], ["reports:write"]])
+      expect(await list(scopes)).toMatchObject({ result: { tasks } });
+    for (const scopes of [[], ["reports:api:write"]])
+      expect(await list(scopes)).toMatchObject({ result: { tasks: [] } });
+  });
+
   it("refuses messages of others that are related to it", async () => {
     const send = createClient();
     await send(alice, CALL, { task: { taskId: "one" } });
@@ -166,6 +178,20 @@ describe("a task", () => {
     expect(await second(alice, task("result"))).toMatchObject({ passed: true });
     const failing = { ...store, get: () => Promise.reject(new Error("down")) };
     expect(await createClient({ store: failing })(alice, task("get"))).toMatchObject({ status: 503 });
+  });
+
+  it("sends its id only after other processes know its owner", async () => {
+    const store = memoryStore();
+    const set = async (...parameters: Parameters<typeof store.set>) => {
+      for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+      return store.set(...parameters);
+    };
+    const [first, second] = [createClient({ store: { ...store, set } }), createClient({ store })];
+    for (const isStream of [false, true]) {
+      const taskId = `of a ${isStream ? "stream" : "document"}`;
+      await first(alice, CALL, { task: { taskId } }, isStream);
+      expect(await second(alice, task("result", taskId))).toMatchObject({ passed: true });
+    }
   });
 
   it("forgets it when the process keeps more than `maxSessions`, that of the same caller first", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { agentScopeMappings, createResourceServer, type ScopeMappings } from "scopegate";
-import { createServer, issuer, issuesOf } from "../../support/resource-servers.ts";
+import { createServer, issuer, issuesOf, NOW, verdictOf } from "../../support/resource-servers.ts";
 
 const ID = "https://api.example/mcp";
 const RESOURCE = { id: ID, authorizationServers: ["https://login.example/"] };
@@ -83,6 +83,46 @@ describe("the option resource", () => {
     );
     const resourceMetadataUrl = "https://other.example/meta";
     expect(await challengeOf({ resourceMetadataUrl })).toContain(resourceMetadataUrl);
+  });
+
+  it.each([
+    ["https://api.example", "https://api.example/"],
+    ["https://API.example/mcp", "https://api.example/mcp"],
+    ["https://api.example:443/mcp", "https://api.example/mcp"],
+    ["https://api.example/a/../mcp", "https://api.example/mcp"],
+    ["https://api.example/mcp#x", "https://api.example/mcp"],
+    ["https://api.example/mcp#", "https://api.example/mcp"],
+  ])("rejects the id %s, and names the spelling that clients use", (id, canonical) => {
+    expect(issuesOf({ serviceId: ID, resource: { ...RESOURCE, id } })).toContainEqual(
+      expect.objectContaining({
+        code: "option_invalid",
+        path: ["resource", "id"],
+        hint: expect.stringContaining(JSON.stringify(canonical)) as string,
+      }),
+    );
+  });
+
+  const verdictWith = async (options: object, aud: string) => {
+    const { publicPem } = issuer;
+    const server = createResourceServer({ verificationKeys: [publicPem], now: () => NOW * 1000, ...options });
+    return verdictOf(server, await issuer.token({ aud }));
+  };
+
+  it.each([{}, { audience: "https://api.example" }, { serviceId: "https://api.example/" }])(
+    "accepts tokens for a whole origin with and without the slash, with %j",
+    async (options) => {
+      const all = { resource: { ...RESOURCE, id: "https://api.example/" }, ...options };
+      expect(await verdictWith(all, "https://api.example")).toBe("accepted");
+      expect(await verdictWith(all, "https://api.example/")).toBe("accepted");
+      expect(await verdictWith(all, "https://api.example/mcp")).toBe("audience");
+      expect(await verdictWith(all, "https://api.example.evil")).toBe("audience");
+    },
+  );
+
+  it("accepts only the exact id of a resource with a path", async () => {
+    expect(await verdictWith({ resource: RESOURCE }, ID)).toBe("accepted");
+    expect(await verdictWith({ resource: RESOURCE }, `${ID}/`)).toBe("audience");
+    expect(await verdictWith({ resource: RESOURCE }, "https://api.example")).toBe("audience");
   });
 
   it.each([

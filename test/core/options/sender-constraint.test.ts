@@ -122,7 +122,7 @@ describe("senderConstraint", () => {
 
   it("does not let `resource.metadata` say something else", () => {
     const resource = {
-      id: "https://api.example",
+      id: "https://api.example/",
       authorizationServers: ["https://login.example"],
       metadata: { dpop_signing_alg_values_supported: ["HS256"] },
     };

@@ -1,37 +1,43 @@
 /** Hosts of an MCP server, with and without the gate. */
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { validateHostHeader } from "@modelcontextprotocol/server";
 import express from "express";
+import fastify from "fastify";
 import { Hono } from "hono";
 import { createResourceServer } from "scopegate";
 import { protectMcp } from "scopegate/mcp";
 import { createTestIssuer } from "scopegate/testing";
 import { listen } from "../../support/http.ts";
+import { PROMPTS, RESOURCES, TOOLS } from "./operations.ts";
 import type { Endpoint } from "./servers.ts";
 
 const RESOURCE = "https://api.example/mcp";
 const issuer = createTestIssuer({ audience: RESOURCE });
+const rulesOf = (method: string, names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [`MCP ${method} ${name}`, []]));
+
+/** Each tool, prompt and resource has a rule of its own, so what the suites make up has none. */
 const server = createResourceServer({
   ...issuer.resourceServerOptions,
   resource: { id: RESOURCE },
   scopeMappings: {
     "* /mcp": [],
     "MCP tools/list": [],
-    "MCP tools/call *": [],
+    ...rulesOf("tools/call", Object.keys(TOOLS)),
     "MCP prompts/list": [],
-    "MCP prompts/get *": [],
+    ...rulesOf("prompts/get", Object.keys(PROMPTS)),
     "MCP resources/list": [],
     "MCP resources/templates/list": [],
-    "MCP resources/read *": [],
+    ...rulesOf("resources/read", RESOURCES),
     "MCP subscriptions/listen": [],
     "MCP logging/setLevel": [],
   },
 });
 
-type Host = (endpoint: Endpoint, hasGate: boolean) => RequestListener;
+type Host = (endpoint: Endpoint, hasGate: boolean) => RequestListener | Promise<RequestListener>;
 
-const HOSTS: Readonly<Record<"Express" | "Hono", Host>> = {
+const HOSTS = {
   Express: (endpoint, hasGate) => {
     const app = express();
     if (hasGate) app.use(protectMcp(server));
@@ -49,12 +55,39 @@ const HOSTS: Readonly<Record<"Express" | "Hono", Host>> = {
     const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
     return (request, response) => void listener(request, response);
   },
-};
+  Fastify: async (endpoint, hasGate) => {
+    const app = fastify();
+    if (hasGate) app.register(protectMcp(server));
+    app.register((mcp, _options, done) => {
+      mcp.all("/mcp", async (request, reply) => {
+        reply.hijack();
+        await endpoint.node(request.raw, reply.raw, request.body);
+      });
+      done();
+    });
+    await app.ready();
+    return (request, response) => app.routing(request, response);
+  },
+  "plain Node": (endpoint, hasGate) => {
+    const gate = protectMcp(server);
+    return (request: IncomingMessage & { body?: unknown; originalUrl?: string }, response) => {
+      const next = (error?: unknown): void => {
+        if (error !== undefined) return void response.writeHead(500).end();
+        endpoint.node(request, response, request.body).catch(() => response.destroy());
+      };
+      if (hasGate) gate(request as never, response, next);
+      else next();
+    };
+  },
+} satisfies Readonly<Record<string, Host>>;
+
+export type HostName = keyof typeof HOSTS;
+export const HOST_NAMES = Object.keys(HOSTS) as HostName[];
 
 /** Starts a server. All its requests get a valid token, because the suites send none. */
-export async function openHost(host: keyof typeof HOSTS, endpoint: Endpoint, hasGate: boolean) {
+export async function openHost(host: HostName, endpoint: Endpoint, hasGate: boolean) {
   const authorization = `Bearer ${await issuer.token({ userId: "suite" })}`;
-  const listener = HOSTS[host](endpoint, hasGate);
+  const listener = await HOSTS[host](endpoint, hasGate);
   return listen(
     createServer((request, response) => {
       // The suites check that a local server refuses names that attackers point at it.

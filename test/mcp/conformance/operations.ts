@@ -198,7 +198,7 @@ interface Prompt {
   readonly get: Handler;
 }
 
-const PROMPTS: Readonly<Record<string, Prompt>> = {
+export const PROMPTS: Readonly<Record<string, Prompt>> = {
   test_simple_prompt: { get: () => ({ messages: [fromUser(textOf("This is a simple prompt."))] }) },
   test_prompt_with_arguments: {
     parameters: ["arg1", "arg2"],
@@ -216,6 +216,14 @@ const PROMPTS: Readonly<Record<string, Prompt>> = {
 };
 
 const BINARY = { uri: "test://static-binary", mimeType: "image/png", blob: DATA };
+
+/** The resources that the suites read or subscribe to, and the template, as in keys of a table. */
+export const RESOURCES = [
+  "test://static-text",
+  BINARY.uri,
+  "test://template/{id}/data",
+  "test://watched-resource",
+];
 
 function readResource(uri: string): Json | undefined {
   if (uri === BINARY.uri) return { contents: [BINARY] };

@@ -173,7 +173,7 @@ itPrevents("CVE-2022-21676", async () => {
 });
 
 itPrevents("GHSA-f23p-vx2j-j53r", async () => {
-  const resource = { id: "https://api.example", authorizationServers: ["https://login.example"] };
+  const resource = { id: "https://api.example/", authorizationServers: ["https://login.example"] };
   const server = createServer({ resource, serviceId: resource.id });
   const port = await serve(express().use(forExpress.metadata(server)));
   const token = await issuer.token({ sub: "alice" });

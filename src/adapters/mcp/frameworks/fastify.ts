@@ -26,7 +26,7 @@ export function createFrameworkGate(server: ResourceServer, gate: Gate) {
       if (bytes) body = Object.assign(Readable.from([bytes]), { receivedEncodedLength: bytes.length });
     };
     const check = async () => {
-      const outcome = await gate(exchangeOf(raw, method, undefined, true));
+      const outcome = await gate(exchangeOf(raw, method, undefined));
       return passOn(outcome, { raw, response: reply.raw, use });
     };
     checkFirst(check, {

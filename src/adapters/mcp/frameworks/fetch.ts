@@ -6,8 +6,7 @@ import { toResponse } from "../../shared/web-request.ts";
 import { withBody } from "../body.ts";
 import type { AuthInfo } from "../caller.ts";
 import { type Gate, isPassed } from "../gate.ts";
-import { finishResponse } from "./edit-response.ts";
-import { exchangeOf } from "./web-exchange.ts";
+import { exchangeOf, finishResponse } from "./web-exchange.ts";
 
 /** An allowed request. Pass `{ authInfo, parsedBody }` to the handler of the official SDK. */
 export interface McpAccess extends Access {

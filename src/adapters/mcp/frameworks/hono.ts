@@ -4,8 +4,7 @@ import { type HonoContext, protect } from "../../hono/index.ts";
 import { shareVerdicts } from "../../shared/guard.ts";
 import { withBody } from "../body.ts";
 import { type Gate, isPassed } from "../gate.ts";
-import { finishResponse } from "./edit-response.ts";
-import { exchangeOf } from "./web-exchange.ts";
+import { exchangeOf, finishResponse } from "./web-exchange.ts";
 
 type Context = Omit<HonoContext, "req" | "res"> & {
   readonly req: Omit<HonoContext["req"], "raw"> & { raw: Request };

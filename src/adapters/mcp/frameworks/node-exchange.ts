@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpResponse } from "../../../core/response/refusal.ts";
 import { readNodeBody, readNodeHeader } from "../body.ts";
 import { type Exchange, isPassed, type Passed } from "../gate.ts";
-import { watchResponse } from "./edit-response.ts";
+import { watchResponse } from "./node-response.ts";
 
 /** Node's request, with the caller where the official SDK reads it. */
 export type NodeMessage = IncomingMessage & { auth?: object | undefined };
@@ -15,15 +15,9 @@ interface Target {
 }
 
 /** `parsed` is the body, if an earlier parser has parsed it. */
-export const exchangeOf = (
-  raw: IncomingMessage,
-  method: string,
-  parsed: unknown,
-  isReadAgain = false,
-): Exchange => ({
+export const exchangeOf = (raw: IncomingMessage, method: string, parsed: unknown): Exchange => ({
   raw,
   method,
-  isReadAgain,
   fields: () => Object.keys(raw.headers),
   header: (name) => readNodeHeader(raw, name),
   isEmpty: () => (raw as { stream?: { endAfterHeaders?: boolean } }).stream?.endAfterHeaders !== false,
@@ -37,6 +31,8 @@ export function passOn(
 ): HttpResponse | undefined {
   if (!isPassed(outcome)) return outcome;
   raw.auth = outcome.authInfo;
+  // The stream has ended. Version 1 of the SDK reads the body here, if a handler doesn't pass it.
+  if (outcome.bytes) Object.assign(raw, { rawBody: outcome.bytes });
   use(outcome);
   watchResponse(response, outcome.watch);
   return undefined;

@@ -63,8 +63,8 @@ export const COMPANY_SCOPES = {
 } as const;
 export type Colleague = keyof typeof COMPANY_SCOPES;
 
-export const companyToken = (userId: Colleague) =>
-  issuer.token({ userId, scopes: [...COMPANY_SCOPES[userId]], claims: { tenant: "acme" } });
+export const companyToken = (userId: Colleague, options = {}) =>
+  issuer.token({ userId, scopes: [...COMPANY_SCOPES[userId]], claims: { tenant: "acme" }, ...options });
 
 /** What the table allows, written down a second time, by what ran. */
 export function isAllowedInCompany({ user, call, values = {} }: Execution): boolean {

@@ -323,7 +323,7 @@ describe("the claim cnf", () => {
 });
 
 describe("challenges", () => {
-  const RESOURCE = { id: ORIGIN, scopesSupported: ["agents:read"] };
+  const RESOURCE = { id: `${ORIGIN}/`, scopesSupported: ["agents:read"] };
   const METADATA = `resource_metadata="${ORIGIN}/.well-known/oauth-protected-resource"`;
 
   it("offer both schemes without a credential, and only DPoP if every token needs a proof", async () => {

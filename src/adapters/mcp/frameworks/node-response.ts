@@ -25,23 +25,27 @@ export function watchResponse(response: ServerResponse, watch: ResponseWatch): v
     editor = createEditor(edits, { type, encoding: read("content-encoding") });
     if (editor) this.removeHeader("content-length");
   });
-  if (edits) editWrites(response, () => editor);
+  if (edits || watch.canStartSession) editWrites(response, watch, () => editor);
 }
 
 type Callback = () => void;
 
-/** Replaces the methods that send the body. The headers decide how it is edited, so they come first. */
-function editWrites(response: ServerResponse, editorOf: () => BodyEditor | undefined): void {
+type FindEditor = () => BodyEditor | undefined;
+
+/** Replaces the methods that send. The headers decide how the body is edited, so they are written first. */
+function editWrites(response: ServerResponse, watch: ResponseWatch, editorOf: FindEditor): void {
   const [write, end] = [response.write.bind(response), response.end.bind(response)];
-  const findEditor = (): BodyEditor | undefined => {
+  const flushHeaders = response.flushHeaders.bind(response);
+  const findEditor: FindEditor = () => {
     if (!response.headersSent) response.writeHead(response.statusCode);
     return editorOf();
   };
   let last: Promise<void> | undefined;
   // A part must not be sent before the parts that were written earlier, however long their edits take.
   const inOrder = (text: Pending<string>, send: (text: string) => boolean): boolean => {
-    if (!last && !isPending(text)) return send(text);
-    const sent = Promise.resolve(last).then(async () => void send(await text));
+    const earlier = last ?? watch.started;
+    if (!isPending(earlier) && !isPending(text)) return send(text);
+    const sent = Promise.resolve(earlier).then(async () => void send(await text));
     last = sent;
     sent
       .catch(() => response.destroy())
@@ -52,11 +56,18 @@ function editWrites(response: ServerResponse, editorOf: () => BodyEditor | undef
   };
   response.write = (...parameters: [unknown?, unknown?, unknown?]): boolean => {
     const editor = findEditor();
-    if (!editor) return write(...(parameters as [string]));
+    if (!editor) return inOrder("", () => write(...(parameters as [string])));
     const [chunk, done] = readChunk(parameters);
     return inOrder(chunk === undefined ? "" : editor.write(chunk), (text) => {
       if (text !== "") return write(text, done);
       done?.();
+      return true;
+    });
+  };
+  response.flushHeaders = (): void => {
+    findEditor();
+    inOrder("", () => {
+      flushHeaders();
       return true;
     });
   };
@@ -68,16 +79,18 @@ function editWrites(response: ServerResponse, editorOf: () => BodyEditor | undef
     if (chunk && !response.headersSent && !hasLength && canHaveBody)
       response.setHeader("content-length", chunk.length);
     const editor = findEditor();
-    if (!editor) return end(...(parameters as [string]));
-    const first = chunk === undefined ? "" : editor.write(chunk);
-    inOrder(first, (text) => text === "" || write(text));
+    if (editor) {
+      const first = chunk === undefined ? "" : editor.write(chunk);
+      inOrder(first, (text) => text === "" || write(text));
+    }
     // The last part may be sent later, but the handler must see a response that has ended.
     Object.assign(response, { write: () => false, end: () => response });
     Object.defineProperty(response, "writableEnded", { value: true, configurable: true });
-    inOrder(editor.end(), (text) => {
+    inOrder(editor?.end() ?? "", (text) => {
       Reflect.deleteProperty(response, "writableEnded");
       Object.assign(response, { write, end });
-      end(text, done);
+      if (editor) end(text, done);
+      else end(...(parameters as [string]));
       return true;
     });
     return response;
@@ -93,61 +106,4 @@ function readChunk(
   if (typeof chunk === "string")
     return [Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8"), done];
   return [chunk instanceof Uint8Array ? chunk : undefined, done];
-}
-
-/** Watches a response of the Fetch standard; returns the one to send. */
-export async function finishResponse(response: Response, watch: ResponseWatch): Promise<Response> {
-  const { status, statusText, headers: received, body } = response;
-  const headers = new Headers(received);
-  watch.start(status, headers.get(SESSION_FIELD) ?? undefined);
-  const type = headers.get("content-type") ?? "";
-  const editor = createEditor(watch.edits, { type, encoding: headers.get("content-encoding") ?? undefined });
-  if (body === null || (!isEventStream(type) && !editor)) return response;
-  if (editor && !isEventStream(type)) {
-    await editor.write(new Uint8Array(await response.arrayBuffer()));
-    headers.delete("content-length");
-    return new Response(await editor.end(), { status, statusText, headers });
-  }
-  headers.delete("content-length");
-  return new Response(watchBody(body, editor, watch), { status, statusText, headers });
-}
-
-/** Passes on the events of a stream, until it ends or must end. */
-function watchBody(
-  body: ReadableStream<Uint8Array>,
-  editor: BodyEditor | undefined,
-  watch: ResponseWatch,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  let stop = (): void => undefined;
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      stop = watch.watchStream(() => {
-        stop();
-        reader.cancel().catch(() => undefined);
-        controller.close();
-      });
-    },
-    async pull(controller) {
-      // An event can arrive in several parts. Nothing is sent before the last one.
-      for (;;) {
-        const { done, value } = await reader.read().catch((error: unknown) => {
-          stop();
-          throw error;
-        });
-        const text = await (done ? editor?.end() : editor?.write(value));
-        const bytes = text === undefined ? value : Buffer.from(text);
-        if (bytes && bytes.length > 0) controller.enqueue(bytes);
-        if (done) {
-          stop();
-          controller.close();
-        }
-        if (done || (bytes && bytes.length > 0)) return;
-      }
-    },
-    async cancel(reason) {
-      stop();
-      await reader.cancel(reason);
-    },
-  });
 }
