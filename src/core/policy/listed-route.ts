@@ -8,6 +8,8 @@ export interface ListedRoute {
   readonly parameters?: readonly string[];
   /** The scopes that the code of an MCP operation declares. Omitted if it declares none. */
   readonly scopes?: readonly string[];
+  /** What it serves, if that isn't one handler: `static files`, for example. Rules may cover parts of it. */
+  readonly serves?: string;
   /** Why `protect` doesn't run before the route. Omitted if it does, or if that isn't known. */
   readonly unguarded?: UnguardedPlace;
 }
