@@ -32,8 +32,9 @@ export function watchRoutes(request: object & { readonly app?: object }): void {
 
 /** Another copy of Express has other layers, and gives a request another prototype. */
 function watchApplications({ app }: { readonly app?: object }): void {
-  for (const { layer, handle } of app ? visit(app) : []) {
+  for (const { layer } of app ? visit(app) : []) {
     watchLayers(layer);
+    const { handle } = layer;
     const { request } = Object(handle) as { readonly request?: object };
     const holder = isApplication(handle) && request && findHolder(Object.create(request) as object);
     if (holder && !watched.has(holder)) watch(holder);

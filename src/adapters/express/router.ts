@@ -21,13 +21,9 @@ export type ExpressApplication = object;
 export interface Visited {
   /** The application whose tree it is in. */
   readonly app: ExpressApplication;
-  readonly layer: object;
-  readonly handle: unknown;
-  readonly route?: ExpressRoute | undefined;
-  /** Patterns of the mounts above a route, or of the path of middleware; absent if Express stores none. */
-  readonly mounts: readonly string[] | undefined;
-  /** Whether it is an application mounted by `app.use`, which Express hides. */
-  readonly isHiddenApplication: boolean;
+  /** The layers whose routers contain it, the outermost one first. */
+  readonly around: readonly ExpressLayer[];
+  readonly layer: ExpressLayer;
 }
 
 /** One entry of a router. */
@@ -39,6 +35,9 @@ export interface ExpressLayer {
   readonly rawPath?: unknown;
   /** Whether it is for every path (Express 5). */
   readonly slash?: boolean;
+  /** One function for each of its paths (Express 5). */
+  readonly matchers?: readonly unknown[];
+  match(path: string): boolean;
   /** The compiled path (Express 4). */
   readonly regexp?: RegExp & { readonly fast_slash?: boolean };
   readonly keys?: readonly { readonly name: string | number }[];
@@ -61,41 +60,22 @@ export const isApplication = (value: unknown): value is ExpressApplication =>
 export const isListable = (value: unknown): value is ExpressApplication =>
   routerOf(value) !== undefined || isApplication(value);
 
-export const parentOf = (app: ExpressApplication): ExpressApplication | undefined =>
-  (app as { readonly parent?: ExpressApplication }).parent;
-
-/** Returns the paths where an application is mounted in its parent. */
-export const mountPathsOf = (app: ExpressApplication): readonly string[] | undefined =>
-  toPatterns((app as { readonly mountpath?: unknown }).mountpath);
-
-/** Reads where an application is mounted, from the root. For several mounts, Express stores the last one. */
-function readMounts(app: ExpressApplication): readonly string[] | undefined {
-  const parent = parentOf(app);
-  return parent ? joinAll(readMounts(parent), mountPathsOf(app)) : [""];
-}
-
 /** Visits everything in an application, and in the routers and applications that its routers show. */
-export const visit = (app: ExpressApplication): Iterable<Visited> => visitAt(app, readMounts(app));
-
-/** Like `visit`, for an application that may be mounted in several places. */
-export const visitAt = (app: ExpressApplication, mounts: readonly string[] | undefined): Iterable<Visited> =>
-  visitRouter(app, app, mounts, []);
+export const visit = (app: ExpressApplication): Iterable<Visited> => visitRouter(app, app, [], []);
 
 function* visitRouter(
   app: ExpressApplication,
   from: unknown,
-  mounts: readonly string[] | undefined,
+  around: readonly ExpressLayer[],
   above: readonly unknown[],
 ): Iterable<Visited> {
   const router = routerOf(from);
   if (!router || above.includes(router)) return;
   for (const layer of router.stack) {
+    yield { app, around, layer };
     const { handle, route } = layer;
-    const layerMounts = route ? mounts : joinAll(mounts, mountsOf(layer));
-    const isHiddenApplication = layer.name === "mounted_app";
-    yield { app, layer, handle, route, mounts: layerMounts, isHiddenApplication };
-    if (!route)
-      yield* visitRouter(isApplication(handle) ? handle : app, handle, layerMounts, [...above, router]);
+    const inside = isApplication(handle) ? handle : app;
+    if (!route) yield* visitRouter(inside, handle, [...around, layer], [...above, router]);
   }
 }
 
@@ -145,10 +125,3 @@ const PARAMETER = /(?:\\\/\(\?:|\(\?:\\\/)\(\[\^\\?\/\]\+\?\)\)/g;
 /** A regular expression that Express 4 compiled from static text and parameters; `:` is a parameter. */
 const COMPILED =
   /^\^?((?:\\\/(?::(?:(?:[~%!&',;=@-]|\\[.-])(?:[\w~%!&',;=@-]|\\[.-])*)?|(?:[\w~%!&',;=@-]|\\[.-])+))*)\\\/\?\(\?=\\\/\|\$\)$/;
-
-function joinAll(
-  heads: readonly string[] | undefined,
-  tails: readonly string[] | undefined,
-): readonly string[] | undefined {
-  return heads && tails?.flatMap((tail) => heads.map((head) => head + tail));
-}

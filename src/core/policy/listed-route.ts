@@ -10,6 +10,8 @@ export interface ListedRoute {
   readonly parameterTypes?: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The scopes in the code of an MCP operation; `"unknown"` if they depend on the call. Omitted if none. */
   readonly scopes?: readonly string[] | "unknown";
+  /** What it serves, if that isn't one handler: `static files`, for example. Rules may cover parts of it. */
+  readonly serves?: string;
   /** Why `protect` doesn't run before the route. Omitted if it does, or if that isn't known. */
   readonly unguarded?: UnguardedPlace;
 }

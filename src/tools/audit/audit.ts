@@ -8,6 +8,7 @@ import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
 import type { Pattern } from "../../core/policy/pattern.ts";
 import type { UnmappedRoutes } from "../../core/policy/policy.ts";
 import { findReportOnly } from "../../core/policy/report-only.ts";
+import type { CompiledRule } from "../../core/policy/rule.ts";
 import {
   alternativesOf,
   createRouteCoverage,
@@ -21,11 +22,13 @@ import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
 import { guardMissing, ROUTES_MISSING, unguarded, unmapped, unreached, unreadable } from "./findings.ts";
 import { findHidden } from "./hidden-routes.ts";
+import { isCoveredInParts, SERVES, withProcedures } from "./mounts.ts";
 import { auditOperations, isOperationRoute } from "./operations.ts";
 import { withoutOtherGuards } from "./other-guards.ts";
 import { remarksOn } from "./remarks.ts";
+import { pathsOf } from "./routes/registration.ts";
 import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
-import { findInTable, servesOf } from "./table-findings.ts";
+import { findInTable, servesOf, strengthOf } from "./table-findings.ts";
 
 /**
  * Compares the table of a server with the routes of an application, as `routesOf` lists them. It doesn't
@@ -71,7 +74,7 @@ export function auditRoutes(
     ...findCatchAlls(table.rules, options),
     ...findReportOnly(table),
   ];
-  const coverages: RouteCoverage[] = [];
+  const readable: RouteCoverage[] = [];
   const listed = requireIterable(routes);
   const list = readList(server ? withoutOtherGuards(listed, server) : listed);
   if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
@@ -81,22 +84,31 @@ export function auditRoutes(
   for (const route of routesOnly) {
     const parsed = parseRoute(route);
     if ("message" in parsed) findings.push(unreadable(route, parsed));
-    else coverages.push(createRouteCoverage(table, route, parsed));
+    else readable.push(createRouteCoverage(table, route, parsed));
   }
+  const coverages = withProcedures(readable);
+  const elsewhere = (options.guardedElsewhere ?? []).flatMap(pathsOf);
+  const isExposed = (coverage: RouteCoverage): boolean =>
+    requiresToken(coverage) &&
+    !coverage.alternatives.every((path) => elsewhere.some((wide) => covers(wide, path)));
+  const whole = coverages.filter((coverage) => coverage.rule ?? !isCoveredInParts(coverage));
   for (const coverage of coverages) {
-    const { route } = coverage;
-    if (route.unguarded && !route.unguarded.isUncertain && requiresToken(coverage))
+    const { route, rule } = coverage;
+    if (route.unguarded && !route.unguarded.isUncertain && isExposed(coverage))
       findings.push(unguarded(route, route.unguarded));
-    if (!coverage.rule) findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
+    if (!rule && !isCoveredInParts(coverage))
+      findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
   }
-  const uncertain = list.find((route) => route.unguarded?.isUncertain)?.unguarded;
-  if (uncertain) findings.push(guardMissing(uncertain));
+  const uncertain = coverages.find(
+    (coverage) => coverage.route.unguarded?.isUncertain && isExposed(coverage),
+  );
+  if (uncertain?.route.unguarded) findings.push(guardMissing(uncertain.route.unguarded));
   // If only operations are listed, the audit is about an MCP server, not about the application that contains
   // it.
   if (routesOnly.length > 0) findings.push(...findUnreachedRules(table, coverages));
   findings.push(...findInTable(table, servesOf(coverages)));
   return createAuditReport(
-    [...coverages.map(toAuditedRoute), ...operations.routes],
+    [...whole.map(toAuditedRoute), ...operations.routes],
     [...findings, ...operations.findings],
   );
 }
@@ -122,10 +134,20 @@ const hasRoutesBelow = ({ alternatives }: RouteCoverage, all: readonly RouteCove
     );
   });
 
+/** Returns whether a rule may be meant for a route. Where it can't be, the rule may be misspelled. */
+function reaches(coverage: RouteCoverage, compiled: CompiledRule): boolean {
+  const { pattern, serves } = coverage.route;
+  if (serves === SERVES.listedProcedures) return false;
+  // Files at the root may have any path, so only public rules count.
+  if (serves === SERVES.files && pattern === "/{*path}" && strengthOf(compiled) > 0) return false;
+  return isReachedBy(compiled, coverage);
+}
+
 /** A public route needn't be guarded. Neither does OPTIONS: CORS middleware responds first. */
 function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
   if (route.method === "OPTIONS" && rule?.rule.method !== "OPTIONS") return false;
-  return !rule || deciding.some(({ requirement }) => requirement.kind !== "public");
+  const isMapped = rule !== undefined || route.serves === SERVES.listedProcedures;
+  return !isMapped || deciding.some(({ requirement }) => requirement.kind !== "public");
 }
 
 /** Returns whether the rule that decides a route was written for its pattern, not for a wider one. */
@@ -140,7 +162,7 @@ function findUnreachedRules(
   const astray = coverages.filter((coverage) => !hasOwnRule(coverage)).map(({ route }) => route);
   const routeRules = rules.filter(({ rule }) => !isOperationRoute(rule));
   return routeRules.flatMap((compiled) =>
-    coverages.some((coverage) => isReachedBy(compiled, coverage)) ? [] : [unreached(compiled.rule, astray)],
+    coverages.some((coverage) => reaches(coverage, compiled)) ? [] : [unreached(compiled.rule, astray)],
   );
 }
 
@@ -177,7 +199,8 @@ function readList(routes: readonly unknown[]): readonly ListedRoute[] {
 }
 
 function readRoute(route: unknown, index: number): ListedRoute {
-  const { method, pattern, parameters, scopes, unguarded: place } = Object(route) as Partial<ListedRoute>;
+  const listed = Object(route) as Partial<ListedRoute>;
+  const { method, pattern, parameters, scopes, serves, unguarded: place } = listed;
   if (typeof method !== "string" || typeof pattern !== "string")
     throw new TypeError(
       `audit takes routes such as { method: "GET", pattern: "/agents/:agent_id" }; entry ${index + 1} has another shape.`,
@@ -189,6 +212,7 @@ function readRoute(route: unknown, index: number): ListedRoute {
       parameters: Array.isArray(parameters) ? (parameters as readonly string[]) : undefined,
       parameterTypes: (route as ListedRoute).parameterTypes,
       scopes: Array.isArray(scopes) || scopes === "unknown" ? (scopes as ListedRoute["scopes"]) : undefined,
+      serves: typeof serves === "string" ? serves : undefined,
       unguarded: place === undefined ? undefined : readPlace(place, index),
     }),
   });

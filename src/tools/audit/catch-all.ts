@@ -12,12 +12,21 @@ export interface AuditOptions {
    * application: `["GET /{*path}"]`. Default: none, so such a rule is an error.
    */
   readonly publicCatchAll?: readonly string[];
+  /**
+   * Patterns of paths that a guard checks which `routesOf` can't find, such as a gateway, or `protect` inside
+   * your own function: `["/{*path}"]`. Their routes are not reported as unguarded. Default: none.
+   */
+  readonly guardedElsewhere?: readonly string[];
 }
 
 const OPTIONS: OptionChecks<AuditOptions> = {
   publicCatchAll: {
     accepts: (keys) => Array.isArray(keys),
     hint: 'Write an array of keys: { publicCatchAll: ["GET /{*path}"] }.',
+  },
+  guardedElsewhere: {
+    accepts: (patterns) => Array.isArray(patterns) && patterns.every((each) => typeof each === "string"),
+    hint: 'Write an array of patterns: { guardedElsewhere: ["/{*path}"] }.',
   },
 };
 

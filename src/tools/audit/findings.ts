@@ -5,6 +5,7 @@ import type { UnmappedRoutes } from "../../core/policy/policy.ts";
 import { alternativesOf, haveCommonRoute, type RouteCoverage } from "../../adapters/shared/route-coverage.ts";
 import { renderRules, type Rule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
+import { PROCEDURES, SERVES } from "./mounts.ts";
 import { type AuditFinding, renderRoute } from "./report.ts";
 
 /** An empty array was created before the routes were registered, or for another application. */
@@ -33,16 +34,18 @@ export const unguarded = (route: ListedRoute, { message, hint }: UnguardedPlace)
   kind: "route_unguarded",
   severity: "error",
   route,
-  message: `\`${renderRoute(route)}\` ${message}`,
-  hint: `${hint} If anyone may call it, write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`,
+  message: `${describeRoute(route)} ${message}`,
+  hint: PROCEDURES.includes(route.serves)
+    ? hint
+    : `${hint} If anyone may call it, write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`,
 });
 
 /** Creates the finding for an application in which no guard was found. */
 export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding => ({
   kind: "guard_missing",
-  severity: "warning",
+  severity: "error",
   message: `the application ${message}`,
-  hint,
+  hint: `${hint} If a gateway checks every request, write audit(server, routes, { guardedElsewhere: ["/{*path}"] }), or on the command line --guarded-elsewhere '/{*path}'.`,
 });
 
 /** Creates the finding for a route that no rule covers completely. */
@@ -52,7 +55,7 @@ export function unmapped(
   hasRoutesBelow: boolean,
 ): AuditFinding {
   const { route, alternatives, touching } = coverage;
-  const name = `\`${renderRoute(route)}\``;
+  const name = describeRoute(route);
   const line = lineFor(coverage);
   const note = (what: string, nothingToDo: string): AuditFinding => ({
     kind: "route_unmapped",
@@ -67,7 +70,9 @@ export function unmapped(
       "has no rule of its own: every request that no other rule allows",
       "If it's middleware before other routes, there's nothing to do.",
     );
-  if (touching.length > 0) {
+  // CORS middleware registers it for every path.
+  const isPreflight = route.method === "OPTIONS" && fate === "refused";
+  if (touching.length > 0 && !(isPreflight && touching.every(({ rule }) => rule.method === "*"))) {
     const rules = Object.freeze(touching.map(({ rule }) => rule));
     const twins = touching
       .filter(
@@ -83,22 +88,32 @@ export function unmapped(
       message: `${name} has rules for only some of its requests (${renderRules(rules)}), and no rule covers all of them.`,
       hint:
         twins.length === 0
-          ? `Add to scopeMappings: ${line}`
+          ? adviceFor(coverage)
           : `Register its parts as separate routes, or write one rule instead of ${renderRules(twins)}: ${line}`,
     };
   }
   // With CORS middleware before it, the OPTIONS route is never reached.
-  if (route.method === "OPTIONS" && fate === "refused")
+  if (isPreflight)
     return note(
-      "has no rule: every request for it that reaches protect",
+      "has no rule of its own: every request for it that reaches protect, and that no other rule allows,",
       "If CORS middleware runs before protect, there's nothing to do: it responds to preflights.",
     );
   const consequence =
     fate !== "refused" ? "any valid token is enough for it" : "every request for it is refused";
   const message = `${name} has no rule: ${route.unguarded ? "behind protect, " : ""}${consequence}.`;
-  const hint = `Add to scopeMappings: ${line}`;
-  return { kind: "route_unmapped", severity: "error", route, message, hint };
+  return { kind: "route_unmapped", severity: "error", route, message, hint: adviceFor(coverage) };
 }
+
+/** One rule for all procedures of tRPC would also decide those that are added later. */
+function adviceFor(coverage: RouteCoverage): string {
+  const { pattern, serves } = coverage.route;
+  if (serves !== SERVES.procedures) return `Add to scopeMappings: ${lineFor(coverage)}`;
+  const prefix = JSON.stringify(pattern.slice(0, pattern.lastIndexOf("/")) || "/");
+  return `List the procedures: audit(server, [...routes, ...(await routesOf(router, { prefix: ${prefix} }))]).`;
+}
+
+const describeRoute = (route: ListedRoute): string =>
+  `\`${renderRoute(route)}\`${route.serves === undefined ? "" : ` (${route.serves})`}`;
 
 /** Creates the finding for an unreached rule. `candidates` are routes that it may have been meant for. */
 export function unreached(rule: Rule, candidates: readonly ListedRoute[]): AuditFinding {

@@ -72,24 +72,8 @@ export type AuditFinding = AuditRemark &
 /**
  * What an audit found, as data and as text.
  *
- * - Errors: no routes (`routes_missing`); a route that no rule covers (`route_unmapped`), that rules cover
- *   only partly (`route_partly_mapped`), that can't be read (`route_unreadable`) or that `protect` doesn't
- *   run before (`route_unguarded`); a custom rule that no route reaches (`rule_unreached`); a rule with an
- *   argument that the operation doesn't have (`rule_argument_unknown`); a rule whose scopes differ from those
- *   that the operation's code declares (`scopes_differ`); and a public rule for every path
- *   (`public_catch_all`).
- * - Warnings: a wider rule that requires less and decides a changing method (`method_weaker`) or the root of
- *   a subtree (`root_weaker`); a scope whose second part is in the place of an id, but probably isn't one
- *   (`scope_literal_id`); a parameter that other rules compare with a claim (`where_missing`); a server that
- *   checks no scopes (`authorization_off`); a route that an earlier route hides, in a framework that runs the
- *   first match (`route_hidden`); an application without a guard (`guard_missing`); CORS middleware that runs
- *   after `protect` (`cors_after_guard`); rules for MCP operations if no operation is listed
- *   (`operations_missing`); a rule with an argument that is neither a string nor an integer
- *   (`rule_argument_type`); and rules or a server whose scopes aren't enforced (`report_only`).
- * - Notes: a rule that requires less than the base table's rule (`rule_overridden`); a collection whose items
- *   have a `where` (`collection_unfiltered`); scopes in code that depend on the call (`scopes_unknown`); a
- *   default rule that no route reaches; and routes without a rule that are probably middleware, for OPTIONS
- *   or for every method before other routes.
+ * Errors are mistakes, warnings are probably mistakes, and notes never make an audit fail. The guide
+ * "Prove that every route has a rule" explains each `kind`.
  *
  * @example
  * ```ts

@@ -210,7 +210,8 @@ describe("a route without a rule", () => {
     expect(report.ok).toBe(true);
     expect(report.summary).toBe("2 routes, 1 with a rule");
     expect(onlyFinding(report, "route_unmapped")).toMatchObject({
-      message: "`OPTIONS /*path` has no rule: every request for it that reaches protect is refused.",
+      message:
+        "`OPTIONS /*path` has no rule of its own: every request for it that reaches protect, and that no other rule allows, is refused.",
       hint: 'If CORS middleware runs before protect, there\'s nothing to do: it responds to preflights. Otherwise add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
     });
     expect(found({ "GET /a": [] }, keys, { fate: "open" })).toEqual(["error route_unmapped OPTIONS /*path"]);

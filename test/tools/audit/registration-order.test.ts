@@ -83,7 +83,7 @@ describe.each(FRAMEWORKS)("%s", (_, list) => {
     ]);
   });
 
-  it("marks every route of an application without protect, and the audit reports at least a warning", () => {
+  it("marks every route of an application without protect, and the audit fails", () => {
     const routes = list("/agents");
     expect([...routes].map(({ unguarded }) => unguarded)).toEqual([
       {
@@ -92,9 +92,8 @@ describe.each(FRAMEWORKS)("%s", (_, list) => {
         isUncertain: true,
       },
     ]);
-    expect(findingsOf(routes)).toMatchObject([
-      { severity: expect.stringMatching(/error|warning/) as string },
-    ]);
+    expect(findingsOf(routes)).toMatchObject([{ kind: "guard_missing", severity: "error" }]);
+    expect(() => audit(server, routes).orThrow()).toThrow("the application has no protect");
   });
 
   it("reports the consequence for requireScopes without protect before it", () => {

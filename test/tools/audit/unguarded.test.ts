@@ -1,5 +1,5 @@
 /** The findings of an audit about routes that are listed as unguarded. */
-import type { ListedRoute } from "scopegate/audit";
+import type { AuditOptions, ListedRoute } from "scopegate/audit";
 import { describe, expect, it } from "vitest";
 import { auditRoutes } from "../../../src/tools/audit/audit.ts";
 import type { ScopeMappings } from "../../../src/core/policy/table-entry.ts";
@@ -52,6 +52,39 @@ describe("an audit of an unguarded route", () => {
     const guarded = { method: "GET", pattern: "/a" };
     expect(kindsOf({ "GET /a": [] }, guarded, routeOf("GET", "/a/"))).toEqual(["route_unguarded"]);
     expect(kindsOf({ "GET /a": [] }, routeOf("GET", "/a"), guarded)).toEqual(["route_unguarded"]);
+  });
+
+  const hidden = { ...unguarded, isUncertain: true } as const;
+
+  it("is one error if the application has no guard, and none if every route is public", () => {
+    const routes = ["/a", "/b"].map((pattern) => ({ method: "GET", pattern, unguarded: hidden }));
+    const report = audit({ "GET /a": [], "GET /b": [] }, ...routes);
+    expect(report.findings).toMatchObject([{ kind: "guard_missing", severity: "error" }]);
+    expect(report.text).toContain('write audit(server, routes, { guardedElsewhere: ["/{*path}"] })');
+    expect(kindsOf({ "GET /a": "public", "GET /b": "public" }, ...routes)).toEqual([]);
+    expect(kindsOf({ "GET /a": "public", "GET /b": "optional" }, ...routes)).toEqual(["guard_missing"]);
+  });
+
+  it.each<[string, ListedRoute["unguarded"], string]>([
+    ["guard_missing", hidden, "the application has no guard"],
+    ["route_unguarded", unguarded, "a route is outside of it"],
+  ])("is no %s if its path is declared as guarded elsewhere, where %s", (kind, place) => {
+    const routes = ["/a", "/a/:id"].map((pattern) => ({ method: "GET", pattern, unguarded: place as never }));
+    const kindsWith = (...guardedElsewhere: readonly string[]) =>
+      auditRoutes(compiledOf({ "GET /a": [], "GET /a/:id": [] }), routes, "refused", {
+        guardedElsewhere,
+      }).findings.map((finding) => finding.kind);
+    for (const patterns of [["/{*path}"], ["/a{/*path}"], ["/a", "/a/:x"]])
+      expect(kindsWith(...patterns)).toEqual([]);
+    for (const patterns of [[], ["/a"], ["/a/*path"], ["/a/me"], ["a"]])
+      expect(kindsWith(...patterns)).toContain(kind);
+  });
+
+  it.each([["/a"], [[1]], [true]])("refuses %j as guardedElsewhere", (guardedElsewhere) => {
+    const options = { guardedElsewhere } as unknown as AuditOptions;
+    expect(() => auditRoutes(compiledOf({}), [routeOf("GET", "/a")], "refused", options)).toThrow(
+      'Write an array of patterns: { guardedElsewhere: ["/{*path}"] }.',
+    );
   });
 
   it.each([[true], ["before"], [null], [{}], [{ message: "x" }], [{ hint: "x" }]])(

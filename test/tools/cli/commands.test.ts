@@ -468,6 +468,18 @@ describe("scopegate audit", () => {
     expect(out).not.toContain("rule_unreached");
   });
 
+  it("fails for an application without protect, unless another guard is declared", async () => {
+    const app = fileOf(
+      `import express from "express";
+      export const app = express().get("/users", (request, response) => response.end());`,
+      "gateway.mjs",
+    );
+    const args = ["audit", "--app", app, "--config", fileOf('{ "GET /users": ["users:read"] }')];
+    expect(await outputOf(args, 1)).toContain("error guard_missing: the application has no protect");
+    expect(await outputOf([...args, "--guarded-elsewhere", "/{*path}"])).toContain("1 route, with a rule");
+    expect(await outputOf([...args, "--guarded-elsewhere", "/other"], 1)).toContain("guard_missing");
+  });
+
   it("explains what a module must export", async () => {
     const notesOf = (code: string, name = "app.mjs") => mistakesOf(["audit", "--app", fileOf(code, name)]);
     expect(await notesOf("export const x = 1;")).toContain("exports neither");

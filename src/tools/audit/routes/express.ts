@@ -1,26 +1,27 @@
 import {
   type ExpressApplication,
+  type ExpressLayer,
   type ExpressRoute,
   isApplication,
   isListable,
-  mountPathsOf,
-  parentOf,
+  mountsOf,
   toPatterns,
   visit,
-  visitAt,
-  type Visited,
 } from "../../../adapters/express/router.ts";
 import { isGuard } from "../../../adapters/shared/roles.ts";
 import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
 import type { ListedRoute, UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";
+import { SERVES } from "../mounts.ts";
 import {
   describeUnguarded,
   findPlace,
+  isFolderListed,
   isEveryMethod,
   listInOrder,
   type Paths,
   pathsOf,
+  type Registration,
   type RoutesOptions,
 } from "./registration.ts";
 
@@ -30,9 +31,9 @@ const MOUNTED: OptionCheck = {
 };
 
 /**
- * Lists the routes of an Express application or router (4 and 5), nested routers included. Regular
- * expressions, and mounts that Express doesn't report (5.0 to 5.2), become unreadable patterns. Express hides
- * mounted applications, so pass them as `mounted`.
+ * Lists the routes of an Express application or router (4 and 5), nested routers included, and static files.
+ * Regular expressions, and mounts that Express doesn't report (5.0 to 5.2), become unreadable patterns.
+ * Express hides mounted applications, so pass them as `mounted`.
  */
 export function listExpress(app: ExpressApplication, options: RoutesOptions): readonly ListedRoute[] {
   checkOptions("routesOf", options, { mounted: MOUNTED });
@@ -42,13 +43,21 @@ export function listExpress(app: ExpressApplication, options: RoutesOptions): re
   const roots = [...around].filter((candidate) => !parentOf(candidate));
   // An application in a router has no parent, but is part of another tree.
   const inside = new Set(
-    roots.flatMap((root) => [...visit(root)].map(({ handle }) => handle).filter((handle) => handle !== root)),
+    roots.flatMap((root) =>
+      [...visit(root)].map(({ layer }) => layer.handle).filter((handle) => handle !== root),
+    ),
   );
   const outermost = roots.filter((root) => !inside.has(root));
   return listInOrder(outermost.flatMap((root) => [...registrationsOf(root, named, around)]));
 }
 
 type Applications = Set<ExpressApplication>;
+type Mounts = readonly string[] | undefined;
+/** A layer, after the layers whose routers contain it, the outermost one first. */
+type Line = readonly ExpressLayer[];
+
+const parentOf = (app: ExpressApplication): ExpressApplication | undefined =>
+  (app as { readonly parent?: ExpressApplication }).parent;
 
 /** Returns an application and the applications that contain it. */
 function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
@@ -56,18 +65,49 @@ function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
   return parent ? [app, ...lineOf(parent)] : [app];
 }
 
+/** A layer, in the order in which a request reaches it. */
+interface Step {
+  readonly app: ExpressApplication;
+  readonly layer: ExpressLayer;
+  readonly line: Line;
+  /** Patterns of the mounts above a route, or of the path of middleware; absent if Express stores none. */
+  readonly mounts: Mounts;
+}
+
 /**
  * Lists the routes of the named applications in one tree. `around` also contains the applications that
  * contain them.
  */
-function* registrationsOf(root: ExpressApplication, named: Applications, around: Applications) {
-  const order = [...visitAll(visit(root), named, new Set(around))];
+function* registrationsOf(
+  root: ExpressApplication,
+  named: Applications,
+  around: Applications,
+): Iterable<Registration> {
+  const order = [...visitAll(root, [], named, new Set(around))];
   const guards = order.map(guardedPaths);
-  for (const [index, { app, route, mounts = ["unknown mount "] }] of order.entries()) {
-    if (!route || !named.has(app)) continue;
-    for (const pattern of mounts.flatMap((mount) => patternsOf(route, mount))) {
+  const routers = order.map(({ line }, index) =>
+    guards[index]?.length === 0 ? [] : routerAround(line, order.slice(0, index).filter(mayLeave)),
+  );
+  for (const [index, { app, layer, line, mounts }] of order.entries()) {
+    if (!named.has(app)) continue;
+    const { route } = layer;
+    const certain = guards.map((paths, guard) => (isInside(line, routers[guard] ?? []) ? paths : []));
+    const describePlace = (pattern: string): UnguardedPlace | undefined => {
       // For a single router, it isn't known what runs before it.
-      const unguarded = isApplication(root) ? findUnguarded(route, pattern, index, guards) : undefined;
+      if (!isApplication(root)) return undefined;
+      const isSkipped = findPlace(pattern, index, certain) && "skipped";
+      const place = findPlace(pattern, index, guards) ?? isSkipped;
+      return place && describeUnguarded(place, route?.stack.map(({ handle }) => handle) ?? []);
+    };
+    const serves = FILES.get(layer.name);
+    for (const mount of (serves && mounts) ?? []) {
+      const pattern = mount === "" ? "/{*path}" : `${mount}{/*path}`;
+      const unguarded = describePlace(pattern);
+      if (isFolderListed(unguarded)) yield { methods: ["GET"], pattern, serves, unguarded, isPartial: true };
+    }
+    if (!route) continue;
+    for (const pattern of (mounts ?? ["unknown mount "]).flatMap((mount) => patternsOf(route, mount))) {
+      const unguarded = describePlace(pattern);
       const methods = methodsOf(route);
       const isUnguarded = (method: string) => unguarded && !holdsGuard(route, method);
       const isPartial = String(route.path).includes("(");
@@ -77,48 +117,94 @@ function* registrationsOf(root: ExpressApplication, named: Applications, around:
   }
 }
 
-/**
- * Lists all handlers in the order in which a request reaches them. `left` contains the applications that
- * aren't reached yet.
- */
+/** The names of middleware that serves files. */
+const FILES: ReadonlyMap<string, string> = new Map([
+  ["serveStatic", SERVES.files],
+  ["swaggerInitFn", SERVES.swaggerUi],
+]);
+
+/** Lists all layers. `left` contains the applications that aren't reached yet. */
 function* visitAll(
-  tree: Iterable<Visited>,
+  root: ExpressApplication,
+  outer: Line,
   named: Applications,
-  left: Set<ExpressApplication>,
-): Iterable<Visited> {
-  for (const visited of tree) {
-    yield visited;
-    const { app, handle, mounts, isHiddenApplication } = visited;
+  left: Applications,
+): Iterable<Step> {
+  const visited = [...visit(root)];
+  const paths = visited.flatMap(({ layer }) => mountsOf(layer) ?? toPatterns(layer.route?.path) ?? []);
+  for (const { app, around, layer } of visited) {
+    const line = [...outer, ...around, layer];
+    const mounts = line.reduce<Mounts>(
+      (heads, each) => {
+        const tails = each.route ? [""] : (mountsOf(each) ?? findEndpoint(each, paths));
+        return heads && tails?.flatMap((tail) => heads.map((head) => head + tail));
+      },
+      [""],
+    );
+    yield { app, layer, line, mounts };
+    const { handle, name } = layer;
     // An application that was passed includes the applications that its routers show.
     if (isApplication(handle) && named.has(app)) named.add(handle);
-    if (!isHiddenApplication) continue;
-    const inside = [...left].find((other) => parentOf(other) === app && isMountedAt(other, visited));
+    // Express hides what `app.use` mounts.
+    if (name !== HIDDEN) continue;
+    const inside = [...left].find((other) => parentOf(other) === app && isMountedAt(other, mounts));
     if (named.has(app) && !(inside && named.has(inside)))
       throw new TypeError(
         `routesOf can't look into the application that is mounted at ${mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, { mounted: [admin] }). Replace an application that is mounted twice with a router.`,
       );
     if (!inside) continue;
     left.delete(inside);
-    yield* visitAll(visitAt(inside, mounts), named, left);
+    yield* visitAll(inside, line, named, left);
   }
 }
 
-const isMountedAt = (app: ExpressApplication, { mounts }: Visited): boolean =>
-  !mounts || (mountPathsOf(app) ?? []).every((path) => mounts.some((mount) => mount.endsWith(path)));
+const HIDDEN = "mounted_app";
 
-function findUnguarded(
-  route: ExpressRoute,
-  pattern: string,
-  index: number,
-  guards: readonly Paths[],
-): UnguardedPlace | undefined {
-  const place = findPlace(pattern, index, guards);
-  const handlers = route.stack.map(({ handle }) => handle);
-  return place && describeUnguarded(place, handlers);
+/** Functions of Express, which never leave a router. Express 4 registers the others in every application. */
+const OWN_FUNCTIONS = [HIDDEN, "query", "expressInit"];
+
+function isMountedAt(app: ExpressApplication, mounts: Mounts): boolean {
+  const paths = toPatterns((app as { readonly mountpath?: unknown }).mountpath) ?? [];
+  return !mounts || paths.every((path) => mounts.some((mount) => mount.endsWith(path)));
 }
 
+/** The endpoints of the OAuth router of the MCP SDK. */
+const ENDPOINTS = ["/authorize", "/token", "/register", "/revoke", "/.well-known/oauth-authorization-server"];
+
+/**
+ * Finds where that router mounts an endpoint, if its Express doesn't report it (5.0 to 5.2). `paths` are
+ * those of the application: the metadata of a resource has the path of the resource in its own path.
+ */
+function findEndpoint(layer: ExpressLayer, paths: readonly string[]): Mounts {
+  const metadata = ["", ...paths].map((path) => `/.well-known/oauth-protected-resource${path}`);
+  // A parameter or a regular expression would also match the longer path.
+  const isMount = (path: string) => layer.match(path) && !layer.match(`${path}~`);
+  const mount = layer.matchers?.length === 1 && [...ENDPOINTS, ...metadata].find(isMount);
+  return mount ? [mount] : undefined;
+}
+
+/**
+ * Returns the layers around the outermost router in which every request passes a guard. If other middleware
+ * comes first in a router, it can leave the router before the guard, with `next("router")`.
+ */
+function routerAround(line: Line, before: readonly Step[]): Line {
+  const depth = line.findLastIndex((_, index) =>
+    before.some((step) => step.line.length === index + 1 && isInside(step.line, line.slice(0, index))),
+  );
+  return line.slice(0, Math.max(depth, 0));
+}
+
+const isInside = (line: Line, router: Line): boolean => router.every((layer, index) => line[index] === layer);
+
+/** A nested router leaves only itself, and a function with one or two parameters doesn't have `next`. */
+const mayLeave = ({ layer: { name, handle, route } }: Step): boolean =>
+  !OWN_FUNCTIONS.includes(name) &&
+  (route?.stack.map((handler) => handler.handle) ?? [handle]).some(
+    (each) => !isGuard(each) && !isListable(each) && ![1, 2].includes((each as () => unknown).length),
+  );
+
 /** Returns the paths that a guard runs for; empty for other middleware. */
-function guardedPaths({ handle, route, mounts = [] }: Visited): Paths {
+function guardedPaths({ layer: { handle, route }, mounts = [] }: Step): Paths {
   if (isGuard(handle)) return mounts.flatMap((mount) => [mount || "/", `${mount}/*rest`]).flatMap(pathsOf);
   // `app.all("/*path", protect(server))` also guards what comes after it.
   if (!route || !methodsOf(route).includes("*") || !holdsGuard(route, "*")) return [];

@@ -2,6 +2,7 @@ import { holdsGuard, isGuardedInstance } from "../../../adapters/fastify/guarded
 import { toWrittenPattern } from "../../../adapters/fastify/pattern.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
+import { SERVES } from "../mounts.ts";
 import { describeUnguarded, listRoutes, type Registration, type RoutesOptions } from "./registration.ts";
 
 /** The part of a Fastify instance (4 and 5) by which `routesOf` recognizes it. */
@@ -11,7 +12,9 @@ export interface FastifyRoutesInstance {
 }
 
 interface FastifyInstance extends FastifyRoutesInstance {
-  addHook(name: "onRoute", hook: (route: FastifyRoute) => void): unknown;
+  /** The names of the plugins around a route. */
+  readonly pluginName: string;
+  addHook(name: "onRoute", hook: (this: FastifyInstance, route: FastifyRoute) => void): unknown;
   addHook(name: "onReady", hook: (done: () => void) => void): unknown;
 }
 
@@ -44,9 +47,11 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
     );
   const registered: RegisteredRoute[] = [];
   let isReady = false;
-  app.addHook("onRoute", function (this: object, route) {
+  app.addHook("onRoute", function (route) {
     // Copied at once, because Fastify may reuse the object for another path.
-    const registration = { methods: [route.method].flat(), pattern: toWrittenPattern(route.url) };
+    const methods = [route.method].flat();
+    const serves = this.pluginName.endsWith("fastifyTRPCPlugin") ? SERVES.procedures : undefined;
+    const registration = { methods, pattern: toWrittenPattern(route.url), serves };
     registered.push({ instance: this, registration, handlers: Object.values(route).flat() });
   });
   app.addHook("onReady", (done) => {

@@ -4,9 +4,11 @@ import { isGuard } from "../../../adapters/shared/roles.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";
+import { SERVES } from "../mounts.ts";
 import {
   describeUnguarded,
   findPlace,
+  isFolderListed,
   listInOrder,
   type Paths,
   pathsOf,
@@ -23,7 +25,7 @@ export const isHono = (value: unknown): value is HonoApplication =>
 
 /**
  * Lists the routes of a Hono application. In Hono, `/files/*` also matches `/files`, so both are listed.
- * Middleware and mounted applications aren't routes.
+ * Middleware isn't a route.
  */
 export function listHono({ routes }: HonoApplication, options: RoutesOptions): readonly ListedRoute[] {
   checkOptions("routesOf", options, {});
@@ -39,13 +41,14 @@ export function listHono({ routes }: HonoApplication, options: RoutesOptions): r
     // The last handler may be behind a guard for other routes, which doesn't show that this one is guarded.
     const isInFront = all.slice(index, last).some((other) => isGuard(other.handler) && !same.includes(other));
     const isPassing = isGuard(handler) || (handler.length > 1 && last !== index && !isInFront);
-    if (!isRoute(route) || isPassing) return [];
+    const serves = isRoute(route) ? undefined : findServed(handler);
+    if (isRoute(route) ? isPassing : serves === undefined) return [];
     const guards = all.map((other) => {
       if (!isGuard(other.handler) || !["ALL", method].includes(other.method)) return [];
       return mayCover(other.path, path) ? pathsOf(other.pattern) : NOWHERE;
     });
     const handlers = same.map((other) => other.handler);
-    return writeOut(route.pattern).map((pattern) => {
+    return (serves === undefined ? writeOut(route.pattern) : [route.pattern]).flatMap((pattern) => {
       const isReadable = pathsOf(pattern).length > 0;
       // An unreadable route counts as guarded only if a guard covers the whole application.
       const place = findPlace(
@@ -53,15 +56,25 @@ export function listHono({ routes }: HonoApplication, options: RoutesOptions): r
         index,
         guards,
       );
+      const unguarded = place && describeUnguarded(place, handlers);
+      if (serves === SERVES.files && !isFolderListed(unguarded)) return [];
       return {
-        methods: [method === "ALL" ? "*" : method],
-        pattern: isReadable ? pattern.replace(/\*"\*"$/, "*path") : `RegExp ${path}`,
-        isPartial: path.includes("{"),
-        unguarded: place && describeUnguarded(place, handlers),
+        methods: [serves === SERVES.files ? "GET" : method.replace("ALL", "*")],
+        pattern: isReadable ? pattern.replace(/\*"\*"(?=\}?$)/, "*path") : `RegExp ${path}`,
+        serves,
+        isPartial: path.includes("{") || serves !== undefined,
+        unguarded,
       };
     });
   });
   return listInOrder(registrations);
+}
+
+/** Finds out what middleware serves. The functions of `mount` and `serveStatic` have no names. */
+function findServed(handler: unknown): string | undefined {
+  const code = String(handler);
+  if (code.includes("applicationHandler(")) return SERVES.application;
+  return code.includes("getMimeType(") ? SERVES.files : undefined;
 }
 
 /** A path that no request has. A guard with it covers no route. */

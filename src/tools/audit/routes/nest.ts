@@ -83,7 +83,7 @@ const identitiesOf = (method: string, pattern: string): readonly string[] =>
  * With `cors: true`, NestJS adds its middleware in `app.init()`, which is after `app.use(protect(server))`.
  */
 function hasLateCors(express: ExpressApplication): boolean {
-  const handles = [...visit(express)].map(({ handle }) => handle);
+  const handles = [...visit(express)].map(({ layer }) => layer.handle);
   const guard = handles.findIndex(isGuard);
   const cors = handles.findIndex(
     (handle) => (Object(handle) as { readonly name?: unknown }).name === "corsMiddleware",

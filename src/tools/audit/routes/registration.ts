@@ -20,7 +20,8 @@ export interface Registration {
   readonly methods: readonly string[];
   readonly pattern: string;
   readonly unguarded?: UnguardedPlace | undefined;
-  /** Whether a regular expression lets the route match fewer paths than its pattern. */
+  readonly serves?: string | undefined;
+  /** Whether the route may match fewer paths than its pattern: a regular expression, or existing files. */
   readonly isPartial?: boolean;
 }
 
@@ -49,9 +50,9 @@ export function listInOrder(registrations: readonly Registration[]): readonly Li
   return routes;
 }
 
-const toRoutes = ({ methods, pattern, unguarded }: Registration): readonly ListedRoute[] =>
+const toRoutes = ({ methods, pattern, serves, unguarded }: Registration): readonly ListedRoute[] =>
   (isEveryMethod(methods) ? ["*"] : methods).map((method) =>
-    Object.freeze({ method, pattern, ...compact({ unguarded }) }),
+    Object.freeze({ method, pattern, ...compact({ serves, unguarded }) }),
   );
 
 /** Returns the routes without HEAD next to a GET. */
@@ -75,6 +76,10 @@ const PLACES = {
   outside: {
     place: "is outside the paths of protect",
     hint: "Write app.use(protect(server)) before all routes.",
+  },
+  skipped: {
+    place: 'is behind a protect that earlier middleware can skip with next("router")',
+    hint: "Write app.use(protect(server)) before the router, or register it first in the router.",
   },
   plugin: {
     place: "is outside the plugin of protect",
@@ -102,6 +107,10 @@ export function describeUnguarded(route: UnguardedRoute, handlers: readonly unkn
     : "its handler runs without any check";
   return Object.freeze({ message: `${place}: ${consequence}.`, hint });
 }
+
+/** Files before `protect` are public on purpose, so they need no rule. */
+export const isFolderListed = (place: UnguardedPlace | undefined): boolean =>
+  place === undefined || place.isUncertain === true;
 
 /** The alternatives of the patterns that a guard runs for; empty for other middleware. */
 export type Paths = readonly (readonly PatternSegment[])[];

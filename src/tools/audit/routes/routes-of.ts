@@ -43,16 +43,11 @@ export function frameworkOf(app: unknown): ListedFramework | undefined {
  *
  * - Optional groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET.
  *   A route that no pattern can express, such as a regular expression, is also listed, so that the audit
- *   reports it.
+ *   reports it. So are static files, Swagger UI and applications that Hono mounts.
  * - Routes that `protect` doesn't run before are marked as unguarded. If the application has no guard, every
- *   route is marked, and the audit warns. For a router alone and for tRPC, this isn't known.
- * - **Express**: pass mounted applications as `mounted`. Handlers of `app.use(path, handler)` aren't routes.
- *   **Koa**: list what koa-mount serves with its `prefix`, and audit all lists together. **Hono**: list a
- *   mounted application with `routesOf(new Hono().route("/prefix", mounted))`.
+ *   route is marked. For a router alone and for tRPC, this isn't known.
  * - **Fastify**: call it right after `fastify()`, before any route or awaited plugin, and read the result
- *   after `app.ready()`. **NestJS**: call it after `app.init()`; it lists the routes of the controllers.
- * - **tRPC**: it needs the `prefix` that the router is served at, and returns a promise. Queries and
- *   subscriptions are `GET`, mutations are `POST`.
+ *   after `app.ready()`. **NestJS**: call it after `app.init()`. **Koa** and **tRPC**: pass the `prefix`.
  *
  * @throws TypeError for any other value, and for a mounted application that isn't in `mounted`
  * @throws ConfigurationError for unknown options, and for options that this framework doesn't have

@@ -2,6 +2,7 @@ import { createPathOf, TRPC_OPTIONS, type TrpcOptions } from "../../../adapters/
 import { checkOptions, flag } from "../../../core/options/check-options.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { literalPattern } from "../../../core/policy/render-pattern.ts";
+import { SERVES } from "../mounts.ts";
 
 /** The part of a tRPC router (11) whose procedures are listed. */
 export interface TrpcRouter {
@@ -48,7 +49,7 @@ export async function listTrpc(
     const { _def } = procedure as { readonly _def: { readonly type: string } };
     const pattern = literalPattern(pathOf(name));
     const methods = _def.type === "mutation" ? ["POST"] : methodsOfReads;
-    return methods.map((method) => Object.freeze({ method, pattern }));
+    return methods.map((method) => Object.freeze({ method, pattern, serves: SERVES.procedure }));
   });
   return Object.freeze(routes);
 }

@@ -11,6 +11,7 @@ export const audit: Command = {
   options: {
     ...POLICY_OPTIONS,
     "public-catch-all": { value: "KEY", isRepeatable: true, text: "a public rule for every path to allow" },
+    "guarded-elsewhere": { value: "PATTERN", isRepeatable: true, text: "paths that another guard checks" },
     warnings: { text: "treat warnings as findings" },
   },
   examples: [
@@ -30,11 +31,12 @@ export const audit: Command = {
     });
     if (!routes) throw new UsageError(ROUTES_MISSING);
     const publicCatchAll = input.texts("public-catch-all");
+    const guardedElsewhere = input.texts("guarded-elsewhere");
     const keys = server.routes.map(({ key }) => key);
     const unknown = publicCatchAll.filter((key) => !keys.includes(key));
     if (unknown.length > 0)
       throw new UsageError("--public-catch-all takes the key of a rule: see scopegate routes.");
-    const { ok, summary, findings, text } = auditRoutes(server, routes, { publicCatchAll });
+    const { ok, summary, findings, text } = auditRoutes(server, routes, { publicCatchAll, guardedElsewhere });
     const isStrict = input.has("warnings") && findings.some(({ severity }) => severity === "warning");
     return { isFinding: !ok || isStrict, data: { ok: ok && !isStrict, summary, findings }, text };
   },

@@ -280,6 +280,65 @@ describe.each(EXPRESS_VERSIONS)("routesOf for %s", (_, express) => {
     expect(unguardedOf(routesOf(early))).toEqual(["GET /early/x"]);
   });
 
+  const leave: express5.RequestHandler = (request, _response, next) => {
+    if (request.headers["x-leave"] === undefined) next();
+    else next("router");
+  };
+
+  it("marks routes that a request reaches by leaving a router before its guard", async () => {
+    const api = express.Router().use(leave).use(protect(server)).get("/inside", handler);
+    const app = express().use("/api", api).get("/api/outside", handler);
+    const port = await serve(app);
+    expect(await statusWith(port, "/api/outside")).toBe(401);
+    expect(await statusWith(port, "/api/outside", undefined, { headers: [["x-leave", "1"]] })).toBe(200);
+    expect(await statusWith(port, "/api/inside", undefined, { headers: [["x-leave", "1"]] })).toBe(404);
+    expect(findingsOf(routesOf(app)).map(({ message, hint }) => `${message} ${hint}`)).toEqual([
+      '`GET /api/outside` is behind a protect that earlier middleware can skip with next("router"): its handler runs without any check. Write app.use(protect(server)) before the router, or register it first in the router. If anyone may call it, write "GET /api/outside": "public" in scopeMappings.',
+    ]);
+  });
+
+  it("marks them for a mounted application, and for a router in a router", () => {
+    const inner = express().use(leave).use(protect(server)).get("/inside", handler);
+    const app = express().use("/api", inner).get("/api/outside", handler);
+    expect(unguardedOf(routesOf(app, { mounted: [inner] }))).toEqual(["GET /api/outside"]);
+    const deep = express.Router().use(protect(server)).get("/deep", handler);
+    const router = express.Router().use(leave, deep).get("/inside", handler);
+    expect(unguardedOf(routesOf(express().use(router).get("/outside", handler)))).toEqual(["GET /outside"]);
+    const route = express.Router().get("/x", leave, handler).use(protect(server));
+    expect(unguardedOf(routesOf(express().use(route).get("/y", handler)))).toEqual(["GET /x", "GET /y"]);
+  });
+
+  it("marks no route if only a nested router, a handler without next, or another guard comes first", () => {
+    const nested = express.Router().use(leave).get("/nested", handler);
+    const first = express.Router().use(protect(server));
+    const api = express.Router().use("/open", nested).get("/early", handler).use(first).use(leave);
+    api.use(protect(server)).get("/inside", handler);
+    const app = express().use(api).get("/outside", handler);
+    expect(unguardedOf(routesOf(app))).toEqual(["GET /open/nested", "GET /early"]);
+    const sub = express().use(leave);
+    const inner = express().use("/sub", sub).use(protect(server));
+    const outer = express().use("/api", inner).get("/api/outside", handler);
+    expect(unguardedOf(routesOf(outer, { mounted: [inner, sub] }))).toEqual([]);
+    const top = express()
+      .use(leave)
+      .use(protect(server))
+      .use(express.Router().use(leave, protect(server)));
+    expect(unguardedOf(routesOf(top.get("/outside", handler)))).toEqual([]);
+  });
+
+  it("lists files that packages serve after protect, and not those before it", () => {
+    const files = express.static("docs");
+    const swaggerUi = Object.defineProperty(files.bind(undefined), "name", { value: "swaggerInitFn" });
+    const app = express().use("/brand", files).use(protect(server));
+    app.use("/docs", swaggerUi, files).use(files).use("/:team", express.Router().use("/x", files));
+    expect([...routesOf(app)].map(({ method, pattern, serves }) => [method, pattern, serves])).toEqual([
+      ["GET", "/docs{/*path}", "Swagger UI"],
+      ["GET", "/docs{/*path}", "static files"],
+      ["GET", "/{*path}", "static files"],
+      ["GET", "/:team/x{/*path}", "static files"],
+    ]);
+  });
+
   it("reports a route once whose handlers are before protect and behind it", () => {
     const app = express().get("/agents", handler).use(protect(server));
     app.get("/agents", handler).head("/agents", handler);

@@ -4,6 +4,7 @@ import fastifyCors9 from "@fastify/cors9";
 import fastify4 from "fastify4";
 import fastify5, { type FastifyInstance, type FastifyPluginCallback } from "fastify";
 import { describe, expect, it } from "vitest";
+import type { ScopeMappings } from "scopegate";
 import { audit, type ListedRoute, routesOf } from "scopegate/audit";
 import { protect, requireScopes } from "scopegate/fastify";
 import { serveFastify, statusWith } from "../../../support/frameworks.ts";
@@ -63,8 +64,8 @@ describe.each([
   ])("writes the route %s in the syntax of the table: %s", async (url, pattern) => {
     const routes = await listAfter((app) => app.get(url, () => "ran"));
     expect(written(routes)).toEqual([`GET ${pattern}`]);
-    const report = audit(serverFor({ [`GET ${pattern}`]: [] }), routes);
-    expect(report).toMatchObject({ ok: true, findings: [{ kind: "guard_missing" }] });
+    const report = audit(serverFor({ [`GET ${pattern}`]: [] }), routes, { guardedElsewhere: ["/{*path}"] });
+    expect(report).toMatchObject({ ok: true, findings: [] });
     expect(report.routes[0]?.rule?.key).toBe(`GET ${pattern}`);
   });
 
@@ -124,18 +125,21 @@ describe.each([
     expect(findings[0]?.message).toContain("is behind protect of another resource server");
   });
 
-  it("reports the preflight route of CORS middleware as a note only", async () => {
-    const server = serverFor({ "GET /agents": [] });
+  it.each<[string, ScopeMappings, string]>([
+    ["a note", {}, "note route_unmapped"],
+    ["a note next to a rule for every method", { "* /agents/:id": [] }, "note route_unmapped"],
+    ["an error next to a rule for OPTIONS", { "OPTIONS /agents": [] }, "error route_partly_mapped"],
+  ])("reports the preflight route of CORS middleware as %s", async (__, rules, expected) => {
+    const server = serverFor({ "GET /agents": [], ...rules });
     const routes = await listAfter(async (app) => {
       await app.register(cors);
       await app.register(protect(server));
       app.get("/agents", () => "ran");
+      app.get("/agents/:id", () => "ran");
     });
-    const report = audit(server, routes);
-    expect(report.ok).toBe(true);
-    expect(report.findings.map(({ severity, kind }) => [severity, kind])).toEqual([
-      ["note", "route_unmapped"],
-    ]);
+    const { findings } = audit(server, routes);
+    const preflight = findings.filter((finding) => "route" in finding && finding.route.method === "OPTIONS");
+    expect(preflight.map(({ severity, kind }) => `${severity} ${kind}`)).toEqual([expected]);
   });
 
   it("lists the rule that the guard applies to each route", async () => {
@@ -202,12 +206,11 @@ describe.each([
     expect(unguardedOf(routes)).toEqual([]);
   });
 
-  it("marks every route of an application without protect, and the audit reports at least a warning", async () => {
+  it("marks every route of an application without protect, and the audit fails", async () => {
     const routes = await listAfter((app) =>
       app.get("/agents", { onRequest: requireScopes("a:b") }, () => "ran"),
     );
     expect([...routes].map(({ unguarded }) => unguarded?.isUncertain)).toEqual([true]);
-    expect(findingsOf(routes).map(({ severity }) => severity)).not.toContain("note");
-    expect(findingsOf(routes)).toHaveLength(1);
+    expect(findingsOf(routes)).toMatchObject([{ kind: "guard_missing", severity: "error" }]);
   });
 });

@@ -1,9 +1,12 @@
 /** `routesOf` for Hono. */
 import { type Context, Hono, type MiddlewareHandler, type Next } from "hono";
 import { describe, expect, it } from "vitest";
+import { serveStatic } from "@hono/node-server/serve-static";
+import { mount } from "hono/mount";
+import type { ScopeMappings } from "scopegate";
 import { audit, routesOf } from "scopegate/audit";
 import { protect, requireScopes } from "scopegate/hono";
-import { findingsOf, server, unguardedOf } from "./support.ts";
+import { findingsOf, server, serverFor, unguardedOf } from "./support.ts";
 
 const pass: MiddlewareHandler = async (_context, next) => next();
 const listed = (app: object) =>
@@ -73,6 +76,60 @@ describe("routesOf for Hono", () => {
     inner.onError((_error, c) => c.text("fault", 500));
     const app = new Hono().route("/a", inner).get("/b/:x{.+}", (c) => c.text(""));
     expect(listed(app)).toEqual(["GET RegExp /a/:x{.+}", "! GET RegExp /b/:x{.+}"]);
+  });
+
+  const legacy = () => new Response("legacy");
+
+  /** Mounts an application, with the method of the application or with the middleware. */
+  const MOUNTS: readonly [string, (app: Hono, path: string) => unknown][] = [
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- Hono before 4.13 has only this method.
+    ["app.mount", (app, path) => app.mount(path, legacy)],
+    ["mount", (app, path) => app.all(`${path}/*`, mount(legacy))],
+  ];
+
+  it.each(MOUNTS)("marks a mounted application that %s registers before protect", async (_, mountAt) => {
+    const app = new Hono();
+    mountAt(app, "/legacy");
+    app.use(protect(server));
+    app.get("/agents", (c) => c.text(""));
+    expect((await app.request("/legacy/users")).status).toBe(200);
+    expect(listed(app)).toEqual(["! * /legacy{/*path}", "GET /agents"]);
+    expect(findingsOf(routesOf(app)).map(({ message, hint }) => `${message} ${hint}`)).toEqual([
+      '`* /legacy{/*path}` (a mounted application) is registered before protect: its handler runs without any check. Move app.use(protect(server)) before it. If anyone may call it, write "* /legacy{/*path}": "public" in scopeMappings.',
+    ]);
+  });
+
+  it.each(MOUNTS)(
+    "accepts rules for parts of an application that %s registers after protect",
+    (_, mountAt) => {
+      const app = new Hono();
+      app.use(protect(server));
+      mountAt(app, "/legacy");
+      const kindsFor = (table: ScopeMappings) => {
+        const routes = routesOf(app).map((route) => ({ ...route }));
+        return audit(serverFor(table), routes).findings.map(({ kind, severity }) => `${severity} ${kind}`);
+      };
+      expect(kindsFor({ "GET /legacy/users": ["users:read"] })).toEqual([]);
+      expect(kindsFor({ "GET /legacy/users": ["users:read"], "GET /legcy/x": [] })).toEqual([
+        "error rule_unreached",
+      ]);
+      expect(kindsFor({ "GET /other": "public" })).toEqual(["error route_unmapped", "error rule_unreached"]);
+    },
+  );
+
+  it("marks the routes of an application that app.route adds before protect", () => {
+    const inner = new Hono();
+    inner.get("/", (c) => c.text("")).get("/:id", pass, (c) => c.text(""));
+    inner.onError((_error, c) => c.text("fault", 500));
+    const app = new Hono();
+    app.route("/early", inner).use(protect(server)).route("/late", inner);
+    expect(listed(app)).toEqual(["! GET /early", "! GET /early/:id", "GET /late", "GET /late/:id"]);
+  });
+
+  it("lists static files behind protect, and not those before it, which are public on purpose", () => {
+    const app = new Hono().use("/brand/*", serveStatic({ root: "docs" })).use(protect(server));
+    app.use("/manuals/*", serveStatic({ root: "docs" }));
+    expect(listed(app)).toEqual(["GET /manuals{/*path}"]);
   });
 
   const open = async (context: Context, _next: Next) => Promise.resolve(context.text("OPEN"));
