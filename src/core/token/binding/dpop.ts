@@ -86,10 +86,9 @@ export class DpopVerifier {
     const nowSeconds = readClock(this.#rules.now).getTime() / 1000;
     const material = await materialOf(key, algorithm);
     try {
-      await jwtVerify(proof, material, {
-        algorithms: [algorithm],
-        currentDate: new Date(nowSeconds * 1000),
-      });
+      // Without a prototype: a polluted one could set other options of jose, such as `clockTolerance`.
+      const options = { __proto__: null, algorithms: [algorithm], currentDate: new Date(nowSeconds * 1000) };
+      await jwtVerify(proof, material, options);
     } catch (error) {
       return rejectProof(rejectionOf(error));
     }
