@@ -1,13 +1,16 @@
-/** The cost of a request with a DPoP proof, against jose verifying the same proofs alone. */
+/** The cost of a request with a DPoP proof, against jose verifying the same proofs alone, and of a full store. */
 import { createHash, createPublicKey, type KeyObject, randomUUID, sign } from "node:crypto";
 import { EmbeddedJWK } from "jose/jwk/embedded";
 import { jwtVerify } from "jose/jwt/verify";
 import { calculateJwkThumbprint } from "jose/jwk/thumbprint";
 import { generateKey } from "../src/tools/testing/test-key.ts";
 import { type Benchmark, createBudget } from "./benchmark.ts";
-import { createResourceServer } from "./built.ts";
-import { awaited, compare, findMeasured, ratioOf, toRows } from "./compare.ts";
+import { createResourceServer, importEntry } from "./built.ts";
+import { awaited, compare, findMeasured, medianOf, ratioOf, toRows } from "./compare.ts";
 import { AUDIENCE, claimsOf, createSigner } from "./tokens.ts";
+import type * as stores from "scopegate/store";
+
+const { memoryStore } = await importEntry<typeof stores>("store");
 
 const ORIGIN = "https://api.example";
 const TARGET = "/agents/web";
@@ -16,9 +19,40 @@ const JOSE = "jose, the proof alone";
 const REQUEST = "a request with a proof";
 const WITHOUT = "a bearer token, without senderConstraint";
 const BEARER = "a bearer token, with senderConstraint";
+const FULL = "a full memory store, one more entry";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("base64url");
 const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
+
+/**
+ * Returns the CPU time of one more entry in a full store, in microseconds. The times of proofs are the clients', so
+ * entries end in any order, and more are added than end.
+ */
+async function measureFullStore(maxEntries: number): Promise<number> {
+  const lifetimeMs = 360_000;
+  let now = Date.now();
+  let added = 0;
+  const store = memoryStore({ maxEntries, now: () => now });
+  const add = async (count: number, stepMs: number): Promise<void> => {
+    for (let end = added + count; added < end; added += 1) {
+      now += stepMs;
+      const until = new Date(now + 1 + ((added * 7_919) % lifetimeMs));
+      await store
+        .set(`replay:${String(added).padStart(43, "x")}`, "1", { until, ifAbsent: true })
+        .catch(() => false);
+    }
+  };
+  await add(maxEntries, 0);
+  const samples: number[] = [];
+  const count = maxEntries / 100;
+  for (let round = 0; round < 30; round += 1) {
+    const before = process.cpuUsage();
+    await add(count, lifetimeMs / maxEntries / 3);
+    const { user, system } = process.cpuUsage(before);
+    samples.push((user + system) / count);
+  }
+  return medianOf(samples);
+}
 
 /** Creates the proofs in advance: each can be used once, and signing must not be measured. */
 function createProofs(privateKey: KeyObject, jwk: object, token: string, count: number): readonly string[] {
@@ -86,14 +120,20 @@ export const dpop: Benchmark = {
       ],
       rounds,
     );
+    const fullUs = await measureFullStore(quick || check ? 100_000 : 1_000_000);
     return {
-      rows: [...toRows("ES256", withProof, JOSE), ...toRows("no proof", withoutProof, WITHOUT)],
+      rows: [
+        ...toRows("ES256", withProof, JOSE),
+        ...toRows("no proof", withoutProof, WITHOUT),
+        { group: "store of proofs", name: FULL, value: fullUs, unit: "us" },
+      ],
       budgets: [
         createBudget(
           `${REQUEST}: against ${JOSE}`,
           ratioOf(findMeasured(withProof, REQUEST), findMeasured(withProof, JOSE)),
           1.25,
         ),
+        createBudget(FULL, fullUs, 5, "us"),
       ],
     };
   },

@@ -2,12 +2,12 @@
 import type { Observer } from "./observer.ts";
 import { compact } from "./runtime/compact.ts";
 import type { ResolvedOptions } from "./options/resolve.ts";
-import { allow, type Decision, refuse, rulesOf } from "./policy/decision.ts";
+import { allow, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
 import type { Governing, RoutePattern, Table } from "./policy/table.ts";
 import type { AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
-import type { ProofCheck } from "./token/binding/proof.ts";
+import type { ProofCheck, Unproved } from "./token/binding/proof.ts";
 import {
   PROOF_HEADER,
   SenderConstraint,
@@ -173,19 +173,18 @@ export class Pipeline {
     principal: Principal,
     governing: Governing,
     request: AccessRequest,
-  ): Verdict {
-    const rules = rulesOf(governing.matches);
-    if (check.kind === "unavailable")
-      return this.#conclude(refuse("keys_unavailable", rules, { cause: check.cause }), governing, request);
-    if (check.kind !== "proved") {
-      const { kind, ...facts } = check;
-      const reason = kind === "missing" ? "proof_missing" : "proof_rejected";
-      const allFacts = { ...compact({ binding: principal.binding }), ...facts, principal };
-      return this.#conclude(refuse(reason, rules, allFacts), governing, request);
-    }
-    const verdict = this.#decideForPrincipal(principal, governing, request);
-    const { nextNonce } = check;
-    return nextNonce === undefined ? verdict : { ...verdict, nextNonce };
+  ): PendingVerdict {
+    if (check.kind !== "proved")
+      return this.#conclude(refuseProof(check, principal, governing), governing, request);
+    const { useUp, nextNonce } = check;
+    if (!useUp) return this.#decideForPrincipal(principal, governing, request);
+    const decision = this.policy.decideKnown(governing, principal);
+    const conclude = (used: ProofCheck): Verdict =>
+      used.kind === "proved"
+        ? { ...this.#conclude(decision, governing, request), ...compact({ nextNonce }) }
+        : this.#conclude(refuseProof(used, principal, governing), governing, request);
+    // Not left to the route: code of the application runs before it, and a replay must not reach that.
+    return decision.allowed ? useUp().then(conclude) : conclude(check);
   }
 
   #refuseCredential(credential: Unusable, governing: Governing, request: AccessRequest): Verdict {
@@ -214,6 +213,15 @@ export class Pipeline {
     const { allowed: isAllowed, principal } = decision;
     return { isAllowed, principal, governing, request, decision: () => decision };
   }
+}
+
+/** Refuses a request whose proof is missing or rejected, or can't be checked. */
+function refuseProof(check: Unproved, principal: Principal, { matches }: Governing): Refused {
+  const rules = rulesOf(matches);
+  if (check.kind === "unavailable") return refuse("keys_unavailable", rules, { cause: check.cause });
+  const { kind, ...facts } = check;
+  const reason = kind === "missing" ? "proof_missing" : "proof_rejected";
+  return refuse(reason, rules, { ...compact({ binding: principal.binding }), ...facts, principal });
 }
 
 /** The scheme as a decision reports it. */

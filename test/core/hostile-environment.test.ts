@@ -1,12 +1,20 @@
 /** What must hold where other code of the process is broken or hostile: polluted prototypes, changed lists, odd promises. */
+import { createPublicKey } from "node:crypto";
 import { createServer } from "node:http";
 import express from "express";
+import { jwtVerify } from "jose/jwt/verify";
 import Koa from "koa";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type AccessRequest, createResourceServer, type ResourceServerOptions } from "scopegate";
+import {
+  type AccessRequest,
+  createResourceServer,
+  type Decision,
+  type ResourceServerOptions,
+} from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
+import { createTestIssuer } from "scopegate/testing";
 import { ask as askOverHttp, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 
@@ -60,6 +68,79 @@ describe("a polluted prototype", () => {
     const server = create();
     pollute({ authorization: await bearer("agents:read"), cookie: "access_token=x" });
     expect(await server.check(ask())).toMatchObject({ allowed: false, reason: "credential_missing" });
+  });
+});
+
+describe("a polluted prototype that has options of jose", () => {
+  const PAST = 1_600_000_000;
+  const FUTURE = 4_000_000_000;
+  const proofs = createTestIssuer();
+  const proving = createResourceServer({
+    ...proofs.resourceServerOptions,
+    senderConstraint: { dpop: { origins: ["https://api.example"] } },
+    scopeMappings: { "GET /agents": [] },
+  });
+
+  /** What would change the decision if jose read it. */
+  const OPTIONS: Readonly<Record<string, unknown>> = {
+    algorithms: ["HS256"],
+    audience: "another",
+    clockTolerance: FUTURE,
+    crit: { exp: true },
+    currentDate: new Date(0),
+    issuer: "another",
+    maxTokenAge: 1,
+    requiredClaims: ["another"],
+    subject: "another",
+    typ: "another",
+  };
+
+  /** Returns a verdict on each of the tokens and proofs, while the prototype has these properties. */
+  async function verdictsWith(members: Record<string, unknown>) {
+    const iat = Math.floor(Date.now() / 1000) - 10;
+    const server = create();
+    const tokens = await Promise.all(
+      [{ iat }, { exp: PAST }, { nbf: FUTURE }].map((claims) =>
+        issuer.token({ scopes: ["agents:read"], ...claims }),
+      ),
+    );
+    const bound = await proofs.token({ bound: "dpop" });
+    const request = { method: "GET", url: "https://api.example/agents", token: bound };
+    const sent = await Promise.all(
+      [{ iat }, { exp: PAST }, { nbf: FUTURE }].map((claims) => proofs.proofFor({ ...request, claims })),
+    );
+    pollute(members);
+    const decisions: Decision[] = [];
+    for (const token of tokens) decisions.push(await server.check(ask(`Bearer ${token}`)));
+    for (const dpop of sent)
+      decisions.push(
+        await proving.check({
+          method: "GET",
+          target: "/agents",
+          authorization: `DPoP ${bound}`,
+          headers: { dpop },
+        }),
+      );
+    return decisions.map((decision) =>
+      decision.allowed ? "allowed" : (decision.rejection ?? decision.proofRejection),
+    );
+  }
+
+  it("contains all of them in this test", async () => {
+    const names = new Set<PropertyKey>();
+    const options = new Proxy({}, { get: (_, name) => void names.add(name) });
+    const key = createPublicKey(issuer.publicPem);
+    await jwtVerify(await issuer.token({}), key, options);
+    expect([...names].sort()).toEqual(Object.keys(OPTIONS));
+  });
+
+  it.each(Object.entries(OPTIONS))("accepts nothing that is refused without it: %s", async (name, value) => {
+    const expected = ["allowed", "expired", "not_yet_valid", "allowed", "claims", "claims"];
+    expect(await verdictsWith({})).toEqual(expected);
+    const verdicts = await verdictsWith({ [name]: value });
+    // jose also reads `crit` from the header, and refuses everything then.
+    if (name === "crit") expect(verdicts).not.toContain("allowed");
+    else expect(verdicts).toEqual(expected);
   });
 });
 

@@ -89,14 +89,16 @@ describe("the example of a store of your own", () => {
 });
 
 describe("memoryStore", () => {
-  it("rejects a new key when it is full, and takes one again when another has ended", async () => {
+  it("rejects a new key when it is full, and takes one again at the next second after another has ended", async () => {
     let now = 0;
     const store = memoryStore({ maxEntries: 2, now: () => now });
-    await store.set("a", "1", { until: new Date(10) });
+    await store.set("a", "1", { until: new Date(1_010) });
     await store.set("b", "1");
     await expect(store.set("c", "1")).rejects.toThrow("is full (2 keys)");
     expect(await store.set("b", "2")).toBe(true);
-    now = 10;
+    now = 1_010;
+    expect(await store.get(["a"])).toEqual([undefined]);
+    now = 2_000;
     expect(await store.set("c", "1")).toBe(true);
     expect(await store.get(["a", "b", "c"])).toEqual([undefined, "2", "1"]);
   });
@@ -105,8 +107,8 @@ describe("memoryStore", () => {
     let now = 0;
     const store = memoryStore({ maxEntries: 100, now: () => now });
     for (let index = 0; index < 1_000; index += 1) {
-      now = index;
-      await store.set(`short-${index}`, "1", { until: new Date(now + 10) });
+      now = index * 1_000;
+      await store.set(`short-${index}`, "1", { until: new Date(now + 10_000) });
       if (index % 20 === 0) await store.set(`long-${index}`, "1");
     }
     const kept = await store.get(Array.from({ length: 50 }, (_, index) => `long-${index * 20}`));

@@ -15,8 +15,8 @@ import { withCredentialHeaders } from "./credential-headers.ts";
 /** The result of one guard for a request; without a verdict until it's decided. */
 export interface Guarded {
   readonly server: ResourceServer;
-  /** The credentials that the guard received first: later code may replace them in the request. */
-  readonly credentials: Pick<AccessRequest, "authorization" | "cookie" | "headers">;
+  /** The credentials that the guard received first, and in which request: later code may replace them. */
+  readonly credentials: Pick<AccessRequest, "authorization" | "cookie" | "headers" | "raw">;
   verdict: Verdict | undefined;
 }
 
@@ -71,9 +71,10 @@ export function decideRequest(
   if (!guarded) guards.push((guarded = { server, credentials: request, verdict: undefined }));
   // Cleared first, so that continuing after an error doesn't bypass the guard.
   guarded.verdict = undefined;
-  // Later code may have changed the credential since the first guard read it.
-  const { authorization, cookie, headers } = guarded.credentials;
-  const first = guarded.credentials === request ? request : { ...request, authorization, cookie, headers };
+  // Later code may have changed the credential, or replaced the request, as `bodyLimit` of Hono does.
+  const { authorization, cookie, headers, raw: firstRaw } = guarded.credentials;
+  const isFirst = guarded.credentials === request;
+  const first = isFirst ? request : { ...request, authorization, cookie, headers, raw: firstRaw };
   return storeVerdict(guarded, pipelineOf(server).decide(first, isRouteChecked));
 }
 
@@ -178,8 +179,7 @@ export function guardOperations(
       "No guard of this resource server has decided the request. Put protect(server) of your HTTP framework before it, and pass the same server here.",
     );
   if (!guarded.verdict.isAllowed) return refusalOf(guarded.verdict, server);
-  const decided = decide(pipelineOf(server), guarded.verdict);
-  return toRefusal(storeVerdict(guarded, decided), server);
+  return toRefusal(storeVerdict(guarded, decide(pipelineOf(server), guarded.verdict)), server);
 }
 
 function storeVerdict(guarded: Guarded, verdict: PendingVerdict): PendingVerdict {

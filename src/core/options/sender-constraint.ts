@@ -49,7 +49,7 @@ export interface DpopOptions {
   /**
    * Where the `jti` of each proof is remembered. Use `redisStore(client)` of `scopegate/store` if several
    * processes serve one API: otherwise each process accepts the same proof once. Default: memory, for
-   * 1,000,000 proofs.
+   * 1,000,000 proofs, and a tenth of them for one key.
    */
   readonly replay?: Store;
 }

@@ -26,3 +26,9 @@ export interface StoreOptions {
   /** Whether to set the key only if it has no value. Default: `false`. */
   readonly ifAbsent?: boolean;
 }
+
+/** What this package passes to a store for values whose number a client decides. Other stores ignore it. */
+export interface OwnedOptions extends StoreOptions {
+  /** Who the value is stored for. A store in memory limits each owner, so that no one can fill it alone. */
+  readonly owner?: string | undefined;
+}

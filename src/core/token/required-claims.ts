@@ -59,8 +59,9 @@ export function findUnmetRequirement(
   const claim = findUnmetClaim(claims, requiredClaims);
   if (claim !== undefined) return rejectToken("claims", claim);
   if (clients && !isClientAllowed(claims, clients)) return rejectToken("claims", "client_id");
-  const iat = claimAt(claims, "iat");
-  if (isIssuedLater(iat, now, tolerance)) return rejectToken("not_yet_valid");
+  const [iat, nbf] = [claimAt(claims, "iat"), claimAt(claims, "nbf")];
+  const isEarly = typeof nbf === "number" && nbf > now + tolerance;
+  if (isEarly || isIssuedLater(iat, now, tolerance)) return rejectToken("not_yet_valid");
   if (maxTokenAgeSeconds === undefined) return undefined;
   if (typeof iat !== "number") return rejectToken("claims", "iat");
   if (iat > now + tolerance) return rejectToken("not_yet_valid");

@@ -43,16 +43,17 @@ const DATES = ["exp", "nbf", "iat"] as const;
 const INACTIVE =
   "The issuer reports that the token isn't active: it has expired, was revoked, or is unknown.";
 
-/** Returns why a token is rejected; `undefined` if it's accepted. `now` is in seconds. */
+/**
+ * Returns why a token is rejected; `undefined` if it's accepted. `now` is in seconds. The server checks `nbf`
+ * and `iat` on each request: a rejection is remembered, and would hold after the token has become valid.
+ */
 export function findMistake(claims: Claims, rules: ResponseRules, now: number): Rejected | undefined {
   const { issuer, audience, clockToleranceSeconds: tolerance } = rules;
   const claim = (name: string): unknown => claimAt(claims, name);
   if (claim("active") !== true) return reject("revoked", { cause: INACTIVE });
-  const [exp = Infinity, nbf = -Infinity, iat = -Infinity] = DATES.map(claim);
   const date = DATES.find((name) => claim(name) !== undefined && !Number.isFinite(claim(name)));
   if (date !== undefined) return reject("claims", { claim: date });
-  if ((exp as number) <= now - tolerance) return reject("expired");
-  if (Math.max(nbf as number, iat as number) > now + tolerance) return reject("not_yet_valid");
+  if (Number(claim("exp")) <= now - tolerance) return reject("expired");
   if (issuer !== undefined && claim("iss") !== issuer) return reject("issuer");
   if (!isAccessToken(claim("token_type"), claim("token_use"), audience)) return reject("type");
   // RFC 9449 section 6.2: such a token is bound to a key, so it isn't a bearer token.

@@ -167,16 +167,37 @@ describe("the default store of proofs", () => {
     const store = memoryStore({ maxEntries: 50_000, now: () => now });
     const add = (key: string, lifetime: number) =>
       store.set(key, "1", { until: new Date(now + lifetime), ifAbsent: true }).catch(() => "full");
-    for (let count = 0; count < 50_000; count += 1) await add(`first ${count}`, 1_000 + count);
+    for (let count = 0; count < 50_000; count += 1) await add(`first ${count}`, 1_000 * (1 + count));
     const before = process.cpuUsage();
     for (let count = 0; count < 2_000; count += 1) expect(await add(`second ${count}`, 1_000)).toBe("full");
     const { user } = process.cpuUsage(before);
     expect(user).toBeLessThan(1_000_000);
-    now = 1_010;
+    now = 11_000;
     const results = [];
     for (let count = 0; count < 20; count += 1) results.push(await add(`third ${count}`, 100_000));
     expect(results.filter((result) => result === true).length).toBe(11);
     expect(await add("first 49999", 1_000)).toBe(false);
+  });
+
+  it("searches for nothing while it is full and proofs end in any order", async () => {
+    let now = 0;
+    const store = memoryStore({ maxEntries: 50_000, now: () => now });
+    const add = (key: string, lifetime: number) =>
+      store.set(key, "1", { until: new Date(now + lifetime), ifAbsent: true }).catch(() => "full");
+    const lifetimeOf = (count: number) => 60_000 + ((count * 7_919) % 300_000);
+    for (let count = 0; count < 50_000; count += 1) await add(`first ${count}`, lifetimeOf(count));
+    now = 60_000;
+    const before = process.cpuUsage();
+    let accepted = 0;
+    for (let count = 0; count < 20_000; count += 1) {
+      now += 1;
+      if ((await add(`second ${count}`, lifetimeOf(count))) === true) accepted += 1;
+    }
+    const { user, system } = process.cpuUsage(before);
+    expect(accepted).toBeGreaterThan(3_000);
+    expect(accepted).toBeLessThan(4_000);
+    // A search through all entries for each new one takes several seconds.
+    expect(user + system).toBeLessThan(1_000_000);
   });
 
   it("takes a key whose end has passed, and forgets it", async () => {

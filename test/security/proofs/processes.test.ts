@@ -10,7 +10,7 @@ import { parseChallenges } from "../../support/challenge-parser.ts";
 import { DURABLE, HAS_REDIS_SERVER, type RedisInstance, startRedis } from "../../support/redis-server.ts";
 import { useOwnTimers } from "../../support/timers.ts";
 import { pemOf } from "../tokens/forge.ts";
-import { ALICE, BOB, nextId, NOW, ORIGIN, type Sent, sentBy } from "./forge.ts";
+import { ALICE, BOB, boundTo, EDWARDS_CALLER, nextId, NOW, ORIGIN, type Sent, sentBy } from "./forge.ts";
 import type { MemberSettings } from "./member.ts";
 import { checkDirectly, createService, outcomeOf, sendTo } from "./service.ts";
 
@@ -188,7 +188,8 @@ describe("a server whose store fails", () => {
   it("refuses a proof with 503 if the store is full, and still refuses those that it knows", async () => {
     const replay = memoryStore({ maxEntries: 3, now: () => NOW * 1_000 });
     const { server } = createService({ replay });
-    const requests = Array.from({ length: 6 }, () => sentBy());
+    const callers = [ALICE, BOB, EDWARDS_CALLER, ALICE, BOB, EDWARDS_CALLER];
+    const requests = callers.map((caller) => sentBy({ caller }));
     const first: unknown[] = [];
     for (const request of requests)
       first.push((await checkDirectly(server, request)).received?.status ?? 200);
@@ -197,6 +198,17 @@ describe("a server whose store fails", () => {
     for (const request of requests)
       second.push((await checkDirectly(server, request)).received?.status ?? 200);
     expect(second).toEqual([401, 401, 401, 503, 503, 503]);
+  });
+
+  it("refuses the proofs of a key with 503 if it has a tenth of the store, and accepts those of others", async () => {
+    const { server } = createService({ replay: memoryStore({ maxEntries: 30, now: () => NOW * 1_000 }) });
+    const statusOf = async (request: Sent): Promise<number> =>
+      (await checkDirectly(server, request)).received?.status ?? 200;
+    const statuses: number[] = [];
+    for (let count = 0; count < 5; count += 1) statuses.push(await statusOf(sentBy()));
+    expect(statuses).toEqual([200, 200, 200, 503, 503]);
+    expect(await statusOf(sentBy({ token: boundTo(ALICE.jwk, { sub: "user-3" }) }))).toBe(503);
+    expect(await statusOf(sentBy({ caller: BOB }))).toBe(200);
   });
 
   it("refuses a malformed proof without asking the store", async () => {

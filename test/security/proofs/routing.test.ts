@@ -45,7 +45,7 @@ import {
   serveHttp,
 } from "../../support/frameworks.ts";
 import { listenerOf } from "../../support/hosts.ts";
-import { openRaw, render } from "../../support/raw-http.ts";
+import { exchange, openRaw, render } from "../../support/raw-http.ts";
 import { ALICE_TOKEN, ORIGIN, type ProofOptions, type Sent, sentBy } from "./forge.ts";
 import { createService, sendTo } from "./service.ts";
 
@@ -224,8 +224,23 @@ describe("a proof in Hono", () => {
     const app = new Hono().use(forHono.protect(server));
     app.use(bodyLimit({ maxSize: 1_000 }));
     app.use(forHono.protect(server));
-    app.post("/agents/:id", (context) => context.text("done"));
-    await expectOnce(await serve(listenerOf(app.fetch)), "/agents/7", "POST");
+    app.post("/agents/:id", async (context) => context.text(await context.req.text()));
+    const port = await serve(listenerOf(app.fetch));
+    await expectOnce(port, "/agents/7", "POST");
+    // The limit reads a body without a length, and replaces the request by one with the body that it has read.
+    const postChunked = async ({ fields }: Sent): Promise<string> => {
+      const lines = [
+        ["Host", "api.example"],
+        ["Connection", "close"],
+        ["Transfer-Encoding", "chunked"],
+      ] as const;
+      const request = render("POST /agents/7 HTTP/1.1", [...lines, ...fields]);
+      return exchange(port, `${request}4\r\nbody\r\n0\r\n\r\n`);
+    };
+    const request = requestFor("/agents/7", "POST");
+    expect(await postChunked(request)).toMatch(/^HTTP\/1\.1 200 [^]*body/);
+    expect(await postChunked(request)).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await postChunked(requestFor("/agents/7", "POST"))).toMatch(/^HTTP\/1\.1 200 /);
   });
 });
 

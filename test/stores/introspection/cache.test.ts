@@ -72,6 +72,20 @@ describe("introspection, for a token that arrives several times", () => {
     expect(endpoint.received).toHaveLength(2);
   });
 
+  it.each([
+    ["nbf", { nbf: NOW + 3 }],
+    ["iat", { iat: NOW + 8 }],
+  ])("accepts a token from the moment on that its %s allows, without asking again", async (_, times) => {
+    const cache = { negativeSeconds: 60 };
+    const { endpoint, verdict, pass } = await startAsking({ cache }, { behaviour: json(active(times)) });
+    expect(await verdict()).toBe("401 not_yet_valid");
+    pass(2.999);
+    expect(await verdict()).toBe("401 not_yet_valid");
+    pass(0.001);
+    expect(await verdict()).toBe("200");
+    expect(endpoint.received).toHaveLength(1);
+  });
+
   it.each([{ maxAgeSeconds: 0 }, { maxAgeSeconds: 0.001 }])(
     "sends a request each time with %j",
     async (cache) => {

@@ -72,7 +72,7 @@ export class DpopVerifier {
     this.#rules = rules;
   }
 
-  /** Verifies the proof of a request whose token was verified (RFC 9449 section 4.3). */
+  /** Verifies the proof of a request whose token was verified (RFC 9449 section 4.3), except its `jti`. */
   async verify(proof: string, proven: RequestToProve): Promise<ProofCheck> {
     const parts = readProof(proof);
     if (!parts) return rejectProof("malformed", "The header DPoP isn't one JWT of at most 8,192 bytes.");
@@ -86,10 +86,9 @@ export class DpopVerifier {
     const nowSeconds = readClock(this.#rules.now).getTime() / 1000;
     const material = await materialOf(key, algorithm);
     try {
-      await jwtVerify(proof, material, {
-        algorithms: [algorithm],
-        currentDate: new Date(nowSeconds * 1000),
-      });
+      // Without a prototype: a polluted one could set other options of jose, such as `clockTolerance`.
+      const options = { __proto__: null, algorithms: [algorithm], currentDate: new Date(nowSeconds * 1000) };
+      await jwtVerify(proof, material, options);
     } catch (error) {
       return rejectProof(rejectionOf(error));
     }
@@ -124,13 +123,13 @@ export class DpopVerifier {
     return accepted;
   }
 
-  async #checkClaims(
+  #checkClaims(
     payload: Readonly<Record<string, unknown>>,
     { request, token }: RequestToProve,
     thumbprint: string,
     nowSeconds: number,
-  ): Promise<ProofCheck> {
-    const { windowSeconds, nonces, replay } = this.#rules;
+  ): ProofCheck {
+    const { windowSeconds, nonces } = this.#rules;
     if (claimAt(payload, "htm") !== request.method) return rejectProof("htm");
     if (!this.#isTarget(claimAt(payload, "htu"), request.target))
       return rejectProof("htu", "The URI isn't one of `origins` with the path of the request.");
@@ -149,16 +148,26 @@ export class DpopVerifier {
     if (iat > nowSeconds + aheadSeconds) return rejectProof("iat", "The proof was issued in the future.");
     const jti = claimAt(payload, "jti");
     if (typeof jti !== "string" || jti === "" || jti.length > MAX_JTI_LENGTH) return rejectProof("jti");
-    // The last check, so that only a proof that would be accepted is remembered.
-    try {
-      const endSeconds = Math.min(iat + windowSeconds, knownNonce?.endSeconds ?? Infinity);
-      const until = new Date((endSeconds + CLOCK_DIFFERENCE_SECONDS) * 1000);
-      const isFirst = await rememberOnce(replay, `dpop ${thumbprint} ${jti}`, until);
-      if (!isFirst) return rejectProof("replayed");
-    } catch (cause) {
-      return { kind: "unavailable", cause };
-    }
-    return nonces && knownNonce?.isExpiring ? { kind: "proved", nextNonce: nonces.current() } : PROVED;
+    const endSeconds = Math.min(iat + windowSeconds, knownNonce?.endSeconds ?? Infinity);
+    const until = new Date((endSeconds + CLOCK_DIFFERENCE_SECONDS) * 1000);
+    const useUp = this.#createUse(`dpop ${thumbprint} ${jti}`, until, thumbprint);
+    const nextNonce = knownNonce?.isExpiring ? nonces?.current() : undefined;
+    return nextNonce === undefined ? { kind: "proved", useUp } : { kind: "proved", useUp, nextNonce };
+  }
+
+  /** The guards and routes of one request share the result. After a failure, the next call tries again. */
+  #createUse(id: string, until: Date, owner: string): () => Promise<ProofCheck> {
+    let shared: Promise<ProofCheck> | undefined;
+    const use = async (): Promise<ProofCheck> => {
+      try {
+        const isFirst = await rememberOnce(this.#rules.replay, id, until, owner);
+        return isFirst ? PROVED : rejectProof("replayed");
+      } catch (cause) {
+        shared = undefined;
+        return { kind: "unavailable", cause };
+      }
+    };
+    return () => (shared ??= use());
   }
 
   #isTarget(htu: unknown, target: string): boolean {

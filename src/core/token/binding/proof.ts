@@ -27,6 +27,11 @@ export type ProofRejection =
 export type ProofCheck =
   | {
       readonly kind: "proved";
+      /**
+       * Uses up the `jti` of the proof, which is accepted once. Called last, and only for a request that is
+       * allowed so far: otherwise a token without any scope could fill the store. Absent without a proof.
+       */
+      readonly useUp?: () => Promise<ProofCheck>;
       /** A nonce for the next request, because the current one expires soon. */
       readonly nextNonce?: string;
     }
@@ -44,6 +49,8 @@ export type ProofCheck =
     }
   /** The store of replays failed. */
   | { readonly kind: "unavailable"; readonly cause: unknown };
+
+export type Unproved = Exclude<ProofCheck, { readonly kind: "proved" }>;
 
 export const PROVED: ProofCheck = Object.freeze({ kind: "proved" });
 

@@ -20,12 +20,9 @@ export interface SenderConstraintRules {
 /** The field that carries a DPoP proof (RFC 9449 section 4.1). */
 export const PROOF_HEADER = "dpop";
 
-/** The check of one proof, for one request. */
+/** The check of one proof, for one request: all that it depends on, and its result. */
 interface SharedCheck {
-  readonly proof: string;
-  readonly token: string;
-  readonly method: string;
-  readonly target: string;
+  readonly inputs: readonly string[];
   readonly result: Promise<ProofCheck>;
 }
 
@@ -34,8 +31,8 @@ export class SenderConstraint {
   readonly #rules: SenderConstraintRules;
   readonly #dpop: DpopVerifier | undefined;
   /**
-   * The proof checks, by the request of the platform. Several guards of one request share a check, even if
-   * they run at the same time, because a `jti` may only be used once.
+   * The proof checks, by the request of the platform. Several guards of one request share a check and the use
+   * of its `jti`, even if they run at the same time, because a `jti` may only be used once.
    */
   readonly #checks = new WeakMap<object, SharedCheck>();
 
@@ -71,24 +68,12 @@ export class SenderConstraint {
     }
     if (proof === undefined) return missingProof("The request has no header DPoP.", "dpop");
     if (typeof proof !== "string") return rejectProof("malformed", "The request has several DPoP headers.");
-    const { method, target } = request;
     const raw = ownProperty(request, "raw");
-    if (!raw) return verifier.verify(proof, { request, token, principal });
-    const shared = this.#checks.get(raw);
-    const isSame =
-      shared?.proof === proof &&
-      shared.token === token &&
-      shared.method === method &&
-      shared.target === target;
-    if (isSame) return shared.result;
+    const inputs = [proof, token, request.method, request.target];
+    const shared = raw && this.#checks.get(raw);
+    if (shared?.inputs.every((input, index) => input === inputs[index])) return shared.result;
     const result = verifier.verify(proof, { request, token, principal });
-    const check: SharedCheck = { proof, token, method, target, result };
-    this.#checks.set(raw, check);
-    // Lets the next guard try again, because the store of replays may have failed.
-    const forget = (): void => {
-      if (this.#checks.get(raw) === check) this.#checks.delete(raw);
-    };
-    result.then(({ kind }) => (kind === "proved" ? undefined : forget()), forget);
+    if (raw) this.#checks.set(raw, { inputs, result });
     return result;
   }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   type AccessRequest,
   createResourceServer,
@@ -151,6 +151,74 @@ describe("a token that is bound to a key", () => {
       expect(outcomeOf(decision)).toBe("token_rejected");
       expect(challengeOf(server, decision)).toMatch(/^DPoP error="invalid_token", .*algs=/);
     }
+  });
+});
+
+describe("the jti of a proof", () => {
+  const REFUSING: ResourceServerOptions["scopeMappings"] = {
+    "GET /agents/:agent_id": ["agents:<agent_id>:write"],
+    "GET /tenants/:tenant": { scopes: [], where: { tenant: { claim: "tenant" } } },
+    "GET /clients": { scopes: [], clients: ["other"] },
+    "GET /actors": { scopes: [], actors: { anyOf: ["agent-1"] } },
+    "GET /login": { scopes: [], acr: { anyOf: ["urn:example:mfa"] } },
+    "GET /fresh": { scopes: [], maxAuthAgeSeconds: 60 },
+  };
+
+  /** A server whose store counts the proofs that it receives. */
+  const createCounting = (options: Partial<ResourceServerOptions> = {}, replay: Store = memoryStore()) => {
+    const set = vi.fn<Store["set"]>((...entry) => replay.set(...entry));
+    const senderConstraint = { dpop: { origins: [ORIGIN], replay: { ...replay, set } } };
+    return { set, server: serverWith({ senderConstraint, ...options }) };
+  };
+
+  it.each([
+    [TARGET, "scope_insufficient"],
+    ["/tenants/acme", "caller_not_allowed"],
+    ["/clients", "caller_not_allowed"],
+    ["/actors", "caller_not_allowed"],
+    ["/login", "authentication_insufficient"],
+    ["/fresh", "authentication_insufficient"],
+  ])("refuses a request to %s as %s without storing it, also if it was used", async (target, reason) => {
+    const onDecision = vi.fn<NonNullable<ResourceServerOptions["onDecision"]>>();
+    const { server, set } = createCounting({ scopeMappings: REFUSING, onDecision });
+    const token = await issuer.token({ bound: "dpop", scopes: SCOPES });
+    const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + target, token });
+    for (let turn = 0; turn < 2; turn += 1)
+      expect(await send(server, { target, authorization: `DPoP ${token}`, proof })).toMatchObject({ reason });
+    expect(set).not.toHaveBeenCalled();
+    expect(onDecision).toHaveBeenCalledTimes(2);
+  });
+
+  it("doesn't delay or change a refusal while the store is down", async () => {
+    const { server } = createCounting(
+      { scopeMappings: REFUSING },
+      { ...memoryStore(), set: () => Promise.reject(new Error("The store is down.")) },
+    );
+    expect(outcomeOf(await sendProven(server))).toBe("scope_insufficient");
+  });
+
+  it("refuses a proof that a request used whose refusal is only reported, with one decision each", async () => {
+    const onDecision = vi.fn<NonNullable<ResourceServerOptions["onDecision"]>>();
+    const options = { scopeMappings: REFUSING, enforcement: "report", onDecision } as const;
+    const { server, set } = createCounting(options);
+    const token = await boundToken();
+    const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
+    const outcomes: string[] = [];
+    for (let turn = 0; turn < 2; turn += 1)
+      outcomes.push(outcomeOf(await send(server, { authorization: `DPoP ${token}`, proof })));
+    expect(outcomes).toEqual(["allowed", "proof_rejected replayed"]);
+    expect(set).toHaveBeenCalledTimes(2);
+    expect(onDecision.mock.calls.map(([decision]) => outcomeOf(decision))).toEqual(outcomes);
+  });
+
+  it("stores it once for guards that run at the same time for one request", async () => {
+    const { server, set } = createCounting();
+    const token = await boundToken();
+    const proof = await issuer.proofFor({ method: "GET", url: ORIGIN + TARGET, token });
+    const sent = { authorization: `DPoP ${token}`, proof, raw: {} };
+    const decisions = await Promise.all([send(server, sent), send(server, sent), send(server, sent)]);
+    expect(decisions.map(outcomeOf)).toEqual(["allowed", "allowed", "allowed"]);
+    expect(set).toHaveBeenCalledOnce();
   });
 });
 
