@@ -127,8 +127,8 @@ export class Pipeline {
     const { kind, matches, restrictions } = governing;
     const isPublic =
       kind === "rules" &&
-      restrictions.active.length === 0 &&
-      matches.every(({ compiled }) => compiled.requirement.kind === "public");
+      matches.every(({ compiled }) => compiled.requirement.kind === "public") &&
+      restrictions.active.length === 0;
     if (isPublic) return this.#conclude(allow(rulesOf(matches)), governing, request);
 
     const credential = readCredential(sent, this.#rules);

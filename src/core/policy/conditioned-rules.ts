@@ -1,7 +1,13 @@
 /** The rules with conditions have their own tree, so that tables without conditions search nothing. */
 import type { Path } from "../request.ts";
 import { collectMatching } from "./find-rules.ts";
-import { divideRestrictions, type Restrictions, toRestriction, UNRESTRICTED } from "./restrictions.ts";
+import {
+  divideRestrictions,
+  LazyRestrictions,
+  type Restrictions,
+  toRestriction,
+  UNRESTRICTED,
+} from "./restrictions.ts";
 import type { CompiledRule, Restriction } from "./rule.ts";
 import { type LeafMatch, matchOf, RuleTree } from "./rule-tree.ts";
 
@@ -23,7 +29,10 @@ export class ConditionedRules {
 
   /** Finds the rules that match any reading of a path, and divides them by the rules that decide it. */
   forPath(method: string, path: Path, deciding: readonly LeafMatch[]): Restrictions {
-    if (this.isEmpty) return UNRESTRICTED;
+    return this.isEmpty ? UNRESTRICTED : new LazyRestrictions(() => this.#lookUp(method, path, deciding));
+  }
+
+  #lookUp(method: string, path: Path, deciding: readonly LeafMatch[]): Restrictions {
     // Most rules are in both tables.
     const byRule = new Map<string, Restriction>();
     for (const tree of this.#trees)
@@ -32,8 +41,7 @@ export class ConditionedRules {
         const [restriction] = toRestriction(matchOf(leaf, path), path);
         if (restriction) byRule.set(`${rule.key} ${isReport}`, restriction);
       }
-    const restrictions = [...byRule.values()];
-    return divideRestrictions(restrictions, deciding);
+    return divideRestrictions([...byRule.values()], deciding);
   }
 }
 

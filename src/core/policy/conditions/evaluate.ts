@@ -23,14 +23,13 @@ export interface KnownCaller {
   readonly moment: Moment;
 }
 
-/** Applies conditions to a decision by scopes. Without restrictions, the decision stays the same. */
+/** Applies conditions to a decision by scopes. */
 export function decideByConditions(
   byScopes: Decision,
   restrictions: readonly Restriction[],
   caller: KnownCaller,
 ): Decision {
   const { principal } = caller;
-  if (restrictions.length === 0) return byScopes;
   const restricting = restrictions.map(({ compiled }) => compiled.rule);
   const rules = Object.freeze([...new Set([...byScopes.rules, ...restricting])]);
   if (!byScopes.allowed) return Object.freeze({ ...byScopes, rules });
