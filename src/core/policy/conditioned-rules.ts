@@ -1,6 +1,7 @@
 /** The rules with conditions have their own tree, so that tables without conditions search nothing. */
 import type { Path } from "../request.ts";
 import { collectMatching } from "./find-rules.ts";
+import { positionOf } from "./parameters.ts";
 import {
   divideRestrictions,
   LazyRestrictions,
@@ -38,7 +39,9 @@ export class ConditionedRules {
     for (const tree of this.#trees)
       for (const leaf of collectMatching(tree, method, path)) {
         const { rule, isReport } = leaf.compiled;
-        const [restriction] = toRestriction(matchOf(leaf, path), path);
+        const [restriction] = toRestriction(matchOf(leaf, path), path, (parameter) =>
+          positionOf(parameter, leaf.segments, path),
+        );
         if (restriction) byRule.set(`${rule.key} ${isReport}`, restriction);
       }
     return divideRestrictions([...byRule.values()], deciding);

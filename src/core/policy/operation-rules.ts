@@ -71,7 +71,7 @@ export class OperationRules {
     });
     const matches = deciding.map(toMatch);
     const restrictions = divideRestrictions(
-      restricting.flatMap((rule) => toRestriction(toMatch(rule), rule.values ?? argumentReader)),
+      restricting.flatMap((rule) => toRestriction(toMatch(rule), argumentReader, (name) => name)),
       matches,
     );
     return { kind: "matched", matches, restrictions };

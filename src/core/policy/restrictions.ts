@@ -75,7 +75,11 @@ export function addDeciding(restrictions: Restrictions, added: readonly LeafMatc
 }
 
 /** `place` is the same for all restrictions of one path, or of one operation. */
-export const toRestriction = ({ compiled, parameter }: RuleMatch, place: object): readonly Restriction[] => {
+export const toRestriction = (
+  { compiled, parameter }: RuleMatch,
+  place: object,
+  positionOf: Restriction["positionOf"],
+): readonly Restriction[] => {
   const { conditions } = compiled;
-  return conditions ? [{ compiled, parameter, conditions, place }] : [];
+  return conditions ? [{ compiled, parameter, conditions, place, positionOf }] : [];
 };
