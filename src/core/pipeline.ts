@@ -14,7 +14,7 @@ import {
   type SenderConstraintRules,
 } from "./token/binding/sender-constraint.ts";
 import type { Identifier } from "./token/authenticate.ts";
-import { readClaimed } from "./token/unverified-claims.ts";
+import { withClaimed } from "./token/unverified-claims.ts";
 import {
   isMalformed,
   readCredential,
@@ -162,9 +162,8 @@ export class Pipeline {
     const rules = rulesOf(governing.matches);
     if (kind === "unavailable")
       return this.#conclude(refuse("keys_unavailable", rules, facts), governing, request);
-    const claimed = readClaimed(credential.token);
-    const allFacts = { ...facts, ...compact({ claimed }), ...schemeOf(credential) };
-    return this.#conclude(refuse("token_rejected", rules, allFacts), governing, request);
+    const refused = refuse("token_rejected", rules, { ...facts, ...schemeOf(credential) });
+    return this.#conclude(withClaimed(refused, credential.token), governing, request);
   }
 
   /** Decides for the caller of a verified token, if the client has proved that it holds the token's key. */

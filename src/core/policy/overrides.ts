@@ -5,7 +5,8 @@ import { type CompiledTable, entryOf, type Replacement } from "./compile-rules.t
 import { describeRule } from "./explain.ts";
 import { implies } from "./implication.ts";
 import type { Conditions } from "./conditions/written.ts";
-import { hasParameter, identityOf } from "./pattern.ts";
+import { hasParameter } from "./parameters.ts";
+import { identityOf } from "./pattern.ts";
 import { type CompiledRule, optionPath, renderRules } from "./rule.ts";
 
 /** Reports custom rules that replace less, or require less, than intended. */

@@ -1,6 +1,6 @@
 /** Where in a path the parameters of a pattern are. */
 import { hasTrailingSlash, type Path, segmentAt, segmentsOf } from "../request.ts";
-import { hasParameter, type PatternSegment } from "./pattern.ts";
+import { partsOf, type PatternSegment } from "./pattern.ts";
 import type { ParameterReader } from "./rule.ts";
 import { decodeSegment, type SegmentPart, spellingOfMixed } from "./segment.ts";
 
@@ -62,3 +62,7 @@ const wildcardReader =
       .map(decodeSegment)
       .join("/");
   };
+
+/** Returns whether a segment has a parameter, or is a wildcard, of this name. */
+export const hasParameter = (segment: PatternSegment, name: string): boolean =>
+  partsOf(segment).some((part) => typeof part !== "string" && part.name === name);

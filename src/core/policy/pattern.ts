@@ -45,7 +45,3 @@ export function partsOf(segment: PatternSegment): readonly SegmentPart[] {
   if (segment.kind === "static") return [segment.text];
   return [{ type: segment.kind === "parameter" ? "param" : "wildcard", name: segment.name }];
 }
-
-/** Returns whether a segment has a parameter, or is a wildcard, of this name. */
-export const hasParameter = (segment: PatternSegment, name: string): boolean =>
-  partsOf(segment).some((part) => typeof part !== "string" && part.name === name);

@@ -123,8 +123,8 @@ const findCombined = (bindings: readonly PlacedBinding[]): PlacedBinding | undef
   bindings.find((binding) => bindings.some((other) => !isSameBinding(binding, other)));
 
 /**
- * Rules may write one parameter in different words, so its position in the path identifies it. Each path of a
- * batch may have another tenant.
+ * Rules may write one parameter in different words, so its position in the path identifies it. Each path of
+ * a batch may have another tenant.
  */
 const isSameBinding = (first: PlacedBinding, second: PlacedBinding): boolean =>
   first.place === second.place

@@ -1,7 +1,8 @@
 /** `where`: a parameter of the request is equal to a claim of the token, such as the tenant. */
 import { claimNameOf } from "../../token/claim-path.ts";
 import { type ClaimSource, findInClaim } from "../../token/claim-values.ts";
-import { hasParameter, partsOf, type Pattern } from "../pattern.ts";
+import { hasParameter } from "../parameters.ts";
+import { partsOf, type Pattern } from "../pattern.ts";
 import {
   type ConditionCaller,
   type ConditionContext,
