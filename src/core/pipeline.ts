@@ -103,21 +103,27 @@ export class Pipeline {
     verdict: Verdict,
     { method, target }: Pick<AccessRequest, "method" | "target">,
     patterns: readonly RoutePattern[] | undefined,
+    sent = verdict.request,
   ): PendingVerdict {
     const isSameRequest = verdict.request.method === method && verdict.request.target === target;
     const request = isSameRequest ? verdict.request : { ...verdict.request, method, target };
     const ofPath = isSameRequest ? verdict.governing : this.table.forTarget(method, target, true);
-    return this.decideAgain(verdict, this.table.forRoute(ofPath, method, patterns), request);
+    return this.decideAgain(verdict, this.table.forRoute(ofPath, method, patterns), request, sent);
   }
 
   /** Decides an allowed request again if other rules govern it now: all of them must be satisfied. */
-  decideAgain(verdict: Verdict, governing: Governing, request: AccessRequest): PendingVerdict {
+  decideAgain(
+    verdict: Verdict,
+    governing: Governing,
+    request: AccessRequest,
+    sent = verdict.request,
+  ): PendingVerdict {
     if (governing === verdict.governing) return verdict;
     const { principal } = verdict;
     this.observer.start(request);
     return principal
       ? this.#decideForPrincipal(principal, governing, request)
-      : this.#decideByCredential(governing, request, verdict.request);
+      : this.#decideByCredential(governing, request, sent);
   }
 
   /** `sent` is the request as the client sent it: middleware may have changed its path since. */
