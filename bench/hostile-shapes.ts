@@ -197,10 +197,10 @@ const joseHeaders: readonly (readonly [string, (bytes: number) => string])[] = [
         .join(","),
   ],
   [
-    "100 parameters",
+    "60 parameters",
     (n) =>
-      count(90)
-        .map((index) => `"${index.toString(36).padStart(n / 90 - 6, "0")}":0`)
+      count(60)
+        .map((index) => `"${index.toString(36).padStart(n / 60 - 6, "0")}":0`)
         .join(","),
   ],
   ["objects", (n) => `"x":${'{"a":'.repeat(n / 7)}0${"}".repeat(n / 7)}`],

@@ -113,7 +113,7 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly knownScopes?: readonly string[];
   /**
    * The maximum size of a token in bytes. A larger one is rejected before it is parsed. So is a token whose
-   * header has more than 8,192 characters, or more than 100 values. Default: `16384`.
+   * header has more than 8,192 characters, or more than 64 values. Default: `16384`.
    */
   readonly maxTokenBytes?: number;
   /** Where a request may carry its token. Default: `[{ header: "authorization" }]`. */
