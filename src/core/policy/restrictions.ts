@@ -2,7 +2,7 @@
  * The rules whose conditions apply to a request. Conditions add up: every rule that matches the request
  * counts, not only the one whose scopes decide, so that no narrower rule loses the conditions of a wider one.
  */
-import { ruleIdentity, type Restriction, type RuleMatch } from "./rule.ts";
+import { ruleIdentity, type Restriction } from "./rule.ts";
 import type { LeafMatch } from "./rule-tree.ts";
 
 /** The rules with conditions that match a request. Those of a path are looked up when they are first read. */
@@ -73,13 +73,3 @@ export function addDeciding(restrictions: Restrictions, added: readonly LeafMatc
     return { active: [...restrictions.active, ...active], exempt };
   });
 }
-
-/** `place` is the same for all restrictions of one path, or of one operation. */
-export const toRestriction = (
-  { compiled, parameter }: RuleMatch,
-  place: object,
-  positionOf: Restriction["positionOf"],
-): readonly Restriction[] => {
-  const { conditions } = compiled;
-  return conditions ? [{ compiled, parameter, conditions, place, positionOf }] : [];
-};

@@ -66,6 +66,15 @@ export interface Restriction extends RuleMatch {
   readonly positionOf: (parameter: string) => string | number;
 }
 
+/** Returns the restriction of a rule; none without conditions. */
+export function toRestriction(
+  { compiled, parameter }: RuleMatch,
+  { place, positionOf }: Pick<Restriction, "place" | "positionOf">,
+): readonly Restriction[] {
+  const { conditions } = compiled;
+  return conditions ? [{ compiled, parameter, conditions, place, positionOf }] : [];
+}
+
 /** Returns the same string for rules that decide the same route. `path` is the identity of a pattern. */
 export const ruleIdentity = (method: string, path: string): string => `${method} ${path}`;
 

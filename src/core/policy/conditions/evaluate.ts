@@ -77,7 +77,6 @@ export function findUnmet(
   restrictions: readonly Restriction[],
   { principal, scopeRules, moment }: KnownCaller,
 ): UnmetConditions | undefined {
-  if (restrictions.length === 0) return undefined;
   const granted = grantedScopesOf(principal, scopeRules);
   const held = restrictions.filter((restriction) => !mayIgnore(restriction, granted));
   const unmet: UnmetCondition[] = [];
