@@ -47,7 +47,26 @@ const names = (bytes: number, size: number): string =>
 /** Whole parts only, so that every length is valid. */
 const fill = (part: string, bytes: number): string => part.repeat(Math.floor(bytes / part.length));
 
+const TENANT = { scopes: [], where: { org: { claim: "org_ids" } } };
+/** Conditions on prefixes and on all paths: every path of a batch matches several of these rules. */
+const conditions = createServerWith({
+  "* /{*path}": { scopes: [], actors: "none" },
+  "* /orgs/:org{/*path}": TENANT,
+  "GET /orgs/:org/:page": { scopes: [], where: { org: { claim: "tenant" } } },
+  "GET /trpc/:org": TENANT,
+  "* /api{/*path}": { scopes: [], clients: ["web"] },
+  "GET /api/trpc/:procedure": { scopes: ["api:read"], acr: { anyOf: ["urn:example:mfa"] } },
+});
+/** The rules that decide are public exceptions, so conditions are looked up without a token. */
+const exceptions = createServerWith({
+  "GET /{*path}": "public",
+  "* /{*path}": { scopes: [], actors: "none", except: ["GET /{*path}", "GET /orgs/:org/:page"] },
+  "* /orgs/:org{/*path}": { ...TENANT, except: ["GET /orgs/:org/:page"] },
+  "GET /orgs/:org/:page": "public",
+});
+
 const SERVERS = { realistic, procedures, suffixes } as const;
+const CONDITIONED = { conditions, exceptions } as const;
 
 const batches: readonly (readonly [string, (bytes: number) => string])[] = [
   ["two thirds parent, one third names", (n) => `/${fill("a", (n * 2) / 3)}/${names(n / 3, 2)}?batch=1`],
@@ -79,8 +98,9 @@ const paths: readonly (readonly [string, (bytes: number) => string])[] = [
 const shapesOf = (
   own: readonly (readonly [string, (bytes: number) => string])[],
   kind: string,
+  servers: Readonly<Record<string, ResourceServer>> = SERVERS,
 ): readonly Shape[] =>
-  Object.entries(SERVERS).flatMap(([table, server]) =>
+  Object.entries(servers).flatMap(([table, server]) =>
     own.map(([name, make]) => ({ name: `${kind}, ${table}: ${name}`, server, request: (n) => get(make(n)) })),
   );
 
@@ -149,9 +169,85 @@ const HEADERS: readonly Shape[] = [
   },
 ];
 
-export const SHAPES: readonly Shape[] = [
-  ...shapesOf(batches, "batch"),
-  ...shapesOf(paths, "path"),
-  ...aimed.map(([name, server, make]) => ({ name, server, request: (n: number) => get(make(n)) })),
-  ...HEADERS,
+/** Below two different parents, in letters that have one spelling and in others. */
+const shortBatches: readonly (readonly [string, (bytes: number) => string])[] = [
+  "/trpc",
+  "/api/trpc",
+  "/orgs/a",
+  "/orgs/a/b",
+  "/ORGS/A/B",
+  "/a/b/c/d",
+].flatMap((parent): readonly (readonly [string, (bytes: number) => string])[] => {
+  // A batch with more lookups is refused at once.
+  const most = Math.floor(199 / parent.split("/").length);
+  const batch = (n: number, size: number) => names(Math.min(n - parent.length - 9, most * (size + 1)), size);
+  return [1, 2, 3].map((size) => [
+    `${parent}, names of ${size} characters`,
+    (n) => `${parent}/${/[A-Z]/.test(parent) ? batch(n, size).toUpperCase() : batch(n, size)}?batch=1`,
+  ]);
+});
+
+/** Tokens of which only the header is long. The number of bytes is that of the encoded header. */
+const joseHeaders: readonly (readonly [string, (bytes: number) => string])[] = [
+  [
+    "parameters",
+    (n) =>
+      count(n / 7)
+        .map((index) => `"${index.toString(36)}":0`)
+        .join(","),
+  ],
+  [
+    "60 parameters",
+    (n) =>
+      count(60)
+        .map((index) => `"${index.toString(36).padStart(n / 60 - 6, "0")}":0`)
+        .join(","),
+  ],
+  ["objects", (n) => `"x":${'{"a":'.repeat(n / 7)}0${"}".repeat(n / 7)}`],
+  ["arrays", (n) => `"x":${"[".repeat(n / 2)}${"]".repeat(n / 2)}`],
+  ["elements", (n) => `"x":[${fill("0,", n)}0]`],
+  ["a string", (n) => `"x":"${fill("x", n)}"`],
+  ["escapes", (n) => `"kid":"${fill(String.raw`\"`, n)}"`],
+];
+const jose = joseHeaders.flatMap(([name, make]): readonly Shape[] =>
+  ["HS256", "none"].map((alg) => ({
+    name: `${name}, ${alg}`,
+    server: conditions,
+    request: (n) => {
+      const header = Buffer.from(`{"alg":"${alg}",${make(Math.floor(n * 0.75) - 60)}}`).toString("base64url");
+      return { ...get("/orgs/a/b"), authorization: `Bearer ${header}.e30.${"A".repeat(43)}` };
+    },
+  })),
+);
+
+/** A family of requests without a valid token, and the lengths in which they are sent. */
+export interface Family {
+  readonly name: string;
+  readonly shapes: readonly Shape[];
+  readonly bytes: readonly number[];
+}
+
+const BYTES = [1_000, 2_000, 4_000, 8_000];
+export const FAMILIES: readonly Family[] = [
+  {
+    name: "no token",
+    bytes: BYTES,
+    shapes: [
+      ...shapesOf(batches, "batch"),
+      ...shapesOf(paths, "path"),
+      ...aimed.map(([name, server, make]) => ({ name, server, request: (n: number) => get(make(n)) })),
+      ...HEADERS,
+    ],
+  },
+  {
+    name: "no token, conditions",
+    bytes: BYTES,
+    shapes: [...shapesOf(batches, "batch", CONDITIONED), ...shapesOf(paths, "path", CONDITIONED)],
+  },
+  {
+    name: "no token, batch with conditions",
+    bytes: [64, 128, 255],
+    shapes: shapesOf(shortBatches, "batch", CONDITIONED),
+  },
+  { name: "JOSE header", bytes: BYTES, shapes: jose },
 ];

@@ -14,7 +14,7 @@ import {
   type SenderConstraintRules,
 } from "./token/binding/sender-constraint.ts";
 import type { Identifier } from "./token/authenticate.ts";
-import { readClaimed } from "./token/unverified-claims.ts";
+import { withClaimed } from "./token/unverified-claims.ts";
 import {
   isMalformed,
   readCredential,
@@ -103,21 +103,27 @@ export class Pipeline {
     verdict: Verdict,
     { method, target }: Pick<AccessRequest, "method" | "target">,
     patterns: readonly RoutePattern[] | undefined,
+    sent = verdict.request,
   ): PendingVerdict {
     const isSameRequest = verdict.request.method === method && verdict.request.target === target;
     const request = isSameRequest ? verdict.request : { ...verdict.request, method, target };
     const ofPath = isSameRequest ? verdict.governing : this.table.forTarget(method, target, true);
-    return this.decideAgain(verdict, this.table.forRoute(ofPath, method, patterns), request);
+    return this.decideAgain(verdict, this.table.forRoute(ofPath, method, patterns), request, sent);
   }
 
   /** Decides an allowed request again if other rules govern it now: all of them must be satisfied. */
-  decideAgain(verdict: Verdict, governing: Governing, request: AccessRequest): PendingVerdict {
+  decideAgain(
+    verdict: Verdict,
+    governing: Governing,
+    request: AccessRequest,
+    sent = verdict.request,
+  ): PendingVerdict {
     if (governing === verdict.governing) return verdict;
     const { principal } = verdict;
     this.observer.start(request);
     return principal
       ? this.#decideForPrincipal(principal, governing, request)
-      : this.#decideByCredential(governing, request, verdict.request);
+      : this.#decideByCredential(governing, request, sent);
   }
 
   /** `sent` is the request as the client sent it: middleware may have changed its path since. */
@@ -127,8 +133,8 @@ export class Pipeline {
     const { kind, matches, restrictions } = governing;
     const isPublic =
       kind === "rules" &&
-      restrictions.active.length === 0 &&
-      matches.every(({ compiled }) => compiled.requirement.kind === "public");
+      matches.every(({ compiled }) => compiled.requirement.kind === "public") &&
+      restrictions.active.length === 0;
     if (isPublic) return this.#conclude(allow(rulesOf(matches)), governing, request);
 
     const credential = readCredential(sent, this.#rules);
@@ -162,9 +168,8 @@ export class Pipeline {
     const rules = rulesOf(governing.matches);
     if (kind === "unavailable")
       return this.#conclude(refuse("keys_unavailable", rules, facts), governing, request);
-    const claimed = readClaimed(credential.token);
-    const allFacts = { ...facts, ...compact({ claimed }), ...schemeOf(credential) };
-    return this.#conclude(refuse("token_rejected", rules, allFacts), governing, request);
+    const refused = refuse("token_rejected", rules, { ...facts, ...schemeOf(credential) });
+    return this.#conclude(withClaimed(refused, credential.token), governing, request);
   }
 
   /** Decides for the caller of a verified token, if the client has proved that it holds the token's key. */

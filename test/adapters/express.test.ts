@@ -1,8 +1,11 @@
 /** `protect` of scopegate/express, on real servers. */
 import type { ErrorRequestHandler, Express } from "express";
 import express5 from "express";
+import methodOverride from "method-override";
 import { describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
+import { createTestIssuer } from "scopegate/testing";
 import { EXPRESS_VERSIONS, serve, serverFor, statusWith } from "../support/frameworks.ts";
 
 const statusOf = async (app: Express, path: string, scopes: readonly string[]) =>
@@ -61,4 +64,58 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     await new Promise(setImmediate);
     expect(ran).toBe(0);
   });
+
+  describe.each([
+    ["before the guard", { "DELETE /items/:id": [] }, ["override", "guard"]],
+    [
+      "after the guard of a public path",
+      { "POST /items/:id": "public", "DELETE /items/:id": [] },
+      ["guard", "override"],
+    ],
+    [
+      "before the guard, for a route that isn't public",
+      { "DELETE /{*path}": "public", "DELETE /items/:id": [] },
+      ["override", "guard", "other path"],
+    ],
+    [
+      "between two guards",
+      { "POST /items/:id": [], "DELETE /items/:id": [] },
+      ["guard", "override", "guard"],
+    ],
+  ] as const)(
+    "compares a proof with the method on the wire if method-override runs %s",
+    (_place, scopeMappings, order) => {
+      const issuer = createTestIssuer();
+      it.each([
+        ["POST", 200],
+        ["DELETE", 401],
+      ])("htm: %s", async (method, status) => {
+        const origin = "https://api.example";
+        const server = createResourceServer({
+          ...issuer.resourceServerOptions,
+          scopeMappings,
+          senderConstraint: { dpop: { origins: [origin] } },
+        });
+        const app = express();
+        for (const part of order) {
+          if (part === "guard") app.use(protect(server));
+          if (part === "override") app.use(methodOverride("X-HTTP-Method-Override"));
+          if (part === "other path")
+            app.use((request, _response, next) => {
+              request.url = request.url.replace("/alias", "/items");
+              next();
+            });
+        }
+        app.delete("/items/:id", (_request, response) => response.json("deleted"));
+        const path = order.includes("other path" as never) ? "/alias/a" : "/items/a";
+        const token = await issuer.token({ bound: "dpop" });
+        const proof = await issuer.proofFor({ method, url: origin + path, token });
+        const response = await fetch(`http://127.0.0.1:${await serve(app)}${path}`, {
+          method: "POST",
+          headers: { authorization: `DPoP ${token}`, dpop: proof, "x-http-method-override": "DELETE" },
+        });
+        expect(response.status).toBe(status);
+      });
+    },
+  );
 });

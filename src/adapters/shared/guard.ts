@@ -15,8 +15,8 @@ import { withCredentialHeaders } from "./credential-headers.ts";
 /** The result of one guard for a request; without a verdict until it's decided. */
 export interface Guarded {
   readonly server: ResourceServer;
-  /** The credentials that the guard received first, and in which request: later code may replace them. */
-  readonly credentials: Pick<AccessRequest, "authorization" | "cookie" | "headers" | "raw">;
+  /** The request as the client sent it: later code may change its credentials, its method and its path. */
+  readonly sent: AccessRequest;
   verdict: Verdict | undefined;
 }
 
@@ -54,7 +54,7 @@ export type PendingRefusal = Pending<Refusal | undefined>;
 /** Stores a verdict as if a guard had reached it. Only the test kit uses it. */
 export function assumeVerdict(raw: object, server: ResourceServer, verdict: Verdict): void {
   const guards = Kept.of(raw) ?? Kept.add(raw);
-  guards.splice(0, guards.length, { server, credentials: {}, verdict });
+  guards.splice(0, guards.length, { server, sent: verdict.request, verdict });
 }
 
 /** Decides a request, and stores the verdict in `raw`. `withHeaders` is the request of the platform. */
@@ -68,14 +68,20 @@ export function decideRequest(
   const request = withCredentialHeaders(server, withHeaders, seen);
   const guards = Kept.of(raw) ?? Kept.add(raw);
   let guarded = guards.find((candidate) => candidate.server === server);
-  if (!guarded) guards.push((guarded = { server, credentials: request, verdict: undefined }));
+  if (!guarded) guards.push((guarded = { server, sent: asSent(request, withHeaders), verdict: undefined }));
   // Cleared first, so that continuing after an error doesn't bypass the guard.
   guarded.verdict = undefined;
   // Later code may have changed the credential, or replaced the request, as `bodyLimit` of Hono does.
-  const { authorization, cookie, headers, raw: firstRaw } = guarded.credentials;
-  const isFirst = guarded.credentials === request;
-  const first = isFirst ? request : { ...request, authorization, cookie, headers, raw: firstRaw };
-  return storeVerdict(guarded, pipelineOf(server).decide(first, isRouteChecked));
+  const { sent } = guarded;
+  const { authorization, cookie, headers } = sent;
+  const withCredentials = sent === request ? request : { ...request, authorization, cookie, headers };
+  return storeVerdict(guarded, pipelineOf(server).decide(withCredentials, isRouteChecked, sent));
+}
+
+/** `method-override` keeps the method on the wire, which a DPoP proof names (RFC 9449 section 4.2). */
+function asSent(request: AccessRequest, raw: object): AccessRequest {
+  const method: unknown = Object.hasOwn(raw, "originalMethod") && Reflect.get(raw, "originalMethod");
+  return typeof method === "string" ? { ...request, method } : request;
 }
 
 /** Sets a header field of the response of an allowed request. */
@@ -91,18 +97,7 @@ export function guardRequest(
   withHeaders = raw,
 ): PendingRefusal {
   const verdict = decideRequest(server, raw, request, isRouteChecked, withHeaders);
-  return isPending(verdict)
-    ? verdict.then((awaited) => concludeGuard(awaited, server, setHeader))
-    : concludeGuard(verdict, server, setHeader);
-}
-
-function concludeGuard(
-  verdict: Verdict,
-  server: ResourceServer,
-  setHeader: SetHeader | undefined,
-): Refusal | undefined {
-  if (verdict.nextNonce !== undefined) setHeader?.(NONCE_FIELD, verdict.nextNonce);
-  return refusalOf(verdict, server);
+  return toRefusal(verdict, server, setHeader);
 }
 
 /** Returns the result of the guard of a server for a request; `undefined` until it has decided. */
@@ -152,13 +147,13 @@ async function awaitRoute(
 }
 
 function decideAtRoute(guarded: Guarded, route: RunningRoute): PendingRefusal {
-  const { server, verdict } = guarded;
+  const { server, sent, verdict } = guarded;
   if (!verdict)
     throw new Error(
       "The guard hasn't decided this request: its check failed or is still running, and other code continued.",
     );
   if (!verdict.isAllowed) return refusalOf(verdict, server);
-  const decided = pipelineOf(server).decideRoute(verdict, route, route.patterns);
+  const decided = pipelineOf(server).decideRoute(verdict, route, route.patterns, sent);
   return toRefusal(storeVerdict(guarded, decided), server);
 }
 
@@ -197,8 +192,11 @@ function storeVerdict(guarded: Guarded, verdict: PendingVerdict): PendingVerdict
 export const refusalOf = ({ isAllowed, decision }: Verdict, server: ResourceServer): Refusal | undefined =>
   isAllowed ? undefined : server.refuse(decision() as Refused);
 
-const toRefusal = (verdict: PendingVerdict, server: ResourceServer): PendingRefusal =>
-  isPending(verdict) ? verdict.then((awaited) => refusalOf(awaited, server)) : refusalOf(verdict, server);
+function toRefusal(verdict: PendingVerdict, server: ResourceServer, setHeader?: SetHeader): PendingRefusal {
+  if (isPending(verdict)) return verdict.then((awaited) => toRefusal(awaited, server, setHeader));
+  if (verdict.nextNonce !== undefined) setHeader?.(NONCE_FIELD, verdict.nextNonce);
+  return refusalOf(verdict, server);
+}
 
 /**
  * Finds the caller of a guarded request; `undefined` if no guard ran, or if one guard refuses the request or

@@ -111,7 +111,10 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    * `map` or `impliedScopes` is a configuration error. Default: any scope.
    */
   readonly knownScopes?: readonly string[];
-  /** The maximum size of a token in bytes. A larger one is rejected before it is parsed. Default: `16384`. */
+  /**
+   * The maximum size of a token in bytes. A larger one is rejected before it is parsed. So is a token whose
+   * header has more than 8,192 characters, or more than 64 values. Default: `16384`.
+   */
   readonly maxTokenBytes?: number;
   /** Where a request may carry its token. Default: `[{ header: "authorization" }]`. */
   readonly tokenSources?: readonly TokenSource[];

@@ -1,8 +1,9 @@
 /** The rules with conditions have their own tree, so that tables without conditions search nothing. */
 import type { Path } from "../request.ts";
 import { collectMatching } from "./find-rules.ts";
-import { divideRestrictions, type Restrictions, toRestriction, UNRESTRICTED } from "./restrictions.ts";
-import type { CompiledRule, Restriction } from "./rule.ts";
+import { positionOf } from "./parameters.ts";
+import { divideRestrictions, LazyRestrictions, type Restrictions, UNRESTRICTED } from "./restrictions.ts";
+import { type CompiledRule, type Restriction, toRestriction } from "./rule.ts";
 import { type LeafMatch, matchOf, RuleTree } from "./rule-tree.ts";
 
 /** The rules of a table that have conditions. */
@@ -23,17 +24,22 @@ export class ConditionedRules {
 
   /** Finds the rules that match any reading of a path, and divides them by the rules that decide it. */
   forPath(method: string, path: Path, deciding: readonly LeafMatch[]): Restrictions {
-    if (this.isEmpty) return UNRESTRICTED;
+    return this.isEmpty ? UNRESTRICTED : new LazyRestrictions(() => this.#lookUp(method, path, deciding));
+  }
+
+  #lookUp(method: string, path: Path, deciding: readonly LeafMatch[]): Restrictions {
     // Most rules are in both tables.
     const byRule = new Map<string, Restriction>();
     for (const tree of this.#trees)
       for (const leaf of collectMatching(tree, method, path)) {
         const { rule, isReport } = leaf.compiled;
-        const [restriction] = toRestriction(matchOf(leaf, path), path);
+        const [restriction] = toRestriction(matchOf(leaf, path), {
+          place: path,
+          positionOf: (parameter) => positionOf(parameter, leaf.segments, path),
+        });
         if (restriction) byRule.set(`${rule.key} ${isReport}`, restriction);
       }
-    const restrictions = [...byRule.values()];
-    return divideRestrictions(restrictions, deciding);
+    return divideRestrictions([...byRule.values()], deciding);
   }
 }
 

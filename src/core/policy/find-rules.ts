@@ -118,6 +118,8 @@ export function collectReadings(tree: RuleTree, method: string, path: Path): Rea
     isMapped: false,
   };
   collectAt(tree.root, 1, walk, false);
+  // If every rule ends as the path does, a router to which the slash counts finds the same rules.
+  if ([...walk.leaves].every((leaf) => endsStrictly(leaf, path))) return walk;
   walk.isStrict = true;
   collectAt(tree.root, 1, walk, false);
   return walk;
@@ -157,15 +159,17 @@ function collectAt(node: TreeNode, start: number, walk: ReadingsWalk, isDecoded:
 
 function collectLeaf(node: TreeNode, walk: ReadingsWalk, isDecoded: boolean): boolean {
   const { method, path, isStrict } = walk;
-  // A wildcard at the end of a pattern also matches a trailing slash, even in strict routers.
   const leaf = isStrict
-    ? leavesFor(node, method).find((strict) => strict.endsInWildcard || endsAsWritten(strict, path))
+    ? leavesFor(node, method).find((strict) => endsStrictly(strict, path))
     : leafFor(node, method);
   if (!leaf) return false;
   walk.leaves.add(leaf);
   walk.isMapped ||= !isDecoded;
   return true;
 }
+
+/** A wildcard at the end of a pattern also matches a trailing slash, even in strict routers. */
+const endsStrictly = (leaf: Leaf, path: Path): boolean => leaf.endsInWildcard || endsAsWritten(leaf, path);
 
 /** Collects every rule that a router may match to a path, even if narrower rules match too. */
 export function collectMatching(tree: RuleTree, method: string, path: Path): readonly Leaf[] {

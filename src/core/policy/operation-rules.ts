@@ -5,8 +5,8 @@ import { contains, matchName, mayMatch, type NamePattern, parseTemplate } from "
 import { type Operation, type OperationKey, splitOperation } from "./operation-key.ts";
 import type { OperationMethods } from "./operation-methods.ts";
 import { templatesOf } from "./requirement.ts";
-import { divideRestrictions, type Restrictions, toRestriction } from "./restrictions.ts";
-import type { CompiledRule, RuleMatch } from "./rule.ts";
+import { divideRestrictions, type Restrictions } from "./restrictions.ts";
+import { type CompiledRule, type RuleMatch, toRestriction } from "./rule.ts";
 
 /** The rules for an operation with the values for their templates, or an argument that can't fill one. */
 export type OperationMatch =
@@ -71,7 +71,9 @@ export class OperationRules {
     });
     const matches = deciding.map(toMatch);
     const restrictions = divideRestrictions(
-      restricting.flatMap((rule) => toRestriction(toMatch(rule), rule.values ?? argumentReader)),
+      restricting.flatMap((rule) =>
+        toRestriction(toMatch(rule), { place: argumentReader, positionOf: (name) => name }),
+      ),
       matches,
     );
     return { kind: "matched", matches, restrictions };

@@ -1,6 +1,6 @@
 /** Where in a path the parameters of a pattern are. */
-import { hasTrailingSlash, segmentAt, segmentsOf } from "../request.ts";
-import type { PatternSegment } from "./pattern.ts";
+import { hasTrailingSlash, type Path, segmentAt, segmentsOf } from "../request.ts";
+import { partsOf, type PatternSegment } from "./pattern.ts";
 import type { ParameterReader } from "./rule.ts";
 import { decodeSegment, type SegmentPart, spellingOfMixed } from "./segment.ts";
 
@@ -19,6 +19,13 @@ export function parameterReaders(segments: readonly PatternSegment[]): ReadonlyM
       readers.set(segment.name, wildcardReader(index, segments.length - index - 1));
   }
   return readers;
+}
+
+/** Returns in which segment of a path a parameter is, however the pattern is written. */
+export function positionOf(parameter: string, segments: readonly PatternSegment[], path: Path): number {
+  const index = segments.findIndex((segment) => hasParameter(segment, parameter));
+  const isAfterWildcard = segments.slice(0, index).some(({ kind }) => kind === "wildcard");
+  return isAfterWildcard ? segmentsOf(path).length - segments.length + index : index;
 }
 
 /**
@@ -55,3 +62,7 @@ const wildcardReader =
       .map(decodeSegment)
       .join("/");
   };
+
+/** Returns whether a segment has a parameter, or is a wildcard, of this name. */
+export const hasParameter = (segment: PatternSegment, name: string): boolean =>
+  partsOf(segment).some((part) => typeof part !== "string" && part.name === name);

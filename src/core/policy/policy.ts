@@ -176,10 +176,10 @@ function resolveUnmapped(rules: PolicyRules): UnmappedRoutes {
 
 /** Without a token, a request is allowed if every rule is public or optional. */
 export function decideAnonymous({ kind, matches, restrictions }: RequestRules): Decision {
-  const isUnrestricted = restrictions.active.length === 0;
   const isOpen =
-    isUnrestricted &&
-    matches.every(({ compiled: { requirement } }) => ["public", "optional"].includes(requirement.kind));
+    kind === "rules" &&
+    matches.every(({ compiled: { requirement } }) => ["public", "optional"].includes(requirement.kind)) &&
+    restrictions.active.length === 0;
   const rules = rulesOf(matches);
-  return isOpen && kind === "rules" ? allow(rules) : refuse("credential_missing", rules);
+  return isOpen ? allow(rules) : refuse("credential_missing", rules);
 }

@@ -2,10 +2,10 @@
  * The rules whose conditions apply to a request. Conditions add up: every rule that matches the request
  * counts, not only the one whose scopes decide, so that no narrower rule loses the conditions of a wider one.
  */
-import { ruleIdentity, type Restriction, type RuleMatch } from "./rule.ts";
+import { ruleIdentity, type Restriction } from "./rule.ts";
 import type { LeafMatch } from "./rule-tree.ts";
 
-/** The rules with conditions that match a request. */
+/** The rules with conditions that match a request. Those of a path are looked up when they are first read. */
 export interface Restrictions {
   readonly active: readonly Restriction[];
   /** Restrictions with the deciding rules as exceptions. They become active if another rule also decides. */
@@ -13,6 +13,27 @@ export interface Restrictions {
 }
 
 export const UNRESTRICTED: Restrictions = Object.freeze({ active: [], exempt: [] });
+
+/**
+ * Looks up restrictions once, when they are first read. Only a decision for a verified token, or for rules
+ * that need no token, reads them, so that requests without a valid token never pay for them.
+ */
+export class LazyRestrictions implements Restrictions {
+  readonly #lookUp: () => Restrictions;
+  #restrictions: Restrictions | undefined;
+
+  constructor(lookUp: () => Restrictions) {
+    this.#lookUp = lookUp;
+  }
+
+  get active(): readonly Restriction[] {
+    return (this.#restrictions ??= this.#lookUp()).active;
+  }
+
+  get exempt(): readonly Restriction[] {
+    return (this.#restrictions ??= this.#lookUp()).exempt;
+  }
+}
 
 /** Divides restrictions by whether each deciding rule is one of their exceptions. */
 export function divideRestrictions(
@@ -22,10 +43,10 @@ export function divideRestrictions(
   if (restrictions.length === 0) return UNRESTRICTED;
   const isExempt = (restriction: Restriction): boolean =>
     deciding.length > 0 && deciding.every((match) => isException(restriction, match));
-  return {
-    active: restrictions.filter((restriction) => !isExempt(restriction)),
-    exempt: restrictions.filter(isExempt),
-  };
+  const active: Restriction[] = [];
+  const exempt: Restriction[] = [];
+  for (const restriction of restrictions) (isExempt(restriction) ? exempt : active).push(restriction);
+  return { active, exempt };
 }
 
 function isException({ conditions }: Restriction, { compiled, leaf }: LeafMatch): boolean {
@@ -36,23 +57,19 @@ function isException({ conditions }: Restriction, { compiled, leaf }: LeafMatch)
 }
 
 /** Joins the restrictions of the parts of one request. */
-export const joinRestrictions = (parts: readonly Restrictions[]): Restrictions =>
-  parts.every((part) => part === UNRESTRICTED)
-    ? UNRESTRICTED
-    : {
-        active: [...new Set(parts.flatMap(({ active }) => active))],
-        exempt: [...new Set(parts.flatMap(({ exempt }) => exempt))],
-      };
+export function joinRestrictions(parts: readonly Restrictions[]): Restrictions {
+  if (parts.every((part) => part === UNRESTRICTED)) return UNRESTRICTED;
+  return new LazyRestrictions(() => ({
+    active: [...new Set(parts.flatMap(({ active }) => active))],
+    exempt: [...new Set(parts.flatMap(({ exempt }) => exempt))],
+  }));
+}
 
 /** Returns the restrictions of a request that further rules also decide. */
 export function addDeciding(restrictions: Restrictions, added: readonly LeafMatch[]): Restrictions {
-  if (restrictions.exempt.length === 0 || added.length === 0) return restrictions;
-  const { active, exempt } = divideRestrictions(restrictions.exempt, added);
-  return { active: [...restrictions.active, ...active], exempt };
+  if (restrictions === UNRESTRICTED || added.length === 0) return restrictions;
+  return new LazyRestrictions(() => {
+    const { active, exempt } = divideRestrictions(restrictions.exempt, added);
+    return { active: [...restrictions.active, ...active], exempt };
+  });
 }
-
-/** `place` is the same for all restrictions of one path, or of one operation. */
-export const toRestriction = (match: RuleMatch, place: object): readonly Restriction[] => {
-  const { conditions } = match.compiled;
-  return conditions ? [{ ...match, conditions, place }] : [];
-};

@@ -62,6 +62,17 @@ export interface Restriction extends RuleMatch {
   readonly conditions: CompiledConditions;
   /** Where the parameters come from: one path of the request, or the arguments of one operation. */
   readonly place: object;
+  /** Returns where a parameter is: the number of its segment in the path, or the name of the argument. */
+  readonly positionOf: (parameter: string) => string | number;
+}
+
+/** Returns the restriction of a rule; none without conditions. */
+export function toRestriction(
+  { compiled, parameter }: RuleMatch,
+  { place, positionOf }: Pick<Restriction, "place" | "positionOf">,
+): readonly Restriction[] {
+  const { conditions } = compiled;
+  return conditions ? [{ compiled, parameter, conditions, place, positionOf }] : [];
 }
 
 /** Returns the same string for rules that decide the same route. `path` is the identity of a pattern. */

@@ -92,7 +92,6 @@ export class Table {
   readonly #tree: RuleTree;
   readonly #operations: OperationRules;
   readonly #conditioned: ConditionedRules;
-  readonly #isConditioned: boolean;
   readonly #patterns = new BoundedMap<string, readonly RouteAlternative[]>(MAX_PATTERNS, MAX_PATTERN_BYTES);
   readonly #batchPrefixes = new Set<string>();
 
@@ -100,7 +99,6 @@ export class Table {
     this.#tree = tree;
     this.#operations = operations;
     this.#conditioned = conditioned;
-    this.#isConditioned = !conditioned.isEmpty;
   }
 
   /** Returns the rules for a target. If no route will be checked later, an inexact path is refused. */
@@ -126,7 +124,8 @@ export class Table {
     const isUnchanged =
       joined.kind === pathRules.kind &&
       joined.matches.length === pathRules.matches.length &&
-      joined.restrictions === pathRules.restrictions;
+      joined.restrictions.active.length === pathRules.restrictions.active.length &&
+      joined.restrictions.exempt.length === pathRules.restrictions.exempt.length;
     return isUnchanged ? pathRules : joined;
   }
 
@@ -203,7 +202,8 @@ export class Table {
       return this.#rulesFor(method, path, matchesOf(narrowest, path), true);
     if (!isMapped) return ambiguous("The path matches a rule only after it is decoded.");
     if (leaves.size > MAX_RULES) return ambiguous(`More than ${MAX_RULES} rules may apply to the path.`);
-    const matches = [...leaves].flatMap((leaf) => matchesOf(leaf, path));
+    const matches: LeafMatch[] = [];
+    for (const leaf of leaves) matches.push(...matchesOf(leaf, path));
     // A slash doesn't make another route, so a public page is served with and without it.
     if (!isSpelled && matches.every(({ compiled }) => isOpen(compiled)))
       return ambiguous("The rule needs no token, and the path isn't spelled as in the table.");
@@ -211,9 +211,7 @@ export class Table {
   }
 
   #rulesFor(method: string, path: Path, matches: readonly LeafMatch[], isExact: boolean): GoverningRules {
-    const restrictions = this.#isConditioned
-      ? this.#conditioned.forPath(method, path, matches)
-      : UNRESTRICTED;
+    const restrictions = this.#conditioned.forPath(method, path, matches);
     return { kind: "rules", matches, restrictions, isExact, path };
   }
 

@@ -1,6 +1,6 @@
 import { compact } from "../runtime/compact.ts";
 import { printable, withoutTokens } from "../runtime/printable.ts";
-import { readJsonSegment } from "./jwt-parts.ts";
+import { MAX_HEADER_LENGTH, readJsonSegment } from "./jwt-parts.ts";
 
 /**
  * What a rejected token claims. Nothing is verified: anyone can write such a token. Each value is cut to 200
@@ -17,11 +17,24 @@ export interface ClaimedToken {
 
 const MAX_LENGTH = 200;
 
-/** Reads what a token claims; `undefined` if nothing can be read. */
-export function readClaimed(token: string): ClaimedToken | undefined {
+/**
+ * Adds `claimed` to the refusal of a token in the form of a JWT. It's read when somebody needs it, because
+ * parsing a long token takes longer than refusing it.
+ */
+export function withClaimed<Refusal extends object>(refused: Refusal, token: string): Refusal {
   const [header = "", payload = "", signature] = token.split(".", 3);
-  // Other strings aren't parsed: that would cost more than the refusal.
-  if (signature === undefined) return undefined;
+  if (signature === undefined || header.length > MAX_HEADER_LENGTH) return refused;
+  let claimed: ClaimedToken | undefined;
+  return Object.freeze({
+    ...refused,
+    get claimed() {
+      return (claimed ??= readClaimed(header, payload));
+    },
+  });
+}
+
+/** Reads what a token claims; `undefined` if nothing can be read. */
+function readClaimed(header: string, payload: string): ClaimedToken | undefined {
   const { alg, kid } = { ...readJsonSegment(header) };
   const { iss } = { ...readJsonSegment(payload) };
   const claimed = compact({ alg: showClaim(alg), kid: showClaim(kid), iss: showClaim(iss) });

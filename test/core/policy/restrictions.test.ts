@@ -1,11 +1,13 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Conditions, ScopeMappings } from "scopegate";
+import * as findRules from "../../../src/core/policy/find-rules.ts";
 import { decideAnonymous } from "../../../src/core/policy/policy.ts";
 import {
   addDeciding,
   divideRestrictions,
   joinRestrictions,
+  LazyRestrictions,
   UNRESTRICTED,
 } from "../../../src/core/policy/restrictions.ts";
 import { pipelineOf } from "../../../src/core/port.ts";
@@ -240,6 +242,7 @@ describe("a batch of tRPC", () => {
     const path = table.forTarget("GET", "/trpc/x/b", true);
     expect(path.restrictions.active).toEqual([]);
     expect(table.forOperations(path, "GET", ["/trpc/b"]).restrictions.active).toHaveLength(1);
+    expect(table.forOperations(path, "GET", ["/trpc/c"])).toBe(path);
   });
 
   it("allows several tenants of the caller, one in each procedure", async () => {
@@ -259,6 +262,54 @@ describe("a request without a token", () => {
     const open = table.forTarget("GET", "/a", false);
     expect(decideAnonymous(open).allowed).toBe(true);
     expect(decideAnonymous({ ...open, restrictions })).toMatchObject({ reason: "credential_missing" });
+  });
+});
+
+describe("the search for conditions", () => {
+  const server = createServer({
+    scopeMappings: { "GET /public": "public", "GET /optional": "optional", "GET /closed": [] },
+  });
+  const valid = issuer.token({ aud: "agents-prod", scopes: [], exp: NOW + 60 });
+
+  it.each([
+    ["/public", "none", 1],
+    ["/public", "invalid", 1],
+    ["/optional", "none", 1],
+    ["/optional", "invalid", 0],
+    ["/optional", "valid", 1],
+    ["/closed", "none", 0],
+    ["/closed", "invalid", 0],
+    ["/closed", "valid", 1],
+  ])("runs only if they can decide, and once: %s, token: %s", async (target, token, searches) => {
+    const pipeline = pipelineOf(server);
+    const credential = { none: undefined, invalid: "Bearer a.b.c", valid: `Bearer ${await valid}` }[token];
+    const request = { method: "GET", target, ...(credential && { authorization: credential }) };
+    const search = vi.fn(() => UNRESTRICTED);
+    const restrictions = new LazyRestrictions(search);
+    const governing = { ...pipeline.policy.find(request, true), restrictions };
+    const verdict = { ...(await pipeline.decide({ method: "GET", target: "/public" }, true)), request };
+    (await pipeline.decideAgain(verdict, governing, request)).decision();
+    expect(search).toHaveBeenCalledTimes(searches);
+  });
+
+  it("waits for the decision, whatever paths, routes and operations are joined", () => {
+    const { table } = pipelineOf(
+      createServer({
+        scopeMappings: {
+          "* /{*path}": { ...TENANT_OF_NOBODY, except: ["GET /trpc/:name"] },
+          "GET /trpc/:name": [],
+        },
+      }),
+    );
+    const search = vi.spyOn(findRules, "collectMatching");
+    const batch = table.forTarget("GET", "/trpc/a,b,c?batch=1", true);
+    const routed = table.forRoute(batch, "GET", ["/trpc/:other", "/:first/:second"]);
+    expect(search).not.toHaveBeenCalled();
+    expect(routed.restrictions.active.length).toBeGreaterThan(0);
+    const searches = search.mock.calls.length;
+    expect(searches).toBeGreaterThan(0);
+    expect(routed.restrictions.exempt).toHaveLength(4);
+    expect(search).toHaveBeenCalledTimes(searches);
   });
 });
 
@@ -387,7 +438,8 @@ describe("the restrictions of the parts of a request", () => {
     expect(countsOf(addDeciding(ping.restrictions, pong.matches))).toEqual([1, 0]);
     expect(countsOf(addDeciding(ping.restrictions, ping.matches))).toEqual([0, 1]);
     expect(addDeciding(ping.restrictions, [])).toBe(ping.restrictions);
-    expect(addDeciding(pong.restrictions, ping.matches)).toBe(pong.restrictions);
+    expect(countsOf(addDeciding(pong.restrictions, ping.matches))).toEqual([1, 0]);
+    expect(addDeciding(UNRESTRICTED, pong.matches)).toBe(UNRESTRICTED);
   });
 });
 

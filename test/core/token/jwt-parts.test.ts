@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { findFormMistake, readJwt } from "../../../src/core/token/jwt-parts.ts";
 import { encode, signRaw } from "../../support/raw-token.ts";
 import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
@@ -205,6 +205,38 @@ describe("the size of a token", () => {
   it("allows 16384 bytes by default", async () => {
     expect(await verdict("a".repeat(16_384))).toBe("malformed");
     expect(await verdict("a".repeat(16_385))).toBe("too_large");
+  });
+});
+
+describe("the size of a header", () => {
+  /** A header of this many characters. */
+  const padded = (characters: number) => {
+    const rest = HEADER.replace("}", ',"x":""}').length;
+    return HEADER.replace("}", `,"x":"${"x".repeat((characters / 4) * 3 - rest)}"}`);
+  };
+
+  it("allows 8,192 characters, and does not parse more", async () => {
+    expect(encode(padded(8_192))).toHaveLength(8_192);
+    expect(await signed(padded(8_192))).toBe("accepted");
+    const parse = vi.spyOn(JSON, "parse");
+    expect(await signed(padded(8_196))).toBe("too_large");
+    expect(await verdict(`${"a".repeat(8_193)}.e30.AAAA`)).toBe("too_large");
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
+  });
+
+  it.each<[string, (count: number) => string]>([
+    ["parameters", (count) => Array.from({ length: count }, (_, index) => `"x${index}":0`).join(",")],
+    ["objects", (count) => `"x":${'{"a":'.repeat(count)}0${"}".repeat(count)}`],
+    ["arrays", (count) => `"x":${"[".repeat(count)}${"]".repeat(count)}`],
+    ["elements", (count) => `"x":[${"0,".repeat(count)}0]`],
+  ])("allows a certificate chain, and does not parse more than 64 %s", async (_, values) => {
+    const certificates = Array.from({ length: 10 }, () => `"${"MIIC".repeat(100)}"`).join(",");
+    expect(await signed(HEADER.replace("}", `,"x5c":[${certificates}],${values(40)}}`))).toBe("accepted");
+    const parse = vi.spyOn(JSON, "parse");
+    expect(await signed(HEADER.replace("}", `,${values(65)}}`))).toBe("malformed");
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
   });
 });
 

@@ -1,5 +1,5 @@
 /** What a decision says for logs about a credential that was refused. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { AccessRequest, Decision, Refused, ResourceServerOptions } from "scopegate";
 import { createServer, issuer } from "../../support/resource-servers.ts";
 
@@ -76,6 +76,37 @@ describe("what a rejected token claims", () => {
     expect(await decideToken(await issuer.token({}, { kid: "a" }))).not.toHaveProperty("claimed");
     const token = await issuer.token({}, { kid: "a" });
     expect(await decideToken(token, { maxTokenBytes: 10 })).not.toHaveProperty("claimed");
+  });
+
+  it("is read only when it is needed, and once", async () => {
+    const token = `${encode({ alg: "none", kid: "a" })}.${encode({ iss: "b" })}.AAAA`;
+    await decideToken(token);
+    const parse = vi.spyOn(JSON, "parse");
+    const decision = await decideToken(token);
+    expect(Object.isFrozen(decision)).toBe(true);
+    expect(parse).not.toHaveBeenCalled();
+    const claimed = decision.allowed ? undefined : decision.claimed;
+    expect(claimed).toEqual({ alg: "none", kid: "a", iss: "b" });
+    expect(parse).toHaveBeenCalledTimes(2);
+    expect(decision).toHaveProperty("claimed", claimed);
+    expect(parse).toHaveBeenCalledTimes(2);
+    parse.mockRestore();
+  });
+
+  it("is a property like others for logs, copies and comparisons", async () => {
+    const decision = await decideToken(`${encode({ alg: "none" })}.${encode({ iss: "b" })}.AAAA`);
+    const claimed = { alg: "none", iss: "b" };
+    expect(JSON.parse(JSON.stringify(decision))).toMatchObject({ claimed });
+    expect({ ...decision }).toMatchObject({ claimed });
+    expect(structuredClone(decision)).toMatchObject({ claimed });
+    expect(decision).toEqual({ ...decision });
+    expect(Object.keys(await decideToken("opaque"))).not.toContain("claimed");
+  });
+
+  it("does not parse a header that is too long", async () => {
+    const decision = await decideToken(`${encode({ kid: "a", x: "x".repeat(8_192) })}.e30.AAAA`);
+    expect(decision).toMatchObject({ rejection: "too_large" });
+    expect(decision).not.toHaveProperty("claimed");
   });
 
   it("contains a limited number of characters and no control characters, so that it cannot forge a log entry", async () => {

@@ -178,6 +178,11 @@ const sizes: readonly TokenCase[] = [
   accepted("objects nested 100,000 deep, with a higher size limit", deep(100 * KB, '{"a":', "}"), roomy),
   malformed("10,000 arrays that are never closed", seal(header, encode("[".repeat(10 * KB)))),
   malformed(
+    "5,000 arrays that are never closed, in the header",
+    seal(encode(`{"alg":"RS256","x":${"[".repeat(5 * KB)}`), payload),
+  ),
+  row(
+    "too_large",
     "10,000 arrays that are never closed, in the header",
     seal(encode(`{"alg":"RS256","x":${"[".repeat(10 * KB)}`), payload),
   ),

@@ -36,8 +36,9 @@ export interface ConditionCaller {
 
 /** A parameter whose value is one of several values of a claim. */
 export interface AmbiguousBinding {
+  readonly parameter: string;
   readonly value: string;
-  /** The claim's name or path, for messages. */
+  /** The path of the claim, as a string. */
   readonly claim: string;
 }
 

@@ -23,14 +23,13 @@ export interface KnownCaller {
   readonly moment: Moment;
 }
 
-/** Applies conditions to a decision by scopes. Without restrictions, the decision stays the same. */
+/** Applies conditions to a decision by scopes. */
 export function decideByConditions(
   byScopes: Decision,
   restrictions: readonly Restriction[],
   caller: KnownCaller,
 ): Decision {
   const { principal } = caller;
-  if (restrictions.length === 0) return byScopes;
   const restricting = restrictions.map(({ compiled }) => compiled.rule);
   const rules = Object.freeze([...new Set([...byScopes.rules, ...restricting])]);
   if (!byScopes.allowed) return Object.freeze({ ...byScopes, rules });
@@ -78,18 +77,17 @@ export function findUnmet(
   restrictions: readonly Restriction[],
   { principal, scopeRules, moment }: KnownCaller,
 ): UnmetConditions | undefined {
-  if (restrictions.length === 0) return undefined;
   const granted = grantedScopesOf(principal, scopeRules);
   const held = restrictions.filter((restriction) => !mayIgnore(restriction, granted));
   const unmet: UnmetCondition[] = [];
   const ambiguous: PlacedBinding[] = [];
-  for (const { compiled, conditions, parameter, place } of held) {
+  for (const { compiled, conditions, parameter, place, positionOf } of held) {
     const caller: ConditionCaller = { principal, parameter, moment };
     const { rule } = compiled;
     for (const condition of conditions.all) {
       if (!condition.isMet(caller)) unmet.push({ rule, name: condition.name, reason: condition.reason });
       for (const binding of condition.findAmbiguous?.(caller) ?? [])
-        ambiguous.push({ ...binding, rule, place });
+        ambiguous.push({ ...binding, rule, place, position: positionOf(binding.parameter) });
     }
   }
   const combined = findCombined(ambiguous);
@@ -113,19 +111,24 @@ export function findUnmet(
 interface PlacedBinding extends AmbiguousBinding {
   readonly rule: Rule;
   readonly place: object;
+  readonly position: string | number;
 }
 
 /**
  * Finds a second parameter that is one of several values: with the tenants [a, b] and the teams [x, y], it
- * isn't known that team y belongs to tenant a. Each path of a batch may have another tenant.
+ * isn't known that team y belongs to tenant a.
  */
 const findCombined = (bindings: readonly PlacedBinding[]): PlacedBinding | undefined =>
-  bindings.find((binding) =>
-    bindings.some(
-      (other) =>
-        other.claim !== binding.claim || (other.place === binding.place && other.value !== binding.value),
-    ),
-  );
+  bindings.find((binding) => bindings.some((other) => !isSameBinding(binding, other)));
+
+/**
+ * Rules may write one parameter in different words, so its position in the path identifies it. Each path of
+ * a batch may have another tenant.
+ */
+const isSameBinding = (first: PlacedBinding, second: PlacedBinding): boolean =>
+  first.place === second.place
+    ? first.value === second.value && (first.position === second.position || first.claim === second.claim)
+    : first.claim === second.claim;
 
 /** RFC 9068 section 2.2: without a user, `sub` is the client. */
 const hasUser = ({ userId, claims }: Principal): boolean =>

@@ -1,6 +1,7 @@
 /** `where`: a parameter of the request is equal to a claim of the token, such as the tenant. */
 import { claimNameOf } from "../../token/claim-path.ts";
 import { type ClaimSource, findInClaim } from "../../token/claim-values.ts";
+import { hasParameter } from "../parameters.ts";
 import { partsOf, type Pattern } from "../pattern.ts";
 import {
   type ConditionCaller,
@@ -26,12 +27,10 @@ export const where: ConditionKind<Where> = {
       reason: "caller_not_allowed",
       isMet: (caller) => bindings.every((binding) => matchOf(binding, caller) !== undefined),
       findAmbiguous: (caller) =>
-        bindings
-          .filter((binding) => matchOf(binding, caller) === "one of several")
-          .map(([parameter, sources]) => ({
-            value: caller.parameter(parameter),
-            claim: JSON.stringify(sources),
-          })),
+        bindings.flatMap((binding) => {
+          const match = matchOf(binding, caller);
+          return match?.kind === "one of several" ? [match] : [];
+        }),
       boundParameters: bindings.map(([parameter]) => parameter),
     };
   },
@@ -51,11 +50,12 @@ const describeSource = ({ claim, issuer }: ClaimSource): string =>
   `${claimNameOf(claim)}${issuer === undefined ? "" : ` of ${issuer}`}`;
 
 function matchOf([parameter, sources]: Bindings[number], caller: ConditionCaller) {
-  const text = caller.parameter(parameter);
-  if (text === "") return undefined;
+  const value = caller.parameter(parameter);
+  if (value === "") return undefined;
   for (const source of sources) {
-    const match = findInClaim(caller.principal, source, text);
-    if (match) return match;
+    const kind = findInClaim(caller.principal, source, value);
+    // A claim with one name may be written as a string or as an array.
+    if (kind) return { kind, parameter, value, claim: JSON.stringify([source.claim].flat()) };
   }
   return undefined;
 }
@@ -98,7 +98,7 @@ function findParameterMistake(
   { parameters, alternatives, operation }: Pattern,
 ): readonly [message: string, hint: string] | undefined {
   if (parameters === "any" || (operation && parameters.has(name))) return undefined;
-  const places = alternatives.map(({ segments }) => segments.find((segment) => hasName(segment, name)));
+  const places = alternatives.map(({ segments }) => segments.find((segment) => hasParameter(segment, name)));
   const names = [...parameters].map((parameter) => `\`${parameter}\``).join(", ");
   if (places.length === 0 || places.every((place) => place === undefined))
     return [
@@ -119,6 +119,3 @@ function findParameterMistake(
     ];
   return undefined;
 }
-
-const hasName = (segment: Parameters<typeof partsOf>[0], name: string): boolean =>
-  partsOf(segment).some((part) => typeof part !== "string" && part.name === name);

@@ -1,7 +1,7 @@
 import type { ScopeMappings } from "scopegate";
 import { describe, expect, it } from "vitest";
 import { conditionIssues, decide, resultFor, resultOf } from "../../../support/conditions.ts";
-import { createServer } from "../../../support/resource-servers.ts";
+import { createServer, issuer } from "../../../support/resource-servers.ts";
 
 const ORG = { where: { org: { claim: "org_id" } } } as const;
 const REFUSED = "caller_not_allowed where";
@@ -156,6 +156,98 @@ describe("the condition `where`", () => {
         "GET /orgs/:id/logo": { scopes: [], where: { id: { claim: "orgs" } } },
       };
       expect(resultOf(decide(table, "GET /orgs/a/logo", { orgs: ["a", "b"] }))).toBe("allowed");
+    });
+
+    it.each<[string, ScopeMappings]>([
+      [
+        "another form of the claim",
+        {
+          "* /orgs/:org{/*path}": { scopes: [], where: { org: { claim: "orgs" } } },
+          "GET /orgs/:id/teams/:team": { scopes: [], where: { id: { claim: ["orgs"] } } },
+        },
+      ],
+      [
+        "a further issuer",
+        {
+          "* /orgs/:org{/*path}": { scopes: [], where: { org: { claim: "orgs" } } },
+          "GET /orgs/:id/teams/:team": {
+            scopes: [],
+            where: { id: [{ claim: "tenant", issuer: "https://b.test" }, { claim: "orgs" }] },
+          },
+        },
+      ],
+      [
+        "another claim",
+        {
+          "* /orgs/:org{/*path}": { scopes: [], where: { org: { claim: "orgs" } } },
+          "GET /orgs/:id/teams/:team": { scopes: [], where: { id: { claim: "tenants" } } },
+        },
+      ],
+      [
+        "a wildcard before it",
+        {
+          "* /*path/teams/:team": { scopes: [], where: { team: { claim: "tenants" } } },
+          "GET /orgs/:org/teams/:id": { scopes: [], where: { id: { claim: "orgs" } } },
+        },
+      ],
+    ])("counts one segment of two rules once, in whatever words they write it: %s", (_, table) => {
+      const claims = { orgs: ["a", "b", "y"], tenants: ["a", "c", "y"] };
+      expect(resultOf(decide(table, "GET /orgs/a/teams/y", claims))).toBe("allowed");
+      expect(resultOf(decide(table, "GET /orgs/z/teams/z", claims))).toBe(REFUSED);
+      const bothSegments = { x: { claim: "orgs" }, y: { claim: "tenants" } };
+      const further = { ...table, "* /orgs/:x/teams/:y": { scopes: [], where: bothSegments } };
+      expect(resultOf(decide(further, "GET /orgs/a/teams/y", claims))).toBe(REFUSED);
+    });
+
+    it("doesn't count two parts of one segment as one value", () => {
+      const table = {
+        "GET /files/:name": { scopes: [], where: { name: { claim: "files" } } },
+        "GET /files/:id.json": { scopes: [], where: { id: { claim: "files" } } },
+      };
+      expect(resultOf(decide(table, "GET /files/a.json", { files: ["a", "a.json"] }))).toBe(REFUSED);
+    });
+
+    it("counts a segment of each path of a batch once, in whatever words the rules write it", async () => {
+      const server = createServer({
+        scopeMappings: {
+          "* /trpc/:org{/*path}": { scopes: [], where: { org: { claim: "orgs" } } },
+          "GET /trpc/:id": { scopes: [], where: { id: { claim: ["orgs"] } } },
+        },
+      });
+      const authorization = `Bearer ${await issuer.token({ aud: "agents-prod", scopes: [], orgs: ["a", "b", "a,b"] })}`;
+      const request = { method: "GET", target: "/trpc/a,b?batch=1", authorization };
+      expect(resultOf(await server.check(request))).toBe("allowed");
+    });
+
+    it("identifies the argument of an operation by its name", () => {
+      const byTeam = (claim: string) => ({ scopes: [], where: { team: { claim } } });
+      const server = createServer({
+        scopeMappings: {
+          "MCP tools/call *": byTeam("teams"),
+          "MCP tools/call search": byTeam("groups"),
+          "MCP tools/call move": { scopes: [], where: { target: { claim: "teams" } } },
+          "MCP resources/read docs://{team}/{+rest}": byTeam("teams"),
+          "MCP resources/read docs://{team}/{page}": byTeam("groups"),
+          "MCP resources/read docs://{first}/from/{team}": byTeam("teams"),
+        },
+      });
+      const resultAt = (path: string, params = {}) =>
+        resultOf(
+          server.explain({
+            method: "MCP",
+            path,
+            params,
+            scopes: [],
+            claims: { teams: ["a", "b"], groups: ["a", "c"] },
+          }).decision,
+        );
+      expect(resultAt("tools/call search", { team: "a" })).toBe("allowed");
+      expect(resultAt("tools/call search", { team: "b" })).toBe(REFUSED);
+      expect(resultAt("tools/call move", { team: "a", target: "b" })).toBe(REFUSED);
+      expect(resultAt("resources/read docs://a/x")).toBe("allowed");
+      // The two rules give one name to different parts of the URI.
+      expect(resultAt("resources/read docs://a/from/b")).toBe(REFUSED);
+      expect(resultAt("resources/read docs://a/from/a")).toBe("allowed");
     });
 
     it("counts the same parameter and claim of two rules once", () => {
