@@ -267,6 +267,13 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     },
   );
 
+  it("runs a route of an earlier version of path-to-regexp whose wildcard matches no segment", async () => {
+    const router = new Router().get("/files{/*path}", run);
+    for (const layer of router.stack) Object.assign(layer, { path: "/files/:path*" });
+    const app = guarded({ "GET /files{/*path}": ["files:read"] }).use(router.routes());
+    for (const path of ["/files", "/files/a/b"]) expect(await statusOf(app, path, ["files:read"])).toBe(200);
+  });
+
   it("requires the rule for a route behind a mount with characters of the pattern syntax", async () => {
     const app = guarded({ "GET /a\\(b\\)/x": [], "GET /a\\(b\\)/:page": ["page:read"] });
     app.use(mount("/a(b)", answering("/:page").routes()));
