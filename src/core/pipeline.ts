@@ -3,6 +3,7 @@ import type { Observer } from "./observer.ts";
 import { compact } from "./runtime/compact.ts";
 import type { ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, rulesOf } from "./policy/decision.ts";
+import type { ReadHandlerValues } from "./policy/handler-values.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
 import type { Governing, RoutePattern, Table } from "./policy/table.ts";
 import type { AccessRequest } from "./request.ts";
@@ -103,11 +104,13 @@ export class Pipeline {
     verdict: Verdict,
     { method, target }: Pick<AccessRequest, "method" | "target">,
     patterns: readonly RoutePattern[] | undefined,
+    readHandlerValues?: ReadHandlerValues,
   ): PendingVerdict {
     const isSameRequest = verdict.request.method === method && verdict.request.target === target;
     const request = isSameRequest ? verdict.request : { ...verdict.request, method, target };
     const ofPath = isSameRequest ? verdict.governing : this.table.forTarget(method, target, true);
-    return this.decideAgain(verdict, this.table.forRoute(ofPath, method, patterns), request);
+    const governing = this.table.forRoute(ofPath, method, patterns, readHandlerValues);
+    return this.decideAgain(verdict, governing, request);
   }
 
   /** Decides an allowed request again if other rules govern it now: all of them must be satisfied. */

@@ -43,16 +43,18 @@ export function readCall(context: ExecutionContext): Call {
     const { raw } = request as FastifyRequest;
     const seen = readRequest(request as FastifyRequest);
     const patterns = seen.matchedPattern === undefined ? undefined : [seen.matchedPattern];
+    const running = { ...seen, patterns, readHandlerValues: () => seen.params };
     const sendRefusal = (refusal: Refusal): void => sendReply(response as FastifyReply, refusal);
     const setHeader: SetHeader = (name, value) => (response as FastifyReply).header(name, value);
-    return { raw, seen, running: { ...seen, patterns }, sendRefusal, setHeader };
+    return { raw, seen, running, sendRefusal, setHeader };
   }
   if (type === "http") {
     const raw = request as Routed;
     const seen = toAccessRequest(raw, raw, readMethod(raw), readTarget(raw), undefined, raw.params);
     const sendRefusal = (refusal: Refusal): void => send(response as ExpressResponse, refusal);
     const setHeader: SetHeader = (name, value) => (response as ExpressResponse).setHeader(name, value);
-    return { raw, seen, running: { ...seen, patterns: patternsAt(raw, raw.route) }, sendRefusal, setHeader };
+    const running = { ...seen, patterns: patternsAt(raw, raw.route), readHandlerValues: () => raw.params };
+    return { raw, seen, running, sendRefusal, setHeader };
   }
   const raw = type === "graphql" ? (graph?.req?.raw ?? graph?.req) : undefined;
   if (raw) return { raw, running: mountOf(raw as ExpressRequest) };

@@ -2,6 +2,7 @@
 import type { Refused } from "../../core/policy/decision.ts";
 import type { PendingVerdict, Pipeline, Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
+import type { ReadHandlerValues } from "../../core/policy/handler-values.ts";
 import type { RoutePattern } from "../../core/policy/table.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
@@ -121,6 +122,7 @@ export const notesOf = (raw: object): object | undefined => Kept.find(raw);
 export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
   /** How the route is written; `undefined` refuses the request, because the route no longer matches it. */
   readonly patterns: readonly RoutePattern[] | undefined;
+  readonly readHandlerValues?: ReadHandlerValues;
 }
 
 /**
@@ -157,7 +159,7 @@ function decideAtRoute(guarded: Guarded, route: RunningRoute): PendingRefusal {
       "The guard hasn't decided this request: its check failed or is still running, and other code continued.",
     );
   if (!verdict.isAllowed) return refusalOf(verdict, server);
-  const decided = pipelineOf(server).decideRoute(verdict, route, route.patterns);
+  const decided = pipelineOf(server).decideRoute(verdict, route, route.patterns, route.readHandlerValues);
   return toRefusal(storeVerdict(guarded, decided), server);
 }
 

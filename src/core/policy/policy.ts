@@ -60,7 +60,8 @@ export class Policy {
       pathRules.matches.some(isOpenSubtree)
     )
       return { ...pathRules, kind: "unmapped", matches: [] };
-    return pattern === undefined ? pathRules : this.table.forRoute(pathRules, method, [pattern]);
+    if (pattern === undefined) return pathRules;
+    return this.table.forRoute(pathRules, method, [pattern], () => ownProperty(request, "params"));
   }
 
   /** Returns the refusal of a request that the table refuses whatever its token is. */
