@@ -3,6 +3,7 @@ import { medianOf } from "../compare.ts";
 import { formatNumber } from "../print.ts";
 import { NO_AUTH, OURS, REFERENCE } from "../servers/in-process.ts";
 import { ONE_TOKEN } from "../servers/loads.ts";
+import { WITHOUT_PARAMETER } from "../servers/route.ts";
 import { CACHED, FIRST } from "../verify-names.ts";
 import type { StoredResult } from "./results.ts";
 
@@ -13,6 +14,8 @@ export interface AddedCost {
   readonly us: number;
 }
 
+const LEFT_OUT = [NO_AUTH, REFERENCE, WITHOUT_PARAMETER];
+
 /** Returns what each library adds to the same server without authentication, for the load of one token. */
 export function addedCosts({ rows }: StoredResult): readonly AddedCost[] {
   const ofLoad = rows.flatMap((row) => {
@@ -21,7 +24,7 @@ export function addedCosts({ rows }: StoredResult): readonly AddedCost[] {
   });
   return ofLoad.flatMap(({ framework, name, us }) => {
     const base = ofLoad.find((row) => row.framework === framework && row.name === NO_AUTH);
-    return !base || name === NO_AUTH || name === REFERENCE ? [] : [{ framework, name, us: us - base.us }];
+    return !base || LEFT_OUT.includes(name) ? [] : [{ framework, name, us: us - base.us }];
   });
 }
 

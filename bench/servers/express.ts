@@ -4,11 +4,11 @@ import { auth } from "express-oauth2-jwt-bearer";
 import { createPublicKey } from "node:crypto";
 import { Passport } from "passport";
 import { ExtractJwt, Strategy } from "passport-jwt";
-import { createResourceServer } from "scopegate";
+import { createResourceServer, type ScopeMappings } from "scopegate";
 import { protect } from "scopegate/express";
 import { createFloor } from "./floor.ts";
-import { answer, PATTERN, TABLE } from "./route.ts";
-import { serve } from "./serve.ts";
+import { answer, PATTERN, PLAIN_TABLE, TABLE, WITHOUT_PARAMETER } from "./route.ts";
+import { type Issuer, serve } from "./serve.ts";
 
 type Verified = (error: null, user: object) => void;
 
@@ -33,6 +33,11 @@ function create(...guards: readonly RequestHandler[]): Express {
   return app;
 }
 
+const guard = ({ publicKey, issuer, audience }: Issuer, scopeMappings: ScopeMappings) =>
+  protect(
+    createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey], scopeMappings }),
+  );
+
 await serve({
   "no auth": () => create(),
   floor: ({ publicKey }) => {
@@ -42,17 +47,8 @@ await serve({
       else res.sendStatus(401);
     });
   },
-  scopegate: ({ publicKey, issuer, audience }) =>
-    create(
-      protect(
-        createResourceServer({
-          serviceId: audience,
-          issuer,
-          verificationKeys: [publicKey],
-          scopeMappings: TABLE,
-        }),
-      ),
-    ),
+  scopegate: (issuer) => create(guard(issuer, TABLE)),
+  [WITHOUT_PARAMETER]: (issuer) => create(guard(issuer, PLAIN_TABLE)),
   "express-jwt": ({ publicKey, issuer, audience }) =>
     create(expressjwt({ secret: createPublicKey(publicKey), algorithms: ["RS256"], audience, issuer })),
   "passport-jwt": ({ publicKey, issuer, audience }) => {

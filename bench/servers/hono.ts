@@ -5,12 +5,12 @@ import { jwt } from "hono/jwt";
 import { importSPKI } from "jose";
 import { createPublicKey } from "node:crypto";
 import type { RequestListener } from "node:http";
-import { createResourceServer } from "scopegate";
+import { createResourceServer, type ScopeMappings } from "scopegate";
 import { protect } from "scopegate/hono";
 import { createFloor } from "./floor.ts";
-import { answer, PATTERN, TABLE } from "./route.ts";
+import { answer, PATTERN, PLAIN_TABLE, TABLE, WITHOUT_PARAMETER } from "./route.ts";
 import { KID } from "../tokens.ts";
-import { serve } from "./serve.ts";
+import { type Issuer, serve } from "./serve.ts";
 
 function create(...guards: readonly MiddlewareHandler[]): RequestListener {
   const app = new Hono();
@@ -20,6 +20,11 @@ function create(...guards: readonly MiddlewareHandler[]): RequestListener {
   return (request, response) => void respond(request, response);
 }
 
+const guard = ({ publicKey, issuer, audience }: Issuer, scopeMappings: ScopeMappings) =>
+  protect(
+    createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey], scopeMappings }),
+  );
+
 await serve({
   "no auth": () => create(),
   floor: ({ publicKey }) => {
@@ -28,17 +33,8 @@ await serve({
       isKnown(context.req.header("authorization")) ? next() : Promise.resolve(context.body(null, 401)),
     );
   },
-  scopegate: ({ publicKey, issuer, audience }) =>
-    create(
-      protect(
-        createResourceServer({
-          serviceId: audience,
-          issuer,
-          verificationKeys: [publicKey],
-          scopeMappings: TABLE,
-        }),
-      ),
-    ),
+  scopegate: (issuer) => create(guard(issuer, TABLE)),
+  [WITHOUT_PARAMETER]: (issuer) => create(guard(issuer, PLAIN_TABLE)),
   // hono/jwt parses a PEM string on every request.
   "hono/jwt": async ({ publicKey, issuer, audience }) => {
     const secret = await importSPKI(publicKey, "RS256");

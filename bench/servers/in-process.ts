@@ -3,6 +3,7 @@ import { type Budget, createBudget, type Row } from "../benchmark.ts";
 import { fastest, findMeasured, interleave, ratioOf, toRows } from "../compare.ts";
 import { verifyAnswers } from "./drive.ts";
 import { type Load, ONE_TOKEN } from "./loads.ts";
+import { WITHOUT_PARAMETER } from "./route.ts";
 import type { Issuer } from "./serve.ts";
 import { type Framework, startServers } from "./server-process.ts";
 
@@ -28,10 +29,13 @@ interface Contest {
 const LIMIT = 1.1;
 
 const CONTESTS: Readonly<Record<Framework, Contest>> = {
-  express: { peers: ["express-jwt", "passport-jwt", "express-oauth2-jwt-bearer"], requests: 300 },
-  koa: { peers: ["koa-jwt"], requests: 1000 },
+  express: {
+    peers: ["express-jwt", "passport-jwt", "express-oauth2-jwt-bearer", WITHOUT_PARAMETER],
+    requests: 300,
+  },
+  koa: { peers: ["koa-jwt", WITHOUT_PARAMETER], requests: 1000 },
   fastify: { peers: ["@fastify/jwt, cache", "@fastify/jwt"], requests: 2000 },
-  hono: { peers: ["hono/jwt", "hono/jwk"], requests: 1000 },
+  hono: { peers: ["hono/jwt", "hono/jwk", WITHOUT_PARAMETER], requests: 1000 },
   fetch: { peers: [], requests: 1000 },
   nest: { peers: ["@nestjs/passport"], requests: 300 },
 };

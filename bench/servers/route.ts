@@ -7,6 +7,11 @@ export const TARGET = "/agents/web";
 /** The table of scopegate. */
 export const TABLE: ScopeMappings = { [`GET ${PATTERN}`]: ["agents:<agent_id>:read"] };
 
+export const WITHOUT_PARAMETER = "scopegate, rule without a parameter";
+
+/** The same without a parameter: such a rule must cost nothing that parameters cost. */
+export const PLAIN_TABLE: ScopeMappings = { [`GET ${PATTERN}`]: ["agents:read"] };
+
 export const answer = (agent: string | undefined): object => ({ agent, status: "idle" });
 
 /** The body of the response to `TARGET`. */

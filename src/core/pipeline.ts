@@ -3,6 +3,7 @@ import type { Observer } from "./observer.ts";
 import { compact } from "./runtime/compact.ts";
 import type { ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
+import type { ReadHandlerValues } from "./policy/handler-values.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
 import type { Governing, RoutePattern, Table } from "./policy/table.ts";
 import type { AccessRequest } from "./request.ts";
@@ -25,6 +26,13 @@ import {
 } from "./token/credential.ts";
 import type { Identified } from "./token/identification.ts";
 import type { Principal } from "./token/principal.ts";
+
+/** A route that is about to run, and the current state of the request. */
+export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
+  /** How the route is written; `undefined` refuses the request, because the route no longer matches it. */
+  readonly patterns: readonly RoutePattern[] | undefined;
+  readonly readHandlerValues?: ReadHandlerValues;
+}
 
 /** Whether a request is allowed, and the data to check the matched route later. */
 export interface Verdict {
@@ -95,20 +103,19 @@ export class Pipeline {
   }
 
   /**
-   * Decides an allowed request again at a route that is about to run and is written as these patterns. The
-   * caller stays the principal that the guard verified. If the guard read no token because the path is
-   * public, the credential that the request had at that time is used.
+   * Decides an allowed request again at a route that is about to run. The caller stays the principal that the
+   * guard verified. If the guard read no token because the path is public, the credential of `sent` is used.
    */
   decideRoute(
     verdict: Verdict,
-    { method, target }: Pick<AccessRequest, "method" | "target">,
-    patterns: readonly RoutePattern[] | undefined,
+    { method, target, patterns, readHandlerValues }: RunningRoute,
     sent = verdict.request,
   ): PendingVerdict {
     const isSameRequest = verdict.request.method === method && verdict.request.target === target;
     const request = isSameRequest ? verdict.request : { ...verdict.request, method, target };
     const ofPath = isSameRequest ? verdict.governing : this.table.forTarget(method, target, true);
-    return this.decideAgain(verdict, this.table.forRoute(ofPath, method, patterns), request, sent);
+    const governing = this.table.forRoute(ofPath, method, patterns, readHandlerValues);
+    return this.decideAgain(verdict, governing, request, sent);
   }
 
   /** Decides an allowed request again if other rules govern it now: all of them must be satisfied. */
@@ -156,6 +163,8 @@ export class Pipeline {
   ): PendingVerdict {
     if (identified.kind === "identified") {
       const { principal } = identified;
+      const refused = this.policy.refuseByParameters(governing, request);
+      if (refused) return this.#conclude(refused, governing, request);
       const constraint = this.#senderConstraint;
       if (!constraint) return this.#decideForPrincipal(principal, governing, request);
       const checked = constraint.check(principal, credential, sent);

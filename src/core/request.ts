@@ -26,7 +26,7 @@ export interface AccessRequest {
    * for this route must be satisfied too. Without it, a path that isn't spelled as in the table is refused.
    */
   readonly matchedPattern?: string | undefined;
-  /** The decoded parameters of the matched route, for scopes that `requireScopes` adds to one route. */
+  /** The decoded parameters of the matched route, for `requireScopes`. They must equal those of its rules. */
   readonly params?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
   /** The operations that its body calls, such as `tools/call search`, for `onDecision`; set by adapters. */
   readonly operations?: readonly string[] | undefined;

@@ -1,5 +1,5 @@
 /** `protect` of scopegate/express, on real servers. */
-import type { ErrorRequestHandler, Express } from "express";
+import type { ErrorRequestHandler, Express, RequestHandler, RequestParamHandler } from "express";
 import express5 from "express";
 import methodOverride from "method-override";
 import { describe, expect, it } from "vitest";
@@ -118,4 +118,88 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
       });
     },
   );
+
+  describe("the parameters that a handler receives", () => {
+    const server = serverFor({
+      "* /orgs/:org{/*path}": ["orgs:<org>:use"],
+      "GET /orgs/:org/users/:id": ["users:<id>:read"],
+      "GET /free/:id": ["free:read"],
+    });
+    const run: RequestHandler = (_request, response) => void response.end("ran");
+    const writeParams =
+      (params: object): RequestHandler =>
+      (request, _response, next) => {
+        Object.assign(request.params, params);
+        next();
+      };
+    const guarded = () => express().use(protect(server));
+
+    it.each([
+      ["12", 12, 200],
+      ["12", { id: 13 }, 200],
+      ["12", "13", 400],
+      ["ACME", "acme", 400],
+      ["007", 7, 400],
+    ])(
+      "refuses a request for %s only if app.param has written another value: %j",
+      async (id, value, status) => {
+        const app = guarded().get("/orgs/:org", run).get("/free/:org", run);
+        app.param("org", (request, _response, next) => {
+          Object.assign(request.params, { org: value });
+          next();
+        });
+        expect(await statusOf(app, `/orgs/${id}`, [`orgs:${id}:use`])).toBe(status);
+        expect(await statusOf(app, `/free/${id}`, ["free:read"])).toBe(200);
+      },
+    );
+
+    it("compares parameters before the first handler of the route, and not again", async () => {
+      const app = guarded();
+      const route = app.route("/orgs/:org").post(run);
+      route.get(writeParams({ org: "written by the first handler" })).get(run);
+      expect(await statusOf(app, "/orgs/a", ["orgs:a:use"])).toBe(200);
+    });
+
+    it("compares parameters for HEAD before the first handler of HEAD, or else of GET", async () => {
+      const change: RequestParamHandler = (request, _response, next) => {
+        Object.assign(request.params, { org: "b" });
+        next();
+      };
+      const app = guarded();
+      app.param("org", change);
+      const onError: ErrorRequestHandler = (_error, _request, _response, next) => {
+        next();
+      };
+      app.route("/orgs/:org").get(run).head(onError, run);
+      app.route("/orgs/:org/x").post(run).get(onError, run);
+      const port = await serve(app);
+      for (const path of ["/orgs/a", "/orgs/a/x"])
+        expect(await statusWith(port, path, ["orgs:a:use"], { method: "HEAD" })).toBe(400);
+    });
+
+    it("compares parameters by their places, and those of a mount only if the router merges them", async () => {
+      for (const mergeParams of [true, false]) {
+        const inner = express.Router({ mergeParams }).get("/users/:id", run).get("/all/:name", run);
+        const app = guarded().use("/orgs/:id", inner).get("/orgs/:id/users/:id/x", run);
+        const scopes = ["orgs:a:use", "users:u+1:read"];
+        expect(await statusOf(app, "/orgs/a/users/u+1", scopes)).toBe(200);
+        expect(await statusOf(app, "/orgs/a/users/u+1/x", scopes)).toBe(200);
+        inner.param("name", (request, _response, next) => {
+          if (mergeParams) Object.assign(request.params, { id: "b" });
+          next();
+        });
+        expect(await statusOf(app, "/orgs/a/all/x", scopes)).toBe(mergeParams ? 400 : 200);
+      }
+    });
+
+    it("compares parameters for each path of a route", async () => {
+      const app = guarded().get(["/orgs/:org", "/orgs/:org/:section", "/free/:id"], run);
+      app.param("section", (request, _response, next) => {
+        Object.assign(request.params, { org: "b" });
+        next();
+      });
+      expect(await statusOf(app, "/orgs/a", ["orgs:a:use"])).toBe(200);
+      expect(await statusOf(app, "/orgs/a/x", ["orgs:a:use"])).toBe(400);
+    });
+  });
 });

@@ -36,6 +36,22 @@ describe.each([
     expect((await app.inject("/outside")).body).toBe("outside");
   });
 
+  it("compares the parameters of a rule with those of the route, by their places", async () => {
+    const app = create();
+    app.addHook("onRequest", (request, _reply, done) => {
+      const { written } = request.query as { readonly written?: string };
+      if (written !== undefined) Object.assign(request.params as object, { id: written });
+      done();
+    });
+    app.register(
+      protect(serverFor({ "GET /orgs/:org/users/:id": ["users:<id>:read"], "GET /open/:id": [] })),
+    );
+    app.get("/orgs/:id/users/:id", () => "ran").get("/open/:id", () => "ran");
+    expect(await statusOf(app, "/orgs/a/users/u+1", "users:u+1:read")).toBe(200);
+    expect(await statusOf(app, "/orgs/a/users/u+1?written=u", "users:u+1:read")).toBe(400);
+    expect(await statusOf(app, "/open/a?written=b", "users:u+1:read")).toBe(200);
+  });
+
   it("registers plugins under names that other plugins can require", async () => {
     const app = create();
     const resource = { id: "https://api.test/", authorizationServers: ["https://issuer.test"] };

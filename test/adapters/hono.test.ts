@@ -35,6 +35,30 @@ describe("protect in Hono", () => {
     expect(await statusOf(app, "/a/me")).toBe(401);
   });
 
+  it("compares the parameters of a rule with those of the handler, by their places", async () => {
+    const rules = { "GET /orgs/:org/users/:id": ["users:<org>:read"], "GET /open/:id": [] };
+    const app = new Hono().use(async (context, next) => {
+      const written = context.req.header("x-params");
+      if (written !== undefined)
+        Object.assign(context.req, {
+          param: (name: string) => (JSON.parse(written) as Record<string, unknown>)[name],
+        });
+      await next();
+    });
+    app.use(protect(serverFor(rules)));
+    app.get("/orgs/:id/users/:id", (context) => context.text(context.req.param("id")));
+    app.get("/open/:id", (context) => context.text("open"));
+    const ask = async (path: string, params?: object) => {
+      const headers = params ? [["x-params", JSON.stringify(params)] as const] : [];
+      const { status, text } = await askFor(app, { path, headers }, ["users:a+b:read"]);
+      return status === 200 ? text : status;
+    };
+    // Hono keeps the first value of a name.
+    expect(await ask("/orgs/a+b/users/7")).toBe("a+b");
+    expect(await ask("/orgs/a+b/users/7", { id: "7" })).toBe(400);
+    expect(await ask("/open/a", { id: "b" })).toBe("open");
+  });
+
   it("checks a handler that is registered in two applications", async () => {
     const inner = new Hono().get("/:id", (context) => context.text("ran"));
     const server = serverFor({ "GET /a/:id": ["a:read"], "GET /b/:id": ["b:read"] });

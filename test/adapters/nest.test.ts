@@ -1,6 +1,7 @@
 import "reflect-metadata";
 import type { ServerResponse } from "node:http";
 import express from "express";
+import type { FastifyInstance } from "fastify";
 import {
   Controller,
   Get,
@@ -155,6 +156,31 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
     expect((await run("runs:start", "agents:api:run")).status).toBe(403);
     expect(ran).toEqual([]);
     expect((await run("runs:start", "agents:web:run")).status).toBe(201);
+  });
+
+  it("compares the parameters of a rule with those of the handler", async () => {
+    // As middleware of the platform may do, such as a function of app.param.
+    let written: Record<string, string> = {};
+    const write = (request: { params: object }, _response: unknown, next: () => void) => {
+      Object.assign(request.params, written);
+      next();
+    };
+    const { call } = await start(platform, {
+      prepare: (app) => {
+        const instance = app.getHttpAdapter().getInstance() as FastifyInstance & express.Express;
+        if (platform === "Fastify") instance.addHook("preHandler", write as never);
+        else instance.param("agent_id", write as never);
+      },
+    });
+    expect((await call("/agents/a+b", ["agents:a+b:read"])).body).toEqual({ id: "a+b" });
+    written = { agent_id: "a b" };
+    expect(await call("/agents/a+b", ["agents:a+b:read"])).toMatchObject({
+      status: 400,
+      body: { code: "request_ambiguous" },
+    });
+    // The rule for this handler uses no parameter.
+    const scopes = ["agents:a+b:run", "agents:a b:run", "agents:run", "runs:start"];
+    expect((await call("/agents/a+b/runs", scopes, json)).status).toBe(201);
   });
 
   it("sends no event of a stream to a caller without the scope", async () => {

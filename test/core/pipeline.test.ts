@@ -75,7 +75,7 @@ describe("decideRoute", () => {
 
   /** The result at the route that runs, after the guard decided the request of the verdict. */
   const atRoute = async (pipeline: Pipeline, verdict: Verdict, target: string, patterns = PROTECTED) =>
-    rulesOf(await pipeline.decideRoute(verdict, get(target), patterns));
+    rulesOf(await pipeline.decideRoute(verdict, { ...get(target), patterns }));
 
   /** What a guard keeps of a request that it allowed. */
   async function guarded(pipeline: Pipeline, request: AccessRequest): Promise<Verdict> {
@@ -96,7 +96,7 @@ describe("decideRoute", () => {
     ] as const) {
       const verdict = await guarded(pipeline, request);
       onDecision.mockClear();
-      expect(await pipeline.decideRoute(verdict, request, patterns)).toBe(verdict);
+      expect(await pipeline.decideRoute(verdict, { ...request, patterns })).toBe(verdict);
       expect(onDecision).not.toHaveBeenCalled();
     }
   });
@@ -107,14 +107,16 @@ describe("decideRoute", () => {
     const request = get("/items/me", await bearer(["me:read"]));
     const verdict = await guarded(pipeline, request);
     expect(onDecision).toHaveBeenCalledTimes(1);
-    const next = await pipeline.decideRoute(verdict, request, PROTECTED);
+    const next = await pipeline.decideRoute(verdict, { ...request, patterns: PROTECTED });
     expect(rulesOf(next)).toBe("scope_insufficient");
     expect(onDecision).toHaveBeenCalledTimes(2);
     expect(onDecision.mock.lastCall?.slice(0, 2)).toEqual([
       next.decision(),
       { method: "GET", target: "/items/me" },
     ]);
-    expect(await pipeline.decideRoute(next, request, PROTECTED)).toMatchObject({ isAllowed: false });
+    expect(await pipeline.decideRoute(next, { ...request, patterns: PROTECTED })).toMatchObject({
+      isAllowed: false,
+    });
   });
 
   it("requires the route's rule of the principal that the guard verified", async () => {
@@ -122,7 +124,9 @@ describe("decideRoute", () => {
     const allowed = await guarded(pipeline, get("/items/me", await bearer(["me:read", "items:me:read"])));
     expect(await atRoute(pipeline, allowed, "/items/me")).toEqual(["GET /items/me", "GET /items/:id"]);
     const lacking = await guarded(pipeline, get("/items/me", await bearer(["me:read"])));
-    expect((await pipeline.decideRoute(lacking, get("/items/me"), PROTECTED)).decision()).toMatchObject({
+    expect(
+      (await pipeline.decideRoute(lacking, { ...get("/items/me"), patterns: PROTECTED })).decision(),
+    ).toMatchObject({
       reason: "scope_insufficient",
       rule: { key: "GET /items/:id" },
       missing: ["items:me:read"],
@@ -138,7 +142,7 @@ describe("decideRoute", () => {
     const stronger = await bearer(["platform:admin"], { sub: "mallory" });
     for (const authorization of [stronger, undefined, "Bearer", [stronger, stronger]]) {
       Object.assign(request, { authorization });
-      const next = await pipeline.decideRoute(verdict, request, PROTECTED);
+      const next = await pipeline.decideRoute(verdict, { ...request, patterns: PROTECTED });
       expect(next.decision()).toMatchObject({
         reason: "scope_insufficient",
         principal: { userId: "alice" },
@@ -154,7 +158,7 @@ describe("decideRoute", () => {
     const request = get("/items/me", await bearer(["me:read", "items:read"], { exp: NOW + 1 }));
     const verdict = await guarded(pipeline, request);
     now += 60;
-    expect(rulesOf(await pipeline.decideRoute(verdict, request, PROTECTED))).toHaveLength(2);
+    expect(rulesOf(await pipeline.decideRoute(verdict, { ...request, patterns: PROTECTED }))).toHaveLength(2);
   });
 
   describe("behind a public path", () => {
@@ -173,7 +177,7 @@ describe("decideRoute", () => {
       const verdict = await guarded(pipeline, get("/open/x", await bearer(scopes)));
       expect(verdict.decision().principal).toBeUndefined();
       const later = get("/open/x", await bearer(["platform:admin"]));
-      expect(rulesOf(await pipeline.decideRoute(verdict, later, ROUTE))).toEqual(expected);
+      expect(rulesOf(await pipeline.decideRoute(verdict, { ...later, patterns: ROUTE }))).toEqual(expected);
     });
 
     it.each([
@@ -184,13 +188,13 @@ describe("decideRoute", () => {
       const pipeline = pipelineFor({ scopeMappings: table });
       const verdict = await guarded(pipeline, get("/open/x", authorization));
       const later = get("/open/x", await bearer(["platform:admin"]));
-      expect(rulesOf(await pipeline.decideRoute(verdict, later, ROUTE))).toBe(expected);
+      expect(rulesOf(await pipeline.decideRoute(verdict, { ...later, patterns: ROUTE }))).toBe(expected);
     });
 
     it("allows another public route without a token", async () => {
       const pipeline = pipelineFor({ scopeMappings: table });
       const verdict = await guarded(pipeline, get("/open/me"));
-      const next = await pipeline.decideRoute(verdict, get("/open/me"), ["/open/:x"]);
+      const next = await pipeline.decideRoute(verdict, { ...get("/open/me"), patterns: ["/open/:x"] });
       expect(rulesOf(next)).toEqual(["GET /open/me", "GET /open/:id"]);
     });
   });
@@ -214,7 +218,7 @@ describe("decideRoute", () => {
     const onDecision = vi.fn();
     const pipeline = pipelineFor({ onDecision });
     const verdict = await guarded(pipeline, get("/items/7", await bearer(["items:7:read"])));
-    const next = await pipeline.decideRoute(verdict, { method, target }, [route]);
+    const next = await pipeline.decideRoute(verdict, { method, target, patterns: [route] });
     expect(rulesOf(next)).toEqual(expected);
     expect(onDecision).toHaveBeenCalledTimes(2);
     expect(onDecision.mock.lastCall?.[1]).toEqual({ method, target: target.split("?")[0] });
@@ -223,9 +227,9 @@ describe("decideRoute", () => {
   it("decides each further change against the changed request", async () => {
     const pipeline = pipelineFor();
     const first = await guarded(pipeline, get("/items/7", await bearer(["items:7:read"])));
-    const second = await pipeline.decideRoute(first, get("/open"), ["/open"]);
+    const second = await pipeline.decideRoute(first, { ...get("/open"), patterns: ["/open"] });
     expect(second.request.target).toBe("/open");
-    expect(await pipeline.decideRoute(second, get("/open"), ["/open"])).toBe(second);
+    expect(await pipeline.decideRoute(second, { ...get("/open"), patterns: ["/open"] })).toBe(second);
     expect(await atRoute(pipeline, second, "/items/8")).toBe("scope_insufficient");
     expect(await atRoute(pipeline, second, "/items/7")).toEqual(["GET /items/:id"]);
   });
@@ -246,16 +250,16 @@ describe("decideRoute", () => {
   ])("refuses a route %s", async (_, patterns) => {
     const pipeline = pipelineFor();
     const request = get("/ITEMS/7", await bearer(["platform:admin"]));
-    expect(rulesOf(await pipeline.decideRoute(await guarded(pipeline, request), request, patterns))).toBe(
-      "request_ambiguous",
-    );
+    expect(
+      rulesOf(await pipeline.decideRoute(await guarded(pipeline, request), { ...request, patterns })),
+    ).toBe("request_ambiguous");
   });
 
   it("checks no scopes at a route with `authorization: false`", async () => {
     const pipeline = pipelineFor({ authorization: false });
     const request = get("/items/me", await bearer([]));
     const verdict = await guarded(pipeline, request);
-    const next = await pipeline.decideRoute(verdict, request, PROTECTED);
+    const next = await pipeline.decideRoute(verdict, { ...request, patterns: PROTECTED });
     expect(next.decision()).toMatchObject({ allowed: true, principal: { userId: "user-1" } });
     expect(rulesOf(next)).toEqual(["GET /items/me", "GET /items/:id"]);
   });
@@ -263,10 +267,16 @@ describe("decideRoute", () => {
   it('keeps a valid token sufficient at an unmapped route with `unmappedRoutes: "authenticated"`', async () => {
     const pipeline = pipelineFor({ unmappedRoutes: "authenticated" });
     const verdict = await guarded(pipeline, get("/items/7", await bearer(["items:7:read"])));
-    const next = await pipeline.decideRoute(verdict, { method: "PUT", target: "/items/7" }, PROTECTED);
+    const next = await pipeline.decideRoute(verdict, {
+      method: "PUT",
+      target: "/items/7",
+      patterns: PROTECTED,
+    });
     expect(rulesOf(next)).toEqual([]);
     expect(
-      rulesOf(await pipeline.decideRoute(next, { method: "DELETE", target: "/items/7" }, PROTECTED)),
+      rulesOf(
+        await pipeline.decideRoute(next, { method: "DELETE", target: "/items/7", patterns: PROTECTED }),
+      ),
     ).toBe("scope_insufficient");
   });
 });

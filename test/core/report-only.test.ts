@@ -131,8 +131,8 @@ describe("a report-only rule", () => {
     const request = { method: "GET", target: "/other", authorization: await bearer() };
     const verdict = await pipeline.decide(request, true);
     expect(resultOf(verdict.decision())).toBe("reported scope_insufficient");
-    expect(await pipeline.decideRoute(verdict, request, ["/:page"])).toBe(verdict);
-    const moved = await pipeline.decideRoute(verdict, { ...request, target: "/items" }, ["/items"]);
+    expect(await pipeline.decideRoute(verdict, { ...request, patterns: ["/:page"] })).toBe(verdict);
+    const moved = await pipeline.decideRoute(verdict, { ...request, target: "/items", patterns: ["/items"] });
     expect(resultOf(moved.decision())).toBe("refused scope_insufficient");
   });
 

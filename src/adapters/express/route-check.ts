@@ -4,7 +4,8 @@
  */
 import { watchProperty } from "../../core/runtime/watch-property.ts";
 import { checkFirst } from "../shared/check-first.ts";
-import { guardRoute, notesOf, type RunningRoute } from "../shared/guard.ts";
+import type { RunningRoute } from "../../core/pipeline.ts";
+import { guardRoute, notesOf } from "../shared/guard.ts";
 import { send } from "../shared/node-response.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
 import { watchLayers } from "./mounts.ts";
@@ -74,7 +75,7 @@ function putCheck(layer: ExpressHandler, route: ExpressRoute): void {
   const { handle } = layer;
   // Error handlers have four parameters; they run only for errors.
   if (checkedLayers.has(layer) || typeof handle !== "function" || handle.length > 3) return;
-  layer.handle = behindCheck(handle as Handler, route);
+  layer.handle = behindCheck(handle as Handler, layer, route);
   if (layer.handle === handle)
     throw new TypeError("protect can't check a route: its handler can't be replaced.");
   checkedLayers.add(layer);
@@ -83,9 +84,9 @@ function putCheck(layer: ExpressHandler, route: ExpressRoute): void {
 type Handler = (...parameters: Parameters<ExpressMiddleware>) => unknown;
 
 /** Returns what the handler returns: Express 5 waits for its promise. */
-function behindCheck(handle: Handler, route: ExpressRoute): Handler {
+function behindCheck(handle: Handler, layer: ExpressHandler, route: ExpressRoute): Handler {
   const checked: Handler = (request, response, next) =>
-    checkFirst(() => guardRoute(request, () => runningRoute(request, route)), {
+    checkFirst(() => guardRoute(request, () => runningRoute(request, layer, route)), {
       refuse: (refusal) => send(response, refusal),
       next: (error) => (error ? next(error) : handle(request, response, next)),
     });
@@ -94,8 +95,20 @@ function behindCheck(handle: Handler, route: ExpressRoute): Handler {
 }
 
 /** Returns the route that Express has assigned to a request, for a handler that is about to run. */
-export const runningRoute = (request: ExpressRequest, route: ExpressRoute): RunningRoute => ({
-  method: readMethod(request),
-  target: readTarget(request),
-  patterns: patternsAt(request, route),
-});
+function runningRoute(request: ExpressRequest, layer: ExpressHandler, route: ExpressRoute): RunningRoute {
+  const method = readMethod(request);
+  return {
+    method,
+    target: readTarget(request),
+    patterns: patternsAt(request, route),
+    // Each handler may change the parameters for the handlers after it.
+    readHandlerValues: () =>
+      layer === findFirst(route, method) ? (Reflect.get(request, "params") as object) : undefined,
+  };
+}
+
+/** Finds the handler that Express calls first. For HEAD, it calls those of GET if the route has none. */
+function findFirst({ methods, stack }: ExpressRoute, method: string): ExpressHandler | undefined {
+  const name = method === "HEAD" && !methods["head"] ? "get" : method.toLowerCase();
+  return stack.find((layer) => (layer.method ?? name) === name && checkedLayers.has(layer));
+}

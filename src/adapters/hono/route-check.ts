@@ -53,7 +53,10 @@ function behindCheck(handler: Handler, { method: routeMethod, path }: HonoRoute)
     const { method } = context.req.raw;
     // If the method has changed since the route was matched, the route doesn't match the request.
     const patterns = ["ALL", method === "HEAD" ? "GET" : method].includes(routeMethod) ? written : undefined;
-    return { method, target: readTarget(context), patterns };
+    const req = context.req as HonoContext["req"] & { param(name: string): unknown };
+    // Only this parameter: Hono decodes it when it's read.
+    const readHandlerValues = (name: string) => ({ [name]: req.param(name) });
+    return { method, target: readTarget(context), patterns, readHandlerValues };
   };
   return (context, next) =>
     proceed(

@@ -3,7 +3,8 @@
  * all matching routes. An accessor on the contexts' prototype notices this, and puts a check before them.
  */
 import { watchProperty } from "../../core/runtime/watch-property.ts";
-import { guardRoute, type RunningRoute } from "../shared/guard.ts";
+import type { RunningRoute } from "../../core/pipeline.ts";
+import { guardRoute } from "../shared/guard.ts";
 import { EXPRESSION } from "../../core/policy/render-pattern.ts";
 import { type KoaContext, type KoaLayer, type KoaRouter, proceed, readTarget } from "./context.ts";
 
@@ -41,19 +42,27 @@ const checkedLayers = new WeakSet<KoaLayer>();
 function putCheck(layer: KoaLayer): void {
   if (checkedLayers.has(layer) || layer.methods.length === 0) return;
   checkedLayers.add(layer);
+  const handlers = layer.stack.filter((handle) => !checks.has(handle as object));
+  // The functions of `router.param` come first. They may change the parameters for the handlers.
+  const first = handlers.findIndex((handle) => !("param" in (handle as object)));
+  const checksBefore = first > 0 ? [createCheck(layer, false), ...handlers.slice(0, first)] : [];
+  // A new array, because the routes of one array of paths share theirs.
+  layer.stack = [...checksBefore, createCheck(layer, true), ...handlers.slice(Math.max(first, 0))];
+}
+
+/** With `isLast`, the handlers follow directly. */
+function createCheck(layer: KoaLayer, isLast: boolean) {
   const check = (context: KoaContext, next: () => Promise<unknown>) =>
     proceed(
       context,
-      guardRoute(context.req, () => runningRoute(context, layer)),
+      guardRoute(context.req, () => runningRoute(context, layer, isLast)),
       next,
     );
   checks.add(check);
-  const handlers = layer.stack.filter((handle) => !checks.has(handle as object));
-  // A new array, because the routes of one array of paths share theirs.
-  layer.stack = [check, ...handlers];
+  return check;
 }
 
-function runningRoute(context: KoaContext, layer: KoaLayer): RunningRoute {
+function runningRoute(context: KoaContext, layer: KoaLayer, isLast: boolean): RunningRoute {
   const method = context.method.toUpperCase();
   const router = context.router as KoaRouter | undefined;
   if (!router)
@@ -68,7 +77,7 @@ function runningRoute(context: KoaContext, layer: KoaLayer): RunningRoute {
   const written = patternOf(layer);
   const pattern = prefix === "" ? written : { mount: prefix, pattern: written, isAsWritten: true };
   const patterns = layer.methods.includes(method) ? [pattern] : undefined;
-  return { method, target, patterns };
+  return { method, target, patterns, readHandlerValues: () => (isLast ? context.params : undefined) };
 }
 
 /** No rule can cover a route that matches more paths than its pattern. */

@@ -1,6 +1,7 @@
 /** How the guard of NestJS reads, decides and refuses a call of a handler. */
 import { type ExecutionContext, HttpException } from "@nestjs/common";
 import type { AccessRequest } from "../../core/request.ts";
+import type { RunningRoute } from "../../core/pipeline.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending } from "../../core/runtime/pending.ts";
@@ -10,14 +11,7 @@ import { patternsAt } from "../express/route-patterns.ts";
 import type { ExpressRoute } from "../express/router.ts";
 import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
 import { type FastifyRequest, readRequest } from "../fastify/request.ts";
-import {
-  guardRequest,
-  guardRoute,
-  type PendingRefusal,
-  type RunningRoute,
-  type SetHeader,
-  verdictOf,
-} from "../shared/guard.ts";
+import { guardRequest, guardRoute, type PendingRefusal, type SetHeader, verdictOf } from "../shared/guard.ts";
 import { type NodeRequest, toAccessRequest } from "../shared/node-request.ts";
 import { send } from "../shared/node-response.ts";
 
@@ -43,16 +37,18 @@ export function readCall(context: ExecutionContext): Call {
     const { raw } = request as FastifyRequest;
     const seen = readRequest(request as FastifyRequest);
     const patterns = seen.matchedPattern === undefined ? undefined : [seen.matchedPattern];
+    const running = { ...seen, patterns, readHandlerValues: () => seen.params };
     const sendRefusal = (refusal: Refusal): void => sendReply(response as FastifyReply, refusal);
     const setHeader: SetHeader = (name, value) => (response as FastifyReply).header(name, value);
-    return { raw, seen, running: { ...seen, patterns }, sendRefusal, setHeader };
+    return { raw, seen, running, sendRefusal, setHeader };
   }
   if (type === "http") {
     const raw = request as Routed;
     const seen = toAccessRequest(raw, raw, readMethod(raw), readTarget(raw), undefined, raw.params);
     const sendRefusal = (refusal: Refusal): void => send(response as ExpressResponse, refusal);
     const setHeader: SetHeader = (name, value) => (response as ExpressResponse).setHeader(name, value);
-    return { raw, seen, running: { ...seen, patterns: patternsAt(raw, raw.route) }, sendRefusal, setHeader };
+    const running = { ...seen, patterns: patternsAt(raw, raw.route), readHandlerValues: () => raw.params };
+    return { raw, seen, running, sendRefusal, setHeader };
   }
   const raw = type === "graphql" ? (graph?.req?.raw ?? graph?.req) : undefined;
   if (raw) return { raw, running: mountOf(raw as ExpressRequest) };

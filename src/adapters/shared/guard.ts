@@ -1,8 +1,7 @@
 /** The part that every adapter uses: it stores the verdict on a request for the routes and handlers. */
 import type { Refused } from "../../core/policy/decision.ts";
-import type { PendingVerdict, Pipeline, Verdict } from "../../core/pipeline.ts";
+import type { PendingVerdict, Pipeline, RunningRoute, Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
-import type { RoutePattern } from "../../core/policy/table.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { NONCE_FIELD } from "../../core/response/challenge.ts";
@@ -113,12 +112,6 @@ export function shareVerdicts(from: object, to: object): void {
 /** Returns an object for adapters' notes: each new property of Express's request costs V8 a hidden class. */
 export const notesOf = (raw: object): object | undefined => Kept.find(raw);
 
-/** A route that is about to run, and the current state of the request. */
-export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
-  /** How the route is written; `undefined` refuses the request, because the route no longer matches it. */
-  readonly patterns: readonly RoutePattern[] | undefined;
-}
-
 /**
  * Decides a request again at a route that is about to run, for each guard that it passed: the rule for the
  * route may not be the rule for the path, and middleware may have changed the request.
@@ -153,7 +146,7 @@ function decideAtRoute(guarded: Guarded, route: RunningRoute): PendingRefusal {
       "The guard hasn't decided this request: its check failed or is still running, and other code continued.",
     );
   if (!verdict.isAllowed) return refusalOf(verdict, server);
-  const decided = pipelineOf(server).decideRoute(verdict, route, route.patterns, sent);
+  const decided = pipelineOf(server).decideRoute(verdict, route, sent);
   return toRefusal(storeVerdict(guarded, decided), server);
 }
 

@@ -1,7 +1,6 @@
 /** The rules with conditions have their own tree, so that tables without conditions search nothing. */
 import type { Path } from "../request.ts";
 import { collectMatching } from "./find-rules.ts";
-import { positionOf } from "./parameters.ts";
 import { divideRestrictions, LazyRestrictions, type Restrictions, UNRESTRICTED } from "./restrictions.ts";
 import { type CompiledRule, type Restriction, toRestriction } from "./rule.ts";
 import { type LeafMatch, matchOf, RuleTree } from "./rule-tree.ts";
@@ -33,10 +32,7 @@ export class ConditionedRules {
     for (const tree of this.#trees)
       for (const leaf of collectMatching(tree, method, path)) {
         const { rule, isReport } = leaf.compiled;
-        const [restriction] = toRestriction(matchOf(leaf, path), {
-          place: path,
-          positionOf: (parameter) => positionOf(parameter, leaf.segments, path),
-        });
+        const [restriction] = toRestriction(matchOf(leaf, path), path);
         if (restriction) byRule.set(`${rule.key} ${isReport}`, restriction);
       }
     return divideRestrictions([...byRule.values()], deciding);

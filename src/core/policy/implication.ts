@@ -1,7 +1,7 @@
 /** Whether one rule implies another: every caller who satisfies the first also satisfies the second. */
 import { bindScope } from "../scopes/required-scope.ts";
 import { GrantedScopes, type ScopeRules } from "../scopes/scope.ts";
-import { partsOf, type PatternSegment } from "./pattern.ts";
+import { namesOf, type PatternSegment } from "./pattern.ts";
 import { type CompiledRequirement, VALID_TOKEN } from "./requirement.ts";
 import type { CompiledRule } from "./rule.ts";
 import { isSatisfied } from "./satisfaction.ts";
@@ -80,7 +80,7 @@ function sampleParameters(
   common: Segments | undefined,
   prefix: string,
 ): (name: string) => string {
-  const names = segments.flatMap(partsOf).flatMap((part) => (typeof part === "string" ? [] : part.name));
+  const names = segments.flatMap(namesOf);
   return (name) => {
     // An argument of an operation has no position, and the same value for both rules.
     if (segments.length === 0) return `~${name}-of-scopegate~`;

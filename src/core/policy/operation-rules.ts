@@ -71,9 +71,7 @@ export class OperationRules {
     });
     const matches = deciding.map(toMatch);
     const restrictions = divideRestrictions(
-      restricting.flatMap((rule) =>
-        toRestriction(toMatch(rule), { place: argumentReader, positionOf: (name) => name }),
-      ),
+      restricting.flatMap((rule) => toRestriction(toMatch(rule), argumentReader)),
       matches,
     );
     return { kind: "matched", matches, restrictions };

@@ -5,8 +5,7 @@ import { type CompiledTable, entryOf, type Replacement } from "./compile-rules.t
 import { describeRule } from "./explain.ts";
 import { implies } from "./implication.ts";
 import type { Conditions } from "./conditions/written.ts";
-import { hasParameter } from "./parameters.ts";
-import { identityOf } from "./pattern.ts";
+import { identityOf, namesOf } from "./pattern.ts";
 import { type CompiledRule, optionPath, renderRules } from "./rule.ts";
 
 /** Reports custom rules that replace less, or require less, than intended. */
@@ -61,7 +60,7 @@ function withPlaces({ rule: { conditions = {} }, pattern }: CompiledRule): Condi
   if (!where) return conditions;
   const segments = pattern.alternatives[0]?.segments ?? [];
   const placeOf = (name: string): string =>
-    String(segments.findIndex((segment) => hasParameter(segment, name)));
+    String(segments.findIndex((segment) => namesOf(segment).includes(name)));
   const placed = Object.entries(where).map(([name, source]) => [placeOf(name), source] as const);
   return { ...conditions, where: Object.fromEntries(placed) };
 }

@@ -1,68 +1,75 @@
 /** Where in a path the parameters of a pattern are. */
 import { hasTrailingSlash, type Path, segmentAt, segmentsOf } from "../request.ts";
-import { partsOf, type PatternSegment } from "./pattern.ts";
-import type { ParameterReader } from "./rule.ts";
+import { namesOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { decodeSegment, type SegmentPart, spellingOfMixed } from "./segment.ts";
 
-/** Returns a reader for each parameter. Segments after a wildcard are counted from the end of the path. */
-export function parameterReaders(segments: readonly PatternSegment[]): ReadonlyMap<string, ParameterReader> {
-  const readers = new Map<string, ParameterReader>();
+/** What parameters are read from: the path of a request, and a pattern that matches it. */
+export interface ParameterSource {
+  readonly path: Path;
+  readonly segments: readonly PatternSegment[];
+}
+
+/** A parameter of a pattern. */
+interface PatternParameter {
+  readonly segment: PatternSegment;
+  /** Equal for segments with the same static parts. */
+  readonly identity: string;
+  /** The index of the segment; after a wildcard, it's negative: counted from the end of the path. */
+  readonly index: number;
+}
+
+const parameters = new WeakMap<readonly PatternSegment[], ReadonlyMap<string, PatternParameter>>();
+
+/** Returns the parameters of a pattern. Handlers receive the last one of a repeated name. */
+export function parametersOf(segments: readonly PatternSegment[]): ReadonlyMap<string, PatternParameter> {
+  const remembered = parameters.get(segments);
+  if (remembered) return remembered;
   const wildcard = segments.findIndex(({ kind }) => kind === "wildcard");
-  for (const [index, segment] of segments.entries()) {
-    const isAfterWildcard = wildcard >= 0 && index > wildcard;
-    const readSegment: ParameterReader = isAfterWildcard
-      ? (path) => segmentsOf(path).at(index - segments.length) ?? ""
-      : (path) => segmentAt(path, index);
-    if (segment.kind === "parameter") readers.set(segment.name, (path) => decodeSegment(readSegment(path)));
-    if (segment.kind === "mixed") addMixedReader(readers, segment.parts, readSegment);
-    if (segment.kind === "wildcard")
-      readers.set(segment.name, wildcardReader(index, segments.length - index - 1));
-  }
-  return readers;
-}
-
-/** Returns in which segment of a path a parameter is, however the pattern is written. */
-export function positionOf(parameter: string, segments: readonly PatternSegment[], path: Path): number {
-  const index = segments.findIndex((segment) => hasParameter(segment, parameter));
-  const isAfterWildcard = segments.slice(0, index).some(({ kind }) => kind === "wildcard");
-  return isAfterWildcard ? segmentsOf(path).length - segments.length + index : index;
-}
-
-/**
- * Adds the reader of the parameter in a mixed segment. With several parameters, there's no reader, because
- * routers divide the segment differently. The value is empty if the static parts aren't spelled exactly.
- */
-function addMixedReader(
-  readers: Map<string, ParameterReader>,
-  parts: readonly SegmentPart[],
-  readSegment: ParameterReader,
-): void {
-  const [parameter, ...otherParameters] = parts.filter((part) => typeof part !== "string");
-  if (!parameter || otherParameters.length > 0) return;
-  const position = parts.indexOf(parameter);
-  const lengthBefore = stringLength(parts[position - 1]);
-  const lengthAfter = stringLength(parts[position + 1]);
-  readers.set(parameter.name, (path) => {
-    const segment = readSegment(path);
-    if (spellingOfMixed(segment, parts) !== "exact") return "";
-    return decodeSegment(segment.slice(lengthBefore, segment.length - lengthAfter));
+  const entries = segments.flatMap((segment, position) => {
+    const index = wildcard >= 0 && position > wildcard ? position - segments.length : position;
+    const parameter = { segment, identity: segmentIdentity(segment), index };
+    return namesOf(segment).map((name) => [name, parameter] as const);
   });
+  const ofPattern = new Map(entries);
+  parameters.set(segments, ofPattern);
+  return ofPattern;
 }
 
-const stringLength = (part: SegmentPart | undefined): number => (typeof part === "string" ? part.length : 0);
+/** Returns the index of a parameter's segment in a path. */
+export const indexIn = (path: Path, { index }: PatternParameter): number =>
+  index < 0 ? segmentsOf(path).length + index : index;
 
-/** Reads the value of a wildcard; empty if the path ends with a slash, which only some routers include. */
-const wildcardReader =
-  (index: number, segmentsAfter: number): ParameterReader =>
-  (path) => {
-    if (hasTrailingSlash(path)) return "";
-    const segments = segmentsOf(path);
-    return segments
-      .slice(index, segments.length - segmentsAfter)
-      .map(decodeSegment)
-      .join("/");
-  };
+/** Returns where a parameter is: the index of its segment in the path, or the name of an argument. */
+export function positionOf(source: ParameterSource | undefined, name: string): number | string {
+  const parameter = source && parametersOf(source.segments).get(name);
+  return parameter ? indexIn(source.path, parameter) : name;
+}
 
-/** Returns whether a segment has a parameter, or is a wildcard, of this name. */
-export const hasParameter = (segment: PatternSegment, name: string): boolean =>
-  partsOf(segment).some((part) => typeof part !== "string" && part.name === name);
+/** Returns the value of a parameter; empty if routers may read another value. */
+export function readParameter({ path, segments }: ParameterSource, name: string): string {
+  const parameter = parametersOf(segments).get(name);
+  if (!parameter) return "";
+  const { segment } = parameter;
+  const index = indexIn(path, parameter);
+  if (segment.kind === "wildcard") return readWildcard(path, index, segments.length - index - 1);
+  const text = segmentAt(path, index);
+  return decodeSegment(segment.kind === "mixed" ? readMixed(text, segment.parts) : text);
+}
+
+/** Routers divide a segment with several parameters differently, and may match other static parts loosely. */
+function readMixed(text: string, parts: readonly SegmentPart[]): string {
+  const lengths = parts.map((part) => (typeof part === "string" ? part.length : 0));
+  const position = lengths.indexOf(0);
+  const isCertain = lengths.lastIndexOf(0) === position && spellingOfMixed(text, parts) === "exact";
+  return isCertain ? text.slice(lengths[position - 1] ?? 0, text.length - (lengths[position + 1] ?? 0)) : "";
+}
+
+/** Only some routers include a slash at the end of the path. */
+function readWildcard(path: Path, index: number, segmentsAfter: number): string {
+  if (hasTrailingSlash(path)) return "";
+  const segments = segmentsOf(path);
+  return segments
+    .slice(index, segments.length - segmentsAfter)
+    .map(decodeSegment)
+    .join("/");
+}

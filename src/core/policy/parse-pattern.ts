@@ -2,7 +2,7 @@
 import { parse, pathToRegexp, stringify, type Token } from "path-to-regexp";
 import { orUndefined } from "../errors.ts";
 import { readPath, segmentsOf } from "../request.ts";
-import { type Alternative, partsOf, type Pattern, type PatternSegment } from "./pattern.ts";
+import { type Alternative, namesOf, type Pattern, type PatternSegment } from "./pattern.ts";
 import type { SegmentPart } from "./segment.ts";
 import { findSpelling, translateParameters } from "./pattern-dialects.ts";
 
@@ -17,8 +17,8 @@ type FlatToken = Exclude<Token, { type: "group" }>;
 
 const MAX_ALTERNATIVES = 64;
 
-/** Parses a pattern in path-to-regexp's syntax, or returns the mistake why no request can match it. */
-export function parsePattern(source: string): Pattern | PatternMistake {
+/** Parses a pattern, or returns the mistake why no request can match it. Only a route may repeat a name. */
+export function parsePattern(source: string, mayRepeatNames = false): Pattern | PatternMistake {
   const tokens = parseTokens(source);
   if ("code" in tokens) return tokens;
   if (tokens.some(isForeign)) return describeForeign(source);
@@ -34,7 +34,7 @@ export function parsePattern(source: string): Pattern | PatternMistake {
     if ("code" in alternative) return alternative;
     alternatives.push(alternative);
   }
-  if (expanded.some(hasRepeatedName))
+  if (!mayRepeatNames && alternatives.some(repeatsName))
     return invalid("uses one parameter name twice.", "Give every parameter its own name.");
   const parameters = new Set(alternatives.flatMap(({ segments }) => segments.flatMap(certainNames)));
   return { source, alternatives, parameters };
@@ -44,12 +44,12 @@ export const isPattern = (parsed: Pattern | PatternMistake): parsed is Pattern =
 
 /** Routers divide a segment with several parameters at different places, so no scope can depend on one. */
 function certainNames(segment: PatternSegment): readonly string[] {
-  const names = partsOf(segment).flatMap((part) => (typeof part === "string" ? [] : [part.name]));
+  const names = namesOf(segment);
   return names.length === 1 ? names : [];
 }
 
-function hasRepeatedName(tokens: readonly FlatToken[]): boolean {
-  const names = tokens.flatMap((token) => ("name" in token ? [token.name] : []));
+function repeatsName({ segments }: Alternative): boolean {
+  const names = segments.flatMap(namesOf);
   return new Set(names).size < names.length;
 }
 

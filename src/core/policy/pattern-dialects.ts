@@ -54,6 +54,7 @@ export const modernize = (source: string): string =>
       WITHOUT_SLASH.test(expression) ? name : whole,
     )
     .replaceAll(/\/(:\w+)\?/g, "{/$1}")
+    .replace(/\/:(\w+)\*$/, "{/*$1}")
     .replace(/\/:(\w+)[*+]$/, "/*$1")
     .replace(/^\*$/, "/*")
     .replace(/\/(?:\*|\(\.\*\))$/, "/{*path}")

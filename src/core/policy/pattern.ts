@@ -39,6 +39,10 @@ function partIdentity(part: SegmentPart): string {
   return part.type === "param" ? "\u0001" : "\u0002";
 }
 
+/** Returns the names of the parameters in a segment, or of its wildcard. */
+export const namesOf = (segment: PatternSegment): readonly string[] =>
+  partsOf(segment).flatMap((part) => (typeof part === "string" ? [] : part.name));
+
 /** Returns the strings and parameters of any segment. */
 export function partsOf(segment: PatternSegment): readonly SegmentPart[] {
   if (segment.kind === "mixed") return segment.parts;

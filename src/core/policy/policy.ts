@@ -9,6 +9,7 @@ import { allow, decideByRules, type Decision, refuse, type Refused, report, rule
 import { explainDecision, type Explanation, type ExplainQuery, requireQuery } from "./explain.ts";
 import { splitScope } from "../scopes/scope.ts";
 import { scopesOf } from "./requirement.ts";
+import { readsPath } from "./handler-values.ts";
 import { isOperation, type Operation, splitOperation } from "./operation-key.ts";
 import type { RuleMatch } from "./rule.ts";
 import { areSatisfied } from "./satisfaction.ts";
@@ -63,6 +64,16 @@ export class Policy {
     return pattern === undefined ? pathRules : this.table.forRoute(pathRules, method, [pattern]);
   }
 
+  /**
+   * Returns the refusal of a request whose handler receives other parameters than the rules have read. For
+   * verified tokens only: other requests must not pay for the search for conditions.
+   */
+  refuseByParameters(governing: Governing, request: AccessRequest): Refused | undefined {
+    const [pattern, params] = [ownProperty(request, "matchedPattern"), ownProperty(request, "params")];
+    if (pattern === undefined || !params || !readsPath(governing)) return undefined;
+    return this.refuseByTable(this.table.forRoute(governing, request.method, [pattern], () => params));
+  }
+
   /** Returns the refusal of a request that the table refuses whatever its token is. */
   refuseByTable(governing: Governing): Refused | undefined {
     if (governing.kind === "ambiguous")
@@ -106,7 +117,9 @@ export class Policy {
 
   /** Decides for a caller, or without a token, without checking a route. Calls no hook. */
   decideFor(principal: Principal | undefined, request: AccessRequest): Decision {
-    return this.#decideGoverned(principal, this.find(request, false));
+    const governing = this.find(request, false);
+    const refused = principal && this.refuseByParameters(governing, request);
+    return refused ?? this.#decideGoverned(principal, governing);
   }
 
   /** Decides one operation for a caller, or without a token. Calls no hook. */

@@ -94,8 +94,8 @@ export const compareWithRoute = (path: Path, route: readonly PatternSegment[]): 
 
 /** Parses a route's pattern, in the syntax of any version of path-to-regexp; `undefined` if that fails. */
 export function parseRoutePattern(source: string): Pattern | undefined {
-  const current = parsePattern(source);
-  const pattern = isPattern(current) ? current : parsePattern(modernize(source));
+  const current = parsePattern(source, true);
+  const pattern = isPattern(current) ? current : parsePattern(modernize(source), true);
   return isPattern(pattern) ? pattern : undefined;
 }
 

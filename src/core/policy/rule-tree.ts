@@ -1,9 +1,9 @@
 /** The table as a tree of segments. A lookup by the loosest spelling finds a segment in any spelling. */
 import { hasTrailingSlash, type Path } from "../request.ts";
-import { parameterReaders } from "./parameters.ts";
+import { readParameter } from "./parameters.ts";
 import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { scopesOf, templatesOf } from "./requirement.ts";
-import type { CompiledRule, ParameterReader, RuleMatch } from "./rule.ts";
+import type { CompiledRule, RuleMatch } from "./rule.ts";
 import { MixedEdges } from "./mixed-edges.ts";
 import { loosen, type SegmentPart, type Spelled, type SpelledParts, spellParts } from "./segment.ts";
 
@@ -41,7 +41,8 @@ interface WildcardEdge {
 /** One rule at the end of one of its alternatives. */
 export interface Leaf {
   readonly compiled: CompiledRule;
-  readonly parameters: ReadonlyMap<string, ParameterReader>;
+  /** The parameters that the scopes name. */
+  readonly templates: readonly string[];
   /** Whether the pattern is written with a slash at its end, without one, or both. */
   withSlash: boolean;
   withoutSlash: boolean;
@@ -62,11 +63,10 @@ export interface LeafMatch extends RuleMatch {
 }
 
 /** Returns the match of one rule. Its parameters are read from the path only when they are needed. */
-export const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
-  compiled: leaf.compiled,
-  leaf,
-  parameter: (name) => leaf.parameters.get(name)?.(path) ?? "",
-});
+export function matchOf(leaf: Leaf, path: Path): LeafMatch {
+  const source = { path, segments: leaf.segments };
+  return { compiled: leaf.compiled, leaf, source, parameter: (name) => readParameter(source, name) };
+}
 
 /** Returns whether a path ends as the pattern is written. */
 export const endsAsWritten = (leaf: Leaf, path: Path): boolean =>
@@ -151,7 +151,7 @@ export class RuleTree {
 function shareMatches(leaf: Leaf): void {
   const leaves = leaf.enforced ? [leaf, leaf.enforced] : [leaf];
   leaf.shared = undefined;
-  if (leaves.every(({ compiled }) => templatesOf(compiled.requirement).length === 0))
+  if (leaves.every(({ templates }) => templates.length === 0))
     leaf.shared = leaves.map((matched) => ({
       compiled: matched.compiled,
       leaf: matched,
@@ -166,7 +166,7 @@ const isAtLeastAsNarrow = (earlier: CompiledRule, later: CompiledRule): boolean 
 /** Creates the leaf of a rule. It also has the endings of the leaf that it replaces. */
 const createLeaf = (compiled: CompiledRule, segments: readonly PatternSegment[], replaced?: Leaf): Leaf => ({
   compiled,
-  parameters: parameterReaders(segments),
+  templates: templatesOf(compiled.requirement),
   withSlash: replaced?.withSlash ?? false,
   withoutSlash: replaced?.withoutSlash ?? false,
   endsInWildcard: segments.at(-1)?.kind === "wildcard",

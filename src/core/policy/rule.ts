@@ -1,4 +1,4 @@
-import type { Path } from "../request.ts";
+import type { ParameterSource } from "./parameters.ts";
 import type { Pattern } from "./pattern.ts";
 import type { CompiledConditions } from "./conditions/condition.ts";
 import type { Conditions } from "./conditions/written.ts";
@@ -55,6 +55,8 @@ export interface RuleMatch {
   readonly compiled: CompiledRule;
   /** The decoded value of a route parameter; empty if routers may read another value. */
   readonly parameter: (name: string) => string;
+  /** Absent if the scopes of the rule have no parameters, and for an operation. */
+  readonly source?: ParameterSource | undefined;
 }
 
 /** A rule with conditions that matches a request, with the path or the arguments that fill its parameters. */
@@ -62,24 +64,19 @@ export interface Restriction extends RuleMatch {
   readonly conditions: CompiledConditions;
   /** Where the parameters come from: one path of the request, or the arguments of one operation. */
   readonly place: object;
-  /** Returns where a parameter is: the number of its segment in the path, or the name of the argument. */
-  readonly positionOf: (parameter: string) => string | number;
 }
 
 /** Returns the restriction of a rule; none without conditions. */
 export function toRestriction(
-  { compiled, parameter }: RuleMatch,
-  { place, positionOf }: Pick<Restriction, "place" | "positionOf">,
+  { compiled, source, parameter }: RuleMatch,
+  place: object,
 ): readonly Restriction[] {
   const { conditions } = compiled;
-  return conditions ? [{ compiled, parameter, conditions, place, positionOf }] : [];
+  return conditions ? [{ compiled, source, parameter, conditions, place }] : [];
 }
 
 /** Returns the same string for rules that decide the same route. `path` is the identity of a pattern. */
 export const ruleIdentity = (method: string, path: string): string => `${method} ${path}`;
-
-/** Reads the value of one parameter from the path of a request. */
-export type ParameterReader = (path: Path) => string;
 
 /** Returns where the options contain a rule. */
 export const optionPath = ({ source, key }: Pick<Rule, "source" | "key">): readonly [string, string] => [

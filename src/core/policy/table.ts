@@ -6,6 +6,7 @@ import type { CompiledTable } from "./compile-rules.ts";
 import { collectReadings, findPathRule, findRouteRules, MAX_RULES } from "./find-rules.ts";
 import type { Operation } from "./operation-key.ts";
 import type { OperationRules } from "./operation-rules.ts";
+import { hasOtherValue, type ReadHandlerValues } from "./handler-values.ts";
 import { identityOf } from "./pattern.ts";
 import {
   ComparablePath,
@@ -15,6 +16,7 @@ import {
 } from "./route-comparison.ts";
 import type { ConditionedRules } from "./conditioned-rules.ts";
 import { addDeciding, joinRestrictions, type Restrictions, UNRESTRICTED } from "./restrictions.ts";
+import type { ParameterSource } from "./parameters.ts";
 import type { CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchesOf, type RuleTree } from "./rule-tree.ts";
 
@@ -80,12 +82,10 @@ interface RouteAlternative extends ComparableRoute {
   readonly identity: string;
 }
 
-/** An alternative that the path of a request belongs to. */
-interface MatchedRoute {
+/** An alternative that the path of a request belongs to, and the path as its router reads it. */
+interface MatchedRoute extends ParameterSource {
   /** The narrowest rule that covers it. Below an unknown mount, every rule that may be the narrowest. */
   readonly leaves: readonly Leaf[];
-  /** The path, as a router reads it that matches it to the route. */
-  readonly pathAsRead: Path;
 }
 
 export class Table {
@@ -215,12 +215,27 @@ export class Table {
     return { kind: "rules", matches, restrictions, isExact, path };
   }
 
-  /** Adds the rules for a route, which has one pattern per mount, to the rules for the path. */
-  forRoute(pathRules: Governing, method: string, patterns: readonly RoutePattern[] | undefined): Governing {
+  /**
+   * Adds the rules for a route, which has one pattern per mount, to the rules for the path. Refuses a request
+   * whose handler receives another value of a parameter than a rule has read.
+   */
+  forRoute(
+    pathRules: Governing,
+    method: string,
+    patterns: readonly RoutePattern[] | undefined,
+    readHandlerValues?: ReadHandlerValues,
+  ): Governing {
     if (pathRules.kind === "ambiguous") return pathRules;
     if (!patterns) return ambiguous("The route no longer matches the request.");
-    if (patterns.length === 1 && this.#isRouteOf(pathRules, method, patterns[0])) return pathRules;
     const { path, isExact } = pathRules;
+    const [pattern] = patterns;
+    if (patterns.length === 1 && typeof pattern === "string") {
+      const [route, other] = this.#alternatives(pattern);
+      if (route && !other && this.#isRouteOf(pathRules, method, route))
+        return hasOtherValue(pathRules, [{ path, segments: route.segments }], readHandlerValues)
+          ? OTHER_VALUE
+          : pathRules;
+    }
     const comparablePath = new ComparablePath(path);
     const matchedRoutes: MatchedRoute[] = [];
     let hasUnreadable = false;
@@ -241,17 +256,16 @@ export class Table {
     const isUncovered = hasUnreadable || matchedRoutes.some(({ leaves }) => leaves.length === 0);
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path isn't spelled as in the table.");
-    return this.#addRouteRules(pathRules, method, matchedRoutes);
+    const rules = this.#addRouteRules(pathRules, method, matchedRoutes);
+    return hasOtherValue(rules, matchedRoutes, readHandlerValues) ? OTHER_VALUE : rules;
   }
 
   /** Fast path for most requests: an exact path, and a route with the pattern of its narrowest rule. */
-  #isRouteOf(pathRules: GoverningRules, method: string, pattern: RoutePattern | undefined): boolean {
-    if (pathRules.kind !== "rules" || !pathRules.isExact || typeof pattern !== "string") return false;
-    const [route, other] = this.#alternatives(pattern);
-    if (!route || other) return false;
+  #isRouteOf({ kind, isExact, matches }: GoverningRules, method: string, route: RouteAlternative): boolean {
+    if (kind !== "rules" || !isExact) return false;
     const [leaf] = this.#coveringLeaves(route, method);
     // An exact path of the rule also belongs to the route, because both have the same pattern.
-    return leaf?.identity === route.identity && leaf === pathRules.matches[0]?.leaf;
+    return leaf?.identity === route.identity && leaf === matches[0]?.leaf;
   }
 
   /** Returns the rules for an alternative below a mount; `undefined` if the path doesn't belong to it. */
@@ -262,13 +276,14 @@ export class Table {
     method: string,
   ): MatchedRoute | undefined {
     const mountSegments = comparablePath.segmentsOfMount(mount);
-    const pathAsRead = mountSegments && comparablePath.readFor(alternative, mountSegments.length);
-    if (!pathAsRead) return undefined;
-    if (mount === "") return { leaves: this.#coveringLeaves(alternative, method), pathAsRead };
+    const path = mountSegments && comparablePath.readFor(alternative, mountSegments.length);
+    if (!path) return undefined;
+    if (mount === "")
+      return { leaves: this.#coveringLeaves(alternative, method), path, segments: alternative.segments };
     // The request's spelling is only compared: it is never compiled to a pattern or remembered.
     const segments = [...mountSegments, ...alternative.segments];
     const mountLength = isAsWritten ? 0 : mountSegments.length;
-    return { leaves: findRouteRules(this.#tree, method, segments, mountLength), pathAsRead };
+    return { leaves: findRouteRules(this.#tree, method, segments, mountLength), path, segments };
   }
 
   #addRouteRules(
@@ -279,7 +294,7 @@ export class Table {
     const { path, matches, isExact } = pathRules;
     const added = new Map<CompiledRule, LeafMatch>();
     const otherPaths = new Set<Path>();
-    for (const { leaves, pathAsRead } of matchedRoutes) {
+    for (const { leaves, path: pathAsRead } of matchedRoutes) {
       if (leaves.length === 0) continue;
       if (pathAsRead !== path) otherPaths.add(pathAsRead);
       // With an empty last segment, the path may reach a narrower rule than the route's.
@@ -336,6 +351,8 @@ const ambiguous = (cause: string): Governing => ({
   restrictions: UNRESTRICTED,
   cause,
 });
+
+const OTHER_VALUE = ambiguous("The handler receives another value of a parameter than a rule has read.");
 
 /** Returns whether a rule allows requests without a token. */
 const isOpen = ({ requirement: { kind } }: CompiledRule): boolean => kind === "public" || kind === "optional";

@@ -7,6 +7,7 @@ import type { Conditions } from "../../core/policy/conditions/written.ts";
 import type { ScopeMappings } from "../../core/policy/table-entry.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
+import { readParameter } from "../../core/policy/parameters.ts";
 import type { Policy } from "../../core/policy/policy.ts";
 import { type Requirement, scopesOf } from "../../core/policy/requirement.ts";
 import { compact } from "../../core/runtime/compact.ts";
@@ -177,7 +178,7 @@ export function matchOf({ rules }: Policy, { method, pattern }: Operation) {
   // The template of each parameter is its value: `/agents/<id>`.
   const text = samplePath(alternative, (name) => `<${name}>`);
   const path = { text, end: text.length - (text.endsWith("/") ? 1 : 0), isPlain: false };
-  const valueOf = (name: string): string => leaf.parameters.get(name)?.(path) ?? "";
+  const valueOf = (name: string): string => readParameter({ path, segments: leaf.segments }, name);
   const scopes = scopesOf(requirement).map((scope) => bindScope(scope, valueOf).text);
   let bound = rule.requirement;
   if (requirement.kind === "allOf") bound = scopes;

@@ -189,7 +189,7 @@ describe("the spelling of a path", () => {
     const { pipeline, authorization } = await signedFor(claims);
     const verdict = await pipeline.decide({ method: "GET", target, authorization }, true);
     if (!verdict.isAllowed) return resultOf(verdict.decision());
-    const atRoute = await pipeline.decideRoute(verdict, { method: "GET", target }, patterns);
+    const atRoute = await pipeline.decideRoute(verdict, { method: "GET", target, patterns });
     return resultOf(atRoute.decision());
   };
   const signedFor = async (claims: Claims) => {

@@ -314,6 +314,99 @@ const rulesBelow = (mount: string, pattern: string, isAsWritten: boolean, method
     ]),
   );
 
+describe("the values that the handler receives", () => {
+  const WHERE = { scopes: [], where: { org: { claim: "org_id" } } };
+  const VALUES = tableOf({
+    "* /orgs/:org{/*path}": WHERE,
+    "GET /orgs/:org/logo": [],
+    "GET /orgs/:org/users/:id": ["users:<id>:read"],
+    "GET /plain/:id": ["plain:read"],
+    "GET /files/:id.json": ["files:<id>:read"],
+    "GET /posts{/:id}": ["posts:<id>:read"],
+    "GET /tree/*path/by/:user": ["tree:<user>:read"],
+    "GET /raw/*path": ["raw:<path>:read"],
+    "GET /free/:org{/*path}": { scopes: [], where: WHERE.where, except: ["GET /free/:org/logo"] },
+    "GET /free/:org/logo": [],
+  });
+  const OTHER = "The handler receives another value of a parameter than a rule has read.";
+
+  const decide = (target: string, patterns: Parameters<typeof VALUES.forRoute>[2], values?: object) => {
+    const governing = VALUES.forRoute(VALUES.forTarget("GET", target, true), "GET", patterns, () => values);
+    return governing.kind === "ambiguous" ? governing.cause : governing.kind;
+  };
+
+  it.each([
+    ["the scope of the path's rule", "/orgs/a/users/u+1", "/orgs/:org/users/:id", { org: "a", id: "u 1" }],
+    ["the scope of the route's rule", "/files/a+b.json", "/files/:id.json", { id: "a b" }],
+    ["a condition of a wider rule", "/orgs/acme+corp/logo", "/orgs/:org/logo", { org: "acme corp" }],
+    ["a condition, at a route without a rule of its own", "/orgs/a+b/x", "/orgs/:o/:page", { o: "a b" }],
+    ["an optional parameter", "/posts/a+b", "/posts{/:id}", { id: "a b" }],
+    ["a parameter after a wildcard", "/tree/a/b/by/u+1", "/tree/*path/by/:user", { user: "u 1" }],
+    ["a parameter after a wildcard of the rule only", "/tree/a/b/by/u+1", "/tree/:a/:b/by/:u", { u: "u 1" }],
+    ["another letter case", "/orgs/ACME/logo", "/orgs/:org/logo", { org: "acme" }],
+    ["another integer", "/orgs/007/logo", "/orgs/:org/logo", { org: 7 }],
+  ])("refuses a request whose handler receives another value for %s", (_use, target, pattern, values) => {
+    expect(decide(target, [pattern], values)).toBe(OTHER);
+  });
+
+  it.each([
+    ["the decoded value", "/orgs/a%2Bb/users/%C3%A9", "/orgs/:org/users/:id", { org: "a+b", id: "é" }],
+    ["other names", "/orgs/a/users/u", "/orgs/:id/users/:org", { id: "a", org: "u" }],
+    ["a name twice, and so the last value", "/orgs/a/users/u", "/orgs/:id/users/:id", { id: "u" }],
+    ["an integer", "/orgs/12/logo", "/orgs/:org/logo", { org: 12 }],
+    ["an object", "/orgs/a/logo", "/orgs/:org/logo", { org: { id: "b" } }],
+    ["no value", "/orgs/a/logo", "/orgs/:org/logo", {}],
+    ["a value of the prototype", "/orgs/a/logo", "/orgs/:constructor/logo", {}],
+    ["no parameters", "/orgs/a/logo", "/orgs/:org/logo", undefined],
+    ["a wildcard", "/orgs/a/b/c", "/orgs/*rest", { rest: ["x"] }],
+    ["a wildcard for that of the rule", "/raw/a/b", "/raw/*rest/b", { rest: "a" }],
+    ["a segment with other static parts", "/files/a.json", "/files/:name.:type", { name: "x", type: "y" }],
+    ["a whole segment of which the rule reads a part", "/files/a.json", "/files/:file", { file: "a.json" }],
+    ["a parameter that no rule uses", "/plain/a", "/plain/:id", { id: "b" }],
+    ["a parameter that only an exempt rule uses", "/free/a/logo", "/free/:org/logo", { org: "b" }],
+    ["a part that is spelled differently", "/files/a.JSON", "/files/:id.json", { id: "a" }],
+  ])("allows a request whose handler receives %s", (_value, target, pattern, values) => {
+    expect(decide(target, [pattern], values)).toBe("rules");
+  });
+
+  it("compares the last parameter of a name, also below a mount", () => {
+    const target = "/orgs/a/users/u+1";
+    expect(decide(target, ["/orgs/:id/users/:id"], { id: "u 1" })).toBe(OTHER);
+    const mounted = { mount: "/orgs/a", pattern: "/users/:id", isAsWritten: true };
+    expect(decide(target, [mounted], { id: "u 1" })).toBe(OTHER);
+    expect(decide(target, [mounted], { id: "u+1", org: "b" })).toBe("rules");
+  });
+
+  it("compares each pattern that the route may be written as", () => {
+    const patterns = ["/orgs/:org/logo", "/orgs/:name/:page"];
+    expect(decide("/orgs/a/logo", patterns, { name: "a", page: "logo" })).toBe("rules");
+    expect(decide("/orgs/a+b/logo", patterns, { name: "a b", page: "logo" })).toBe(OTHER);
+  });
+
+  it("does not compare the names of a batch, whose route has one parameter", () => {
+    const table = tableOf({ "GET /trpc/:procedure": ["trpc:<procedure>:call"] });
+    const batch = table.forTarget("GET", "/trpc/a,b?batch=1", true);
+    const decideBatch = (procedure: string) =>
+      table.forRoute(batch, "GET", ["/trpc/:procedure"], () => ({ procedure })).kind;
+    expect(decideBatch("a,b")).toBe("rules");
+    expect(decideBatch("a")).toBe("ambiguous");
+  });
+
+  it("does not ask for values that no rule uses", () => {
+    const fail = () => {
+      throw new Error("The values were read.");
+    };
+    for (const [target, pattern] of [
+      ["/plain/a", "/plain/:id"],
+      ["/plain/a", "/:section/:id"],
+      ["/free/a/logo", "/free/:org/logo"],
+    ] as const) {
+      const found = VALUES.forTarget("GET", target, true);
+      expect(VALUES.forRoute(found, "GET", [pattern], fail).kind).toBe("rules");
+    }
+  });
+});
+
 describe("a route below a mount", () => {
   it("requires every rule that covers the route below some pattern of an unknown mount", () => {
     expect(rulesBelow("/v1", "/list", false)).toEqual([

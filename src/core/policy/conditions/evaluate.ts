@@ -6,6 +6,7 @@ import type { GrantedScopes, ScopeRules } from "../../scopes/scope.ts";
 import { isClient } from "../../token/clients.ts";
 import type { Principal } from "../../token/principal.ts";
 import { createFacts, type Decision, type DecisionFacts, type Refused, report } from "../decision.ts";
+import { positionOf } from "../parameters.ts";
 import type { Restriction, Rule } from "../rule.ts";
 import {
   type AmbiguousBinding,
@@ -81,13 +82,13 @@ export function findUnmet(
   const held = restrictions.filter((restriction) => !mayIgnore(restriction, granted));
   const unmet: UnmetCondition[] = [];
   const ambiguous: PlacedBinding[] = [];
-  for (const { compiled, conditions, parameter, place, positionOf } of held) {
+  for (const { compiled, conditions, source, parameter, place } of held) {
     const caller: ConditionCaller = { principal, parameter, moment };
     const { rule } = compiled;
     for (const condition of conditions.all) {
       if (!condition.isMet(caller)) unmet.push({ rule, name: condition.name, reason: condition.reason });
       for (const binding of condition.findAmbiguous?.(caller) ?? [])
-        ambiguous.push({ ...binding, rule, place, position: positionOf(binding.parameter) });
+        ambiguous.push({ ...binding, rule, place, position: positionOf(source, binding.parameter) });
     }
   }
   const combined = findCombined(ambiguous);

@@ -1,8 +1,7 @@
 /** `where`: a parameter of the request is equal to a claim of the token, such as the tenant. */
 import { claimNameOf } from "../../token/claim-path.ts";
 import { type ClaimSource, findInClaim } from "../../token/claim-values.ts";
-import { hasParameter } from "../parameters.ts";
-import { partsOf, type Pattern } from "../pattern.ts";
+import { namesOf, type Pattern } from "../pattern.ts";
 import {
   type ConditionCaller,
   type ConditionContext,
@@ -98,7 +97,9 @@ function findParameterMistake(
   { parameters, alternatives, operation }: Pattern,
 ): readonly [message: string, hint: string] | undefined {
   if (parameters === "any" || (operation && parameters.has(name))) return undefined;
-  const places = alternatives.map(({ segments }) => segments.find((segment) => hasParameter(segment, name)));
+  const places = alternatives.map(({ segments }) =>
+    segments.find((segment) => namesOf(segment).includes(name)),
+  );
   const names = [...parameters].map((parameter) => `\`${parameter}\``).join(", ");
   if (places.length === 0 || places.every((place) => place === undefined))
     return [
@@ -112,7 +113,7 @@ function findParameterMistake(
     ];
   if (places.some((place) => place?.kind === "wildcard"))
     return ["is a wildcard, which matches several segments.", "Write a parameter: `:org` instead of `*org`."];
-  if (places.some((place) => place && partsOf(place).filter((part) => typeof part !== "string").length > 1))
+  if (places.some((place) => place && namesOf(place).length > 1))
     return [
       "is in a segment with another parameter, which routers divide in different ways.",
       "Give each parameter its own segment.",
