@@ -374,7 +374,11 @@ itPrevents("CVE-2022-36083", async () => {
 itPrevents("CVE-2025-53864", async () => {
   const deep = `${"[".repeat(5_900)}${"]".repeat(5_900)}`;
   await expectVerdict("accepted", claimsJson(`"deep":${deep}`));
-  await expectVerdict("accepted", forge({ header: `{"alg":"RS256","deep":${deep}}` }));
+  const withHeader = (depth: number): string =>
+    forge({ header: `{"alg":"RS256","deep":${"[".repeat(depth)}${"]".repeat(depth)}}` });
+  await expectVerdict("accepted", withHeader(60));
+  await expectVerdict("malformed", withHeader(70));
+  await expectVerdict("too_large", withHeader(5_900));
   await expectVerdict("malformed", claimsJson(`"deep":${"[".repeat(11_000)}`));
   await expectVerdict("too_large", claimsJson(`"deep":${"[".repeat(50_000)}${"]".repeat(50_000)}`));
 });
