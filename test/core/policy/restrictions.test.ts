@@ -311,6 +311,26 @@ describe("the search for conditions", () => {
     expect(routed.restrictions.exempt).toHaveLength(4);
     expect(search).toHaveBeenCalledTimes(searches);
   });
+
+  it("waits for a valid token, also to compare what the handler of a matched route receives", async () => {
+    const tenant = { scopes: [], where: { org: { claim: "org" } } };
+    const pipeline = pipelineOf(createServer({ scopeMappings: { "GET /orgs/:org": tenant } }));
+    const search = vi.spyOn(findRules, "collectMatching");
+    const token = await issuer.token({ aud: "agents-prod", scopes: [], org: "a+b", exp: NOW + 60 });
+    const decide = async (authorization: string | undefined, org: string) => {
+      const route = { matchedPattern: "/orgs/:org", params: { org } };
+      const request = { method: "GET", target: "/orgs/a+b", ...route };
+      const verdict = await pipeline.decide(authorization ? { ...request, authorization } : request, false);
+      return resultOf(verdict.decision());
+    };
+    search.mockClear();
+    expect(await decide(undefined, "a b")).toContain("credential_missing");
+    expect(await decide("Bearer a.b.c", "a b")).toContain("token_rejected");
+    expect(search).not.toHaveBeenCalled();
+    expect(await decide(`Bearer ${token}`, "a b")).toContain("request_ambiguous");
+    expect(await decide(`Bearer ${token}`, "a+b")).toBe("allowed");
+    search.mockRestore();
+  });
 });
 
 describe("`except`", () => {
