@@ -122,7 +122,7 @@ export class ResponseWatch {
     const seeEvent = (name: string, data: string): Promise<unknown> => {
       const ids = name === "endpoint" ? sessionsInQuery(data) : [];
       this.#announced.push(...ids);
-      return Promise.all(ids.map((id) => sessions.start(id, principal)));
+      return Promise.all(ids.map((id) => Promise.resolve(sessions.start(id, principal))));
     };
     const isFilter = isListFilter || (isTaskFilter && !isGet);
     return compact({ editMessage, isFilter, seeEvent: isLegacyStream ? seeEvent : undefined });
