@@ -4,6 +4,7 @@ import { esbuildPage } from "./scripts/page-script.ts";
 export default {
   entry: {
     index: "src/index.ts",
+    complete: "src/complete/index.ts",
     express: "src/adapters/express/index.ts",
     koa: "src/adapters/koa/index.ts",
     fastify: "src/adapters/fastify/index.ts",

@@ -1,7 +1,6 @@
 // The server
 export { createResourceServer, type ResourceServer } from "./core/server.ts";
 export type { ResourceServerOptions } from "./core/options/options.ts";
-export { parseConfiguration } from "./core/options/configuration.ts";
 export type { Health } from "./core/health.ts";
 
 // Options that a program builds or annotates
@@ -23,7 +22,6 @@ export type { Requirement } from "./core/policy/requirement.ts";
 export type { Conditions } from "./core/policy/conditions/written.ts";
 export type { ScopeMappings } from "./core/policy/table-entry.ts";
 export { agentScopeMappings } from "./core/policy/agent-scope-mappings.ts";
-export { mergeScopeMappings } from "./core/options/merge.ts";
 export type { Rule } from "./core/policy/rule.ts";
 
 // Requests, decisions and refusals

@@ -12,7 +12,8 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
   core: [],
   adapters: ["core"],
   stores: ["core"],
-  tools: ["core", "adapters", "stores", "index.ts"],
+  complete: ["core", "index.ts"],
+  tools: ["core", "adapters", "stores", "complete", "index.ts"],
 };
 
 /** The order in which data flows in the core: a file imports from its own line and from lines above it only. */
@@ -197,10 +198,10 @@ const imports = [...sources].flatMap(([file, source]) =>
 );
 
 /** Comments included (docs/decisions/0026-lines-that-a-service-loads.md). */
-const LOADED_LINES = 15_610;
+const LOADED_LINES = 15_530;
 
 /** A type that is only named inside of another one is not exported, unless programs need to write it. */
-const FRONT_DOOR_NAMES = 45;
+const FRONT_DOOR_NAMES = 43;
 
 /**
  * The same for entry points by themselves: an adapter finds the pipeline of a server by a symbol, and must not
@@ -226,7 +227,7 @@ const manifest = JSON.parse(readFileSync(join(SRC, "../package.json"), "utf8")) 
 const BUNDLED = ["zod"];
 
 describe("the architecture", () => {
-  it("consists of four rooms and a front door", () => {
+  it("consists of five rooms and a front door", () => {
     expect(readdirSync(SRC).sort()).toEqual(Object.keys(WALLS).sort());
   });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseConfiguration, type ResourceServerOptions } from "scopegate";
+import { parseConfiguration, type ResourceServerOptions } from "scopegate/complete";
 import { createPolicy } from "./policy.ts";
 
 /** The configuration that is part of the example. It accepts tokens of the development issuer. */

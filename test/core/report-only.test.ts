@@ -8,7 +8,7 @@ import {
   type ResourceServer,
   type ResourceServerOptions,
   type ScopeMappings,
-} from "scopegate";
+} from "scopegate/complete";
 import { pipelineOf } from "../../src/core/port.ts";
 import { refusalIn } from "../../src/core/policy/decision.ts";
 import { readEntry } from "../../src/core/policy/table-entry.ts";

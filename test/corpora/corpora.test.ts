@@ -9,7 +9,7 @@ import {
   type ResourceServer,
   type ResourceServerOptions,
   TokenRejectedError,
-} from "scopegate";
+} from "scopegate/complete";
 import { compact } from "../../src/core/runtime/compact.ts";
 import { pageOf } from "../documentation/markdown.ts";
 import { issuer } from "../support/resource-servers.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Client, DpopSession } from "@modelcontextprotocol/client";
-import { createResourceServer, parseConfiguration, type ResourceServer } from "scopegate";
+import { createResourceServer, parseConfiguration, type ResourceServer } from "scopegate/complete";
 import { WebSocket } from "ws";
 import tsup from "../../tsup.config.ts";
 import {

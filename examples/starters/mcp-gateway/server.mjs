@@ -4,7 +4,7 @@ import https from "node:https";
 import { finished, pipeline } from "node:stream";
 import express from "express";
 import { Redis } from "ioredis";
-import { createResourceServer, parseConfiguration } from "scopegate";
+import { createResourceServer, parseConfiguration } from "scopegate/complete";
 import { metadata, principalOf, protect } from "scopegate/express";
 import { protectMcp } from "scopegate/mcp";
 import { sharedRevocation } from "scopegate/revocation";

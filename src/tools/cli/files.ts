@@ -3,7 +3,7 @@ import { constants, readFileSync, statSync, writeFileSync } from "node:fs";
 import { closeSync, fstatSync, linkSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { orUndefined, ConfigurationError, type ConfigurationIssue } from "../../core/errors.ts";
-import { toJsonIssue } from "../../core/options/configuration.ts";
+import { toJsonIssue } from "../../complete/configuration.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
 import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";

@@ -1,5 +1,5 @@
 /** The server, the routes and the options that a command works on. */
-import { parseConfiguration } from "../../core/options/configuration.ts";
+import { parseConfiguration } from "../../complete/configuration.ts";
 import type { ResourceServerOptions } from "../../core/options/options.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { agentScopeMappings, ConfigurationError, mergeScopeMappings, type ScopeMappings } from "scopegate";
+import {
+  agentScopeMappings,
+  ConfigurationError,
+  mergeScopeMappings,
+  type ScopeMappings,
+} from "scopegate/complete";
 import { createServer, mistakesOf } from "../../support/resource-servers.ts";
 
 const start = (scopeMappings: ScopeMappings, defaultScopeMappings: ScopeMappings) => () =>

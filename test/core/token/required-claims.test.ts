@@ -1,7 +1,7 @@
 /** The option `requiredClaims`, with names and values, for JWTs. */
 import { createSecretKey } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
-import { createResourceServer, parseConfiguration } from "scopegate";
+import { createResourceServer, parseConfiguration } from "scopegate/complete";
 import type { RequiredClaims } from "../../../src/core/token/required-claims.ts";
 import { compileRequiredClaims, findUnmetClaim } from "../../../src/core/token/required-claims.ts";
 import { signRaw } from "../../support/raw-token.ts";

@@ -2,7 +2,7 @@
  * Options and rules with wrong names or values must not compile. `npm run check` compiles these files with the
  * sources, and `npm run test:package` with the types of the packed package.
  */
-import { agentScopeMappings, createResourceServer, hasScopes, mergeScopeMappings } from "scopegate";
+import { agentScopeMappings, createResourceServer, hasScopes, mergeScopeMappings } from "scopegate/complete";
 
 // Names
 // @ts-expect-error -- a misspelt option would have no effect

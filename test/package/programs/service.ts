@@ -16,7 +16,7 @@ import {
   parseConfiguration,
   type Principal,
   type ResourceServerOptions,
-} from "scopegate";
+} from "scopegate/complete";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";

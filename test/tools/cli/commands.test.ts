@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { agentScopeMappings, createResourceServer, parseConfiguration } from "scopegate";
+import { agentScopeMappings, createResourceServer, parseConfiguration } from "scopegate/complete";
 import { createApiKey } from "scopegate/api-keys";
 import { decisionLog } from "scopegate/decision-log";
 import { commands } from "../../../src/tools/cli/commands/index.ts";

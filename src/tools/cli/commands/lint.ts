@@ -4,7 +4,7 @@ import { findOneSided } from "../../audit/vocabulary.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { orUndefined, ConfigurationError, type ConfigurationIssue } from "../../../core/errors.ts";
 import { isSymmetric } from "../../../core/keys/algorithm.ts";
-import { toJsonIssue, toJsonText } from "../../../core/options/configuration.ts";
+import { toJsonIssue, toJsonText } from "../../../complete/configuration.ts";
 import type { ResourceServerOptions } from "../../../core/options/options.ts";
 import { resolveOptions } from "../../../core/options/resolve.ts";
 import type { TrustedIssuer } from "../../../core/options/trusted-issuer.ts";

@@ -1,15 +1,21 @@
-import { ConfigurationError, type ConfigurationIssue, orUndefined, type Report, suggest } from "../errors.ts";
-import { agentScopeMappings } from "../policy/agent-scope-mappings.ts";
-import { identityOf } from "../policy/pattern.ts";
-import { CONDITION_NAMES } from "../policy/conditions/conditions.ts";
-import { readEntry, type ScopeMappings, type TableEntry } from "../policy/table-entry.ts";
-import { ANY_METHODS } from "../policy/operation-methods.ts";
-import { parseRouteKey } from "../policy/route-key.ts";
-import { isOnlyReading } from "../runtime/json.ts";
-import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
-import type { Path } from "./mistakes.ts";
-import type { ResourceServerOptions } from "./options.ts";
-import { findShapeMistakes, UNKNOWN_HINT } from "./schema.ts";
+import {
+  ConfigurationError,
+  type ConfigurationIssue,
+  orUndefined,
+  type Report,
+  suggest,
+} from "../core/errors.ts";
+import { agentScopeMappings } from "../core/policy/agent-scope-mappings.ts";
+import { identityOf } from "../core/policy/pattern.ts";
+import { CONDITION_NAMES } from "../core/policy/conditions/conditions.ts";
+import { readEntry, type ScopeMappings, type TableEntry } from "../core/policy/table-entry.ts";
+import { ANY_METHODS } from "../core/policy/operation-methods.ts";
+import { parseRouteKey } from "../core/policy/route-key.ts";
+import { isOnlyReading } from "../core/runtime/json.ts";
+import { KEY_SOURCE_NAMES } from "../core/options/key-source-shape.ts";
+import type { Path } from "../core/options/mistakes.ts";
+import type { ResourceServerOptions } from "../core/options/options.ts";
+import { findShapeMistakes, UNKNOWN_HINT } from "../core/options/schema.ts";
 import {
   JSON_OPTION_NAMES,
   MCP_NAMES,
@@ -17,7 +23,7 @@ import {
   SENDER_CONSTRAINT_NAMES,
   TOKEN_CACHE_NAMES,
   TRUSTED_ISSUER_NAMES,
-} from "./shape.ts";
+} from "../core/options/shape.ts";
 
 /** The names of options, by their JSON names. */
 type JsonNames = ReadonlyMap<string, string>;
@@ -60,7 +66,7 @@ const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options 
  * @example
  * ```ts
  * import { readFileSync } from "node:fs";
- * import { createResourceServer, parseConfiguration } from "scopegate";
+ * import { createResourceServer, parseConfiguration } from "scopegate/complete";
  *
  * const text = readFileSync("scopegate.json", "utf8");
  * const server = createResourceServer({ ...parseConfiguration(text), onDecision: console.log });

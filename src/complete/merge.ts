@@ -1,14 +1,14 @@
-import { ConfigurationError, type ConfigurationIssue } from "../errors.ts";
-import { OPERATION_METHOD } from "../request.ts";
-import { compileRules, entryOf } from "../policy/compile-rules.ts";
-import { ANY_METHODS } from "../policy/operation-methods.ts";
-import { checkOverrides } from "../policy/overrides.ts";
-import { renderPattern } from "../policy/render-pattern.ts";
-import { type CompiledRule, optionPath } from "../policy/rule.ts";
-import type { ScopeMappings } from "../policy/table-entry.ts";
-import { resolveScopeRules } from "../scopes/scope-rules.ts";
-import { DEFAULTS } from "./defaults.ts";
-import { findShapeMistakes } from "./schema.ts";
+import { ConfigurationError, type ConfigurationIssue } from "../core/errors.ts";
+import { OPERATION_METHOD } from "../core/request.ts";
+import { compileRules, entryOf } from "../core/policy/compile-rules.ts";
+import { ANY_METHODS } from "../core/policy/operation-methods.ts";
+import { checkOverrides } from "../core/policy/overrides.ts";
+import { renderPattern } from "../core/policy/render-pattern.ts";
+import { type CompiledRule, optionPath } from "../core/policy/rule.ts";
+import type { ScopeMappings } from "../core/policy/table-entry.ts";
+import { resolveScopeRules } from "../core/scopes/scope-rules.ts";
+import { DEFAULTS } from "../core/options/defaults.ts";
+import { findShapeMistakes } from "../core/options/schema.ts";
 
 /**
  * Merges tables into one, each layer over the ones before it, as `scopeMappings` are merged over
@@ -19,7 +19,7 @@ import { findShapeMistakes } from "./schema.ts";
  * @throws ConfigurationError that lists every mistake in a layer
  * @example
  * ```ts
- * import { agentScopeMappings, mergeScopeMappings } from "scopegate";
+ * import { agentScopeMappings, mergeScopeMappings } from "scopegate/complete";
  *
  * const shared = mergeScopeMappings(agentScopeMappings, { "GET /health": "public" });
  * const scopeMappings = mergeScopeMappings(shared, { "GET /agents": { override: [] } });

@@ -1,9 +1,9 @@
 /** The `issuers` of a JSON configuration: every name is converted and reported as a JSON name. */
 import { describe, expect, it } from "vitest";
-import { parseConfiguration } from "scopegate";
-import { TRUSTED_ISSUER_NAMES } from "../../../src/core/options/shape.ts";
-import { thrownBy } from "../../support/resource-servers.ts";
-import { A, B } from "./issuer-mistakes.ts";
+import { parseConfiguration } from "scopegate/complete";
+import { TRUSTED_ISSUER_NAMES } from "../../src/core/options/shape.ts";
+import { thrownBy } from "../support/resource-servers.ts";
+import { A, B } from "../core/options/issuer-mistakes.ts";
 import { JSON_NAMES } from "./json-names.ts";
 
 /** Every JSON name of an entry with a value, and the property that it becomes. */

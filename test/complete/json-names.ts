@@ -1,4 +1,4 @@
-import { issuer } from "../../support/resource-servers.ts";
+import { issuer } from "../support/resource-servers.ts";
 
 /** Every JSON name with a value, and the option that it becomes. */
 export const JSON_NAMES: readonly (readonly [string, string, unknown])[] = [
