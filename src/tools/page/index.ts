@@ -10,7 +10,7 @@ import { entryOf } from "../../core/policy/compile-rules.ts";
 import { findReportOnly } from "../../core/policy/report-only.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { HEADERS, renderPage } from "./document.ts";
-import type { PageRole } from "./page-data.ts";
+import { isRole, type PageRole } from "./page-data.ts";
 
 export type { PageHandler } from "./handler.ts";
 export type { PageRole } from "./page-data.ts";
@@ -34,14 +34,6 @@ const OPTIONS: OptionChecks<PageOptions> = {
     hint: 'Write an object that maps a role to an array of scopes: { reader: ["agents:read"] }.',
   },
 };
-
-const isRole = (role: unknown): boolean =>
-  role === "anonymous" ||
-  areStrings(role) ||
-  areStrings((Object(role) as { readonly scopes?: unknown }).scopes);
-
-const areStrings = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((element) => typeof element === "string");
 
 /**
  * Returns the policy of a server as one HTML file, which loads nothing: the table, who may use which route,
