@@ -28,7 +28,7 @@ export async function signToken(
   return flaw.isTruncated ? token.slice(0, token.lastIndexOf(".")) : token;
 }
 
-const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
+export const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
 
 /** An RSA key can sign with RS* and PS*, whatever the issuer's algorithm is. */
 function requireAlgorithm({ publicKey }: TestKey, alg: string): void {
