@@ -13,7 +13,6 @@ import { orUndefined } from "../../core/errors.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { ProofRejection } from "../../core/token/binding/proof.ts";
 import { readPublicKey } from "../../core/token/binding/public-key.ts";
-import { encode } from "./sign-token.ts";
 import { createTestKey, type TestKey } from "./test-key.ts";
 
 /** A rejection that a proof can cause. Others depend on how it's sent, or on earlier requests. */
@@ -158,3 +157,5 @@ function signProof(
   const signature = sign("sha256", Buffer.from(signingInput), { key: privateKey, dsaEncoding: "ieee-p1363" });
   return `${signingInput}.${signature.toString("base64url")}`;
 }
+
+export const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
