@@ -11,12 +11,12 @@ import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { EXPRESS_VERSIONS, FASTIFY_VERSIONS, koaListener } from "./frameworks.ts";
-import type { RouteHandler } from "../../src/tools/page/handler.ts";
+import type { PageHandler } from "../../src/tools/page/handler.ts";
 import { closeAll, listenerOf, start, startFastify } from "./hosts.ts";
 
 export { closeAll, start };
 
-type Open = (handler: RouteHandler, guard?: ResourceServer) => Promise<number>;
+type Open = (handler: PageHandler, guard?: ResourceServer) => Promise<number>;
 
 const versionsOf = <Framework>(
   versions: readonly (readonly [name: string, framework: Framework])[],

@@ -245,7 +245,7 @@ describe("the command line", () => {
     expect(rows).toMatch(/GET \/orgs\/acme\/users +\| reader \| caller_not_allowed/);
     const wrong = fileOf({ a: { scopes: [], claim: {} }, b: { scopes: [], claims: [] } });
     expect(await mistakesOf(`matrix --config ${file} --roles ${wrong}`)).toMatch(
-      /unknown property[^]*aren't an object/,
+      /role "a" must be an array[^]*role "b" must be an array/,
     );
   });
 

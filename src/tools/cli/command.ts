@@ -1,6 +1,5 @@
 /** The types of a command, of its input and of its result. */
-import { orUndefined } from "../../core/errors.ts";
-import { ConfigurationError } from "../../core/errors.ts";
+import { ConfigurationError, orUndefined } from "../../core/errors.ts";
 
 /** An option of a command: with `value`, the placeholder in its help; without, a flag. */
 export interface Option {
@@ -131,7 +130,9 @@ export function requireStandardInput(input: CommandInput): void {
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** Reads the value of `--expires` and similar options. */
-export function readSeconds(text: string, option = "expires"): number {
+export function readSeconds(input: CommandInput, option: string): number | undefined {
+  const text = input.text(option);
+  if (text === undefined) return undefined;
   const [, count = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (count === "") throw new UsageError(`--${option} takes a number and a unit: 30s, 15m, 1h or 7d.`);
   return Number(count) * (UNITS[unit] ?? 1);

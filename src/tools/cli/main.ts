@@ -2,7 +2,7 @@
 /** The program `scopegate`. It exits when its command ends, even if an application is listening. */
 import { printable } from "../../core/runtime/printable.ts";
 import { describeError, renderPlaces } from "./application.ts";
-import { run } from "./run.ts";
+import { clean, run } from "./run.ts";
 
 const { stdout, stderr, stdin } = process;
 const write = stdout.write.bind(stdout);
@@ -39,9 +39,8 @@ process.on("exit", () => {
 });
 const fail = (error: unknown): void => {
   isFinished = true;
-  const places = renderPlaces(error).split("\n").map(printable).join("\n");
   stderr.write(
-    `scopegate: The application failed: ${printable(describeError(error))}. Export it without starting it.${places}\n`,
+    `scopegate: The application failed: ${printable(describeError(error))}. Export it without starting it.${clean(renderPlaces(error))}\n`,
     end,
   );
 };

@@ -8,10 +8,10 @@ import { loadApplication } from "./application.ts";
 import { type CommandInput, type Option, readAll, UsageError } from "./command.ts";
 import { inFile, readJson } from "./files.ts";
 
-export const POLICY_OPTIONS: Readonly<Record<string, Option>> = {
+export const POLICY_OPTIONS = {
   config: { value: "FILE", text: "the configuration as JSON, or only its scope mappings" },
   app: { value: "MODULE", text: "exports `app` (its routes), `server` (used without --config) or both" },
-};
+} satisfies Readonly<Record<string, Option>>;
 
 export interface Policy {
   readonly server: ResourceServer;

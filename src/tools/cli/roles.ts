@@ -1,5 +1,5 @@
 import { orUndefined } from "../../core/errors.ts";
-import type { PageRole } from "../page/index.ts";
+import { isRole, type PageRole } from "../page/page-data.ts";
 import { requireGrantable } from "../testing/mistakes.ts";
 import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";
@@ -21,17 +21,13 @@ export function readRoles(file: string): Roles {
   return roles as Roles;
 }
 
+const WITH_CLAIMS = '{ "scopes": ["agents:read"], "claims": { "org_id": "acme" } }';
+
 function findMistakes(role: unknown): readonly string[] {
+  if (!isRole(role)) return [`must be an array of scopes or "anonymous", or have claims: ${WITH_CLAIMS}.`];
   if (role === "anonymous") return [];
-  const isObject = typeof role === "object" && role !== null && !Array.isArray(role);
-  const { scopes, claims = {}, ...others } = (isObject ? role : { scopes: role }) as Record<string, unknown>;
-  if (Object.keys(others).length > 0)
-    return ['has an unknown property: write { "scopes": ["agents:read"], "claims": { "org_id": "acme" } }.'];
-  if (typeof claims !== "object" || claims === null || Array.isArray(claims))
-    return ['has claims that aren\'t an object: write { "org_id": "acme" }.'];
-  if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string"))
-    return ['must be an array of scopes, ["agents:read"], or "anonymous".'];
-  if (scopes.some((scope: string) => scope.includes(",")))
+  const { scopes } = "scopes" in role ? role : { scopes: role };
+  if (scopes.some((scope) => scope.includes(",")))
     return ['has a comma in a scope: write ["orders:read", "reports:read"].'];
   const granted = orUndefined(() => (requireGrantable("role", scopes), scopes));
   return granted ? [] : ["has a scope that grants nothing: write `resource:action` or `resource:id:action`."];

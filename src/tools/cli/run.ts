@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { suggest } from "../../core/errors.ts";
 import { printable } from "../../core/runtime/printable.ts";
 import { escapeUnits } from "../escape.ts";
+import { describeError } from "./application.ts";
 import { COMMON, quote, readArguments } from "./arguments.ts";
 import { type Command, type Io, mistakesOf, type Result, UsageError } from "./command.ts";
 import { commands } from "./commands/index.ts";
@@ -19,10 +20,7 @@ export async function run(args: readonly string[], io: Io): Promise<0 | 1 | 2> {
     if (note !== undefined && io.isTerminal) io.note(`${clean(note)}\n`);
     return isFinding ? 1 : 0;
   } catch (error) {
-    const fault = `Unexpected error: ${error instanceof Error ? error.message : "an unknown error"}`.replace(
-      /[^.]$/,
-      "$&.",
-    );
+    const fault = `Unexpected error: ${describeError(error)}`.replace(/[^.]$/, "$&.");
     const mistakes = mistakesOf(error) ?? [fault];
     if (isJson) io.write(renderJson({ mistakes }));
     else io.note(`${clean(mistakes.map((mistake) => `scopegate: ${mistake}`).join("\n"))}\n`);
@@ -71,7 +69,7 @@ export function renderHelp({ name, summary, words, options, examples }: Command)
 }
 
 /** Routes, scopes and messages may contain terminal escapes. */
-const clean = (text: string): string => text.split("\n").map(printable).join("\n");
+export const clean = (text: string): string => text.split("\n").map(printable).join("\n");
 
 const renderJson = (data: unknown): string =>
   `${JSON.stringify(data, undefined, 2).replace(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, escapeUnits)}\n`;

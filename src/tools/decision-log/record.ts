@@ -5,6 +5,7 @@ import type { ResourceServerOptions } from "../../core/options/options.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
 import { ownProperty } from "../../core/request.ts";
 import { withoutTokens } from "../../core/runtime/printable.ts";
+import { escapeUnits } from "../escape.ts";
 import { claimAt, claimNameOf, type ClaimPath } from "../../core/token/claim-path.ts";
 
 export type Observed = Parameters<NonNullable<ResourceServerOptions["onDecision"]>>;
@@ -103,7 +104,7 @@ export function describeDecision(id: string, [decision, request, event]: Observe
 }
 
 export const render = (record: object): string =>
-  withoutTokens(JSON.stringify(record)).replace(INVISIBLE, escape);
+  withoutTokens(JSON.stringify(record)).replace(INVISIBLE, escapeUnits);
 
 /** Omits values over 2,048 characters, because clients and issuers control their size. */
 const bounded = <T>(value: T): T | undefined =>
@@ -111,7 +112,6 @@ const bounded = <T>(value: T): T | undefined =>
 
 /** Escapes characters that JSON doesn't escape, but that have an effect in terminals and line readers. */
 const INVISIBLE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** Returns whether a required scope is a scope of the table with its parameters filled in. */
 function isFilledIn(template: string, scope: string): boolean {

@@ -3,7 +3,7 @@ import { orUndefined } from "../../core/errors.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { printable } from "../../core/runtime/printable.ts";
-import { type Decision, refusalIn as refusalOf } from "../../core/policy/decision.ts";
+import { refusalIn } from "../../core/policy/decision.ts";
 import { type describeDecision, type Result, resultOf } from "./record.ts";
 
 /** Decisions that the other table would change in the same way. */
@@ -128,8 +128,6 @@ type Replayed =
 
 const undecidable = (reason: string): Replayed => ({ kind: "undecidable", reason });
 
-const refusalIn = (decision: Decision | undefined) => decision && refusalOf(decision);
-
 /** Decides one record. Throws for a record with a wrong shape. */
 function decideAgain(record: Logged, server: Pick<ResourceServer, "explain">): Replayed {
   const { id, method, pattern, matched, rules, operations = [], granted, reason = "" } = record;
@@ -152,7 +150,7 @@ function decideAgain(record: Logged, server: Pick<ResourceServer, "explain">): R
   const after = RESULTS.findLast((result) => results.includes(result)) ?? "refused";
   const decision = decisions[results.indexOf(after)];
   const rule = decision?.rule?.key ?? null;
-  const newReason = refusalIn(decision)?.reason ?? "";
+  const newReason = (decision && refusalIn(decision))?.reason ?? "";
   const byCondition = decisions.some(({ rules: deciding }) => deciding.some(({ conditions }) => conditions));
   if (byCondition && newReason !== "scope_insufficient" && reason !== newReason)
     return undecidable("The rule has conditions, and the log doesn't have the claims of the caller.");

@@ -2,7 +2,6 @@
 import type { Verdict } from "../../core/pipeline.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { HttpResponse } from "../../core/response/refusal.ts";
-import type { Pending } from "../../core/runtime/pending.ts";
 import { type FastifyReply, send as sendReply } from "../../adapters/fastify/reply.ts";
 import { verdictOf } from "../../adapters/shared/guard.ts";
 import { type HonoContext, sendResponse as sendToHono } from "../../adapters/hono/context.ts";
@@ -15,7 +14,7 @@ import { toResponse, type WebRequest } from "../../adapters/shared/web-request.t
 type FastifyRequest = Readonly<Record<"raw" | "routeOptions", object>>;
 
 /** The handler of a route, for Express and Node.js, Koa, Fastify, Hono and the Fetch standard. */
-export type RouteHandler = ((request: NodeRequest, response: NodeResponse) => void) &
+export type PageHandler = ((request: NodeRequest, response: NodeResponse) => void) &
   ((context: KoaContext, next: () => Promise<unknown>) => unknown) &
   ((request: FastifyRequest, reply: FastifyReply) => void) &
   ((context: HonoContext, next: () => Promise<void>) => Response) &
@@ -24,44 +23,28 @@ export type RouteHandler = ((request: NodeRequest, response: NodeResponse) => vo
 /** `never`, because each framework passes other arguments. `recognize` finds the framework by them. */
 type FrameworkHandler = (first: never, second: never, third: never) => unknown;
 
-/** Creates a handler. It throws if `protect` hasn't allowed the request. `name` is shown in errors. */
+/** Creates a handler. It throws if `protect` hasn't allowed the request. */
 export function createHandler(
   server: ResourceServer,
-  name: string,
-  respond: (verdict: Verdict) => Pending<HttpResponse>,
-): RouteHandler {
-  const respondTo = (raw: object): Pending<HttpResponse> => {
+  respond: (verdict: Verdict) => HttpResponse,
+): PageHandler {
+  const respondTo = (raw: object): HttpResponse => {
     const verdict = verdictOf(raw, server);
     if (verdict?.isAllowed) return respond(verdict);
-    throw new Error(`${name} needs protect(server) before it, with the same server.`);
+    throw new Error("pageHandler needs protect(server) before it, with the same server.");
   };
-  const sendToNode = async (
-    request: NodeRequest,
-    response: NodeResponse,
-    next?: (error: unknown) => void,
-  ) => {
-    try {
-      send(response, await respondTo(request));
-    } catch (error) {
-      // Express 4 doesn't catch the rejections of handlers.
-      if (!next) throw error;
-      next(error);
-    }
-  };
+  const sendToNode = (request: NodeRequest, response: NodeResponse) => send(response, respondTo(request));
   const handlers: Partial<Record<Framework, FrameworkHandler>> = {
     express: sendToNode,
     node: sendToNode,
-    koa: async (context: KoaContext) => sendToKoa(context, await respondTo(context.req)),
-    fastify: async (request: FastifyRequest, reply: FastifyReply) => {
-      sendReply(reply, await respondTo(request.raw));
-      return reply;
-    },
-    hono: async (context: HonoContext) => sendToHono(context, await respondTo(context)),
-    fetch: async (request: WebRequest) => toResponse(await respondTo(request)),
+    koa: (context: KoaContext) => sendToKoa(context, respondTo(context.req)),
+    fastify: (request: FastifyRequest, reply: FastifyReply) => sendReply(reply, respondTo(request.raw)),
+    hono: (context: HonoContext) => sendToHono(context, respondTo(context)),
+    fetch: (request: WebRequest) => toResponse(respondTo(request)),
   };
   const handle: FrameworkHandler = (first, second, third) => {
     const frameworkHandler = handlers[recognize([first]) ?? "node"] ?? sendToNode;
     return frameworkHandler(first, second, third);
   };
-  return handle as unknown as RouteHandler;
+  return handle as unknown as PageHandler;
 }

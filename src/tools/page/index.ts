@@ -1,7 +1,7 @@
 import { audit } from "../audit/audit.ts";
 import { findCatchAlls } from "../audit/catch-all.ts";
 import { findInTable } from "../audit/table-findings.ts";
-import { createHandler, type RouteHandler } from "./handler.ts";
+import { createHandler, type PageHandler } from "./handler.ts";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { anyString, anyValue, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";
@@ -10,10 +10,9 @@ import { entryOf } from "../../core/policy/compile-rules.ts";
 import { findReportOnly } from "../../core/policy/report-only.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { HEADERS, renderPage } from "./document.ts";
-import type { PageRole } from "./page-data.ts";
+import { isRole, type PageRole } from "./page-data.ts";
 
-/** The handler of a route, for Express and Node.js, Koa, Fastify, Hono and the Fetch standard. */
-export type PageHandler = RouteHandler;
+export type { PageHandler } from "./handler.ts";
 export type { PageRole } from "./page-data.ts";
 
 /** The options of `page` and `pageHandler`. */
@@ -35,14 +34,6 @@ const OPTIONS: OptionChecks<PageOptions> = {
     hint: 'Write an object that maps a role to an array of scopes: { reader: ["agents:read"] }.',
   },
 };
-
-const isRole = (role: unknown): boolean =>
-  role === "anonymous" ||
-  areStrings(role) ||
-  areStrings((Object(role) as { readonly scopes?: unknown }).scopes);
-
-const areStrings = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((element) => typeof element === "string");
 
 /**
  * Returns the policy of a server as one HTML file, which loads nothing: the table, who may use which route,
@@ -120,7 +111,7 @@ export function pageHandler(server: ResourceServer, options: PageOptions = {}): 
   checkOptions("pageHandler", options, OPTIONS);
   let body: string | undefined;
   const render = () => (body ??= page(server, options));
-  return createHandler(server, "pageHandler", ({ principal }) => {
+  return createHandler(server, ({ principal }) => {
     if (principal) return { status: 200, headers: HEADERS, body: render() };
     // A mounted handler also receives requests whose rule is public.
     throw new Error("pageHandler needs a caller with a token: write a rule that requires one.");

@@ -25,6 +25,16 @@ export type PageRole =
   | { readonly scopes: readonly string[]; readonly claims?: Readonly<Record<string, unknown>> }
   | "anonymous";
 
+/** Rejects unknown properties, because a caller without the misspelled `claims` would meet no condition. */
+export function isRole(role: unknown): role is PageRole {
+  if (role === "anonymous") return true;
+  const parts = (Array.isArray(role) ? { scopes: role } : Object(role)) as Record<string, unknown>;
+  const { scopes, claims = {}, ...others } = parts;
+  const isObject = typeof claims === "object" && claims !== null && !Array.isArray(claims);
+  const areStrings = Array.isArray(scopes) && scopes.every((scope) => typeof scope === "string");
+  return areStrings && isObject && Object.keys(others).length === 0;
+}
+
 /** Creates a policy that decides as the server does. The server has already checked the table. */
 export function readPolicy({ rules, adminScope, implied, ...options }: PageData): Policy {
   const tableOf = (...sources: readonly Rule["source"][]): ScopeMappings =>

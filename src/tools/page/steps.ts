@@ -1,4 +1,5 @@
 /** The steps of one decision, for a picture: target, rule, credential, scopes, conditions, response. */
+import { refusalIn } from "../../core/policy/decision.ts";
 import { describeRule, type Explanation } from "../../core/policy/explain.ts";
 import { createProblem } from "../../core/response/problem.ts";
 
@@ -17,13 +18,12 @@ export function stepsOf({ decision }: Explanation, unmappedStatus: 403 | 404 = 4
   const problem = decision.allowed ? undefined : createProblem(decision, unmappedStatus);
   const hasConditions = rules.some(({ conditions }) => conditions);
   const end = problem ? (ENDS[problem.code] ?? 3) : Infinity;
-  const refused = decision.allowed ? decision.reported : decision;
+  const refused = refusalIn(decision);
   const unmet =
     refused?.condition === undefined
       ? []
       : [`✗ ${refused.condition} of ${refused.rule?.key} isn't satisfied`];
-  const reported = decision.allowed ? decision.reported : undefined;
-  const allowed = reported ? `allowed, reported: ${reported.reason}` : "allowed";
+  const allowed = refused ? `allowed, reported: ${refused.reason}` : "allowed";
   const asked = rules.map(
     (rule) =>
       `${rule.key} (${rule.source}${rule.enforcement === "report" ? ", report-only" : ""}): ${describeRule(rule)}`,

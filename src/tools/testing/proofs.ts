@@ -158,4 +158,4 @@ function signProof(
   return `${signingInput}.${signature.toString("base64url")}`;
 }
 
-const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
+export const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");

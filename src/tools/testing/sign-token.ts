@@ -4,6 +4,7 @@ import { type Algorithm, ALGORITHMS, isSymmetric, isKeyFor } from "../../core/ke
 import { compact } from "../../core/runtime/compact.ts";
 import { FLAWS } from "./flaws.ts";
 import type { KeyRing } from "./key-ring.ts";
+import { encode } from "./proofs.ts";
 import type { TestKey } from "./test-key.ts";
 import type { TestTokenOptions } from "./token-options.ts";
 
@@ -27,8 +28,6 @@ export async function signToken(
     .sign(signingKey.privateKey);
   return flaw.isTruncated ? token.slice(0, token.lastIndexOf(".")) : token;
 }
-
-const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
 
 /** An RSA key can sign with RS* and PS*, whatever the issuer's algorithm is. */
 function requireAlgorithm({ publicKey }: TestKey, alg: string): void {

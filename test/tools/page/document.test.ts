@@ -102,6 +102,8 @@ describe("page", () => {
     ["page.roles: has an invalid value", { roles: { reader: [1] } }],
     ["page.roles: has an invalid value", { roles: { reader: "anonymus" } }],
     ["page.roles: has an invalid value", { roles: { reader: { scopes: "agents:read" } } }],
+    ["page.roles: has an invalid value", { roles: { reader: { scopes: [], claim: {} } } }],
+    ["page.roles: has an invalid value", { roles: { reader: { scopes: [], claims: [] } } }],
   ])("throws %j for wrong options", (message, options) => {
     expect(thrownBy(() => page(createServer(), options as PageOptions)).message).toContain(message);
   });

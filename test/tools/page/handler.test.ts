@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ResourceServer } from "scopegate";
 import { routesOf } from "scopegate/audit";
 import * as forExpress from "scopegate/express";
+import * as forFetch from "scopegate/fetch";
 import { page, pageHandler } from "scopegate/page";
 import { closeAll, hostsOf, start } from "../../support/handler-hosts.ts";
 import { ask } from "../../support/http.ts";
@@ -82,9 +83,21 @@ describe("pageHandler", () => {
   it.each([
     ["an object that is no request", {}],
     ["the options of tRPC's createContext", { req: {}, info: {} }],
-  ])("rejects a call with %s", async (_, request) => {
+  ])("rejects a call with %s", (_, request) => {
     const handler = pageHandler(server) as (first: unknown, second: unknown) => unknown;
-    await expect(handler(request, {})).rejects.toThrow("pageHandler needs protect(server) before it");
+    expect(() => handler(request, {})).toThrow("pageHandler needs protect(server) before it");
+  });
+
+  it("returns a response of the Fetch standard, not a promise, as its type says", async () => {
+    const request = new Request(`https://agents.example${PATH}`, {
+      headers: { authorization: `Bearer ${await tokenWith(["policy:read"])}` },
+    });
+    const handler = pageHandler(server);
+    const respond = forFetch.withScopes(server, (guarded) => {
+      const response = handler(guarded);
+      return new Response(null, { status: response.status + 1 });
+    });
+    expect((await respond(request)).status).toBe(201);
   });
 
   it("accepts only a resource server", () => {

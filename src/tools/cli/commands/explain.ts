@@ -105,18 +105,12 @@ export const explain: Command = {
           throw new UsageError("--route takes the pattern of a route: write --route '/agents/:id'.");
       },
     );
-    const { method, target } = request;
-    const hasScopes = input.has("scope");
-    const query = {
-      method,
-      path: target,
-      params,
-      matchedPattern: route,
-      ...(hasScopes ? { scopes, claims } : {}),
-    };
+    const { method, target: path } = request;
+    const caller = input.has("scope") ? { scopes, claims } : {};
+    const query = { method, path, params, matchedPattern: route, ...caller };
     const tokenText = isToken ? (await input.io.read()).trim().replace(/^(?:bearer|dpop) +/i, "") : "";
     const authorization = authorizationOf(tokenText);
-    const sent = { method, target, params, matchedPattern: route };
+    const sent = { ...request, params, matchedPattern: route };
     const decision = isToken
       ? await server.check({ ...sent, authorization })
       : server.explain(query).decision;
@@ -157,11 +151,7 @@ function readRequest([method = "", target = ""]: readonly string[]): TestRequest
 }
 
 /** Names further rules whose routes could match the path. */
-function addedByRoute(
-  server: ResourceServer,
-  { method, target }: { readonly method: string; readonly target: string },
-  { rules }: Decision,
-): string {
+function addedByRoute(server: ResourceServer, { method, target }: TestRequest, { rules }: Decision): string {
   const path = readPath(target);
   const added = pipelineOf(server).policy.rules.rules.filter(
     ({ rule, pattern }) =>

@@ -79,25 +79,23 @@ function readStore(input: CommandInput): string {
 
 function readKey(input: CommandInput): NewApiKey {
   const { text } = input;
-  const prefix = text("prefix") ?? "key_";
-  const [expires, variable] = [text("expires"), text("pepper-env")];
+  const variable = text("pepper-env");
   const absent = ["name", "owner", "scope"].filter((option) => !input.has(option));
   if (absent.length > 0) throw new UsageError(...absent.map((option) => `key create needs --${option}.`));
   const pepper = variable === undefined ? undefined : input.io.env[variable];
   if (variable !== undefined && pepper === undefined)
     throw new UsageError("--pepper-env takes the name of an environment variable, and this one isn't set.");
   const scopes = readScopes(input);
-  const seconds = expires === undefined ? undefined : readSeconds(expires);
+  const seconds = readSeconds(input, "expires");
+  const expiresAt = seconds === undefined ? undefined : new Date(Date.now() + seconds * 1000);
   return {
-    prefix,
+    prefix: text("prefix") ?? "key_",
     name: text("name") ?? "",
     ownerId: text("owner") ?? "",
     scopes,
-    ...compact({ pepper, expiresAt: seconds === undefined ? undefined : secondsFromNow(seconds) }),
+    ...compact({ pepper, expiresAt }),
   };
 }
-
-const secondsFromNow = (seconds: number): Date => new Date(Date.now() + seconds * 1000);
 
 async function create(store: ApiKeyStore, file: string, options: NewApiKey): Promise<Result> {
   const { key: text, record } = createApiKey(options);

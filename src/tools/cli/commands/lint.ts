@@ -1,7 +1,6 @@
 import { findCatchAlls } from "../../audit/catch-all.ts";
 import { findInTable } from "../../audit/table-findings.ts";
 import { findOneSided } from "../../audit/vocabulary.ts";
-import { compact } from "../../../core/runtime/compact.ts";
 import { orUndefined, ConfigurationError, type ConfigurationIssue } from "../../../core/errors.ts";
 import { isSymmetric } from "../../../core/keys/algorithm.ts";
 import { toJsonIssue, toJsonText } from "../../../complete/configuration.ts";
@@ -57,11 +56,11 @@ function checkFile(file: string): Checked {
   try {
     const options = readOptions(file);
     const hasKeys = options.keys ?? options.verificationKeys ?? options.issuers;
-    // If the file has only scope mappings, the options for tokens are elsewhere.
-    const issuers = isTableAlone(options) ? [] : (options.issuers ?? [{}]);
     // Also found if a key file is absent.
     const table = orUndefined(() => resolveOptions(withoutKeys(options)));
-    warnings = findWarnings(options, issuers, table).map(toJsonText);
+    // If the file has only scope mappings, the options for tokens are elsewhere.
+    const checked = isTableAlone(options) ? { ...options, issuers: [] } : options;
+    warnings = findWarnings(checked, table).map(toJsonText);
     notes = tokenHeadersOf(options.tokenSources ?? []).map(describeTokenHeader);
     resolveOptions(hasKeys ? options : withoutKeys(options));
     return { issues: [], warnings, notes };
@@ -79,27 +78,25 @@ function checkFile(file: string): Checked {
 function checkServer(server: ResourceServer): Checked {
   const { policy, credentialHeaders, keyProofs } = pipelineOf(server);
   const { authorization, unmappedRoutes, scopeRules } = policy.rules;
-  const issuers = issuersOf(server).map(toOptions);
-  const options: ResourceServerOptions = {
-    ...{ authorization, unmappedRoutes, adminScope: scopeRules.adminScope },
-    impliedScopes: Object.fromEntries(scopeRules.implied),
-    scopeSources: issuers.flatMap(({ scopeSources = [] }) => scopeSources),
-  };
+  const { adminScope, implied } = scopeRules;
+  const impliedScopes = Object.fromEntries(implied);
+  const issuers = issuersOf(server).map(toTrustedIssuer);
+  const options = { authorization, unmappedRoutes, adminScope, impliedScopes, issuers };
   const ofProofs = [PROOF_HEADER, keyProofs?.mtls?.kind === "header" ? keyProofs.mtls.header : ""];
   const notes = credentialHeaders.filter((name) => !ofProofs.includes(name)).map(describeTokenHeader);
-  return { issues: [], warnings: findWarnings(options, issuers, policy.rules), notes };
+  return { issues: [], warnings: findWarnings(options, policy.rules), notes };
 }
 
-function toOptions({ keys, token, principal }: IssuerConfiguration): ResourceServerOptions {
+function toTrustedIssuer({ keys, token, principal: { scopeSources } }: IssuerConfiguration): TrustedIssuer {
   const { source, discovery } = keys.status();
   const isJwksUri = discovery === undefined && /^https?:/.test(source);
   const verifyAudience = token.audience !== undefined;
-  return compact({
+  return {
     ...token,
-    ...principal,
+    scopeSources,
     verifyAudience,
-    keys: isJwksUri ? { jwksUri: source } : undefined,
-  });
+    keys: isJwksUri ? { jwksUri: source } : {},
+  } as TrustedIssuer;
 }
 
 /** Without such a proxy, a client could send a token that it got elsewhere, and act as its user. */
@@ -109,7 +106,6 @@ const describeTokenHeader = (name: string): string =>
 /** Finds valid settings that are rarely right. */
 function findWarnings(
   options: ResourceServerOptions,
-  issuers: readonly Partial<TrustedIssuer>[],
   table: Parameters<typeof findInTable>[0] | undefined,
 ): readonly string[] {
   const warnings: string[] = [];
@@ -117,7 +113,9 @@ function findWarnings(
     warnings.push("authorization is false: no scope is checked. Remove it.");
   if (options.unmappedRoutes === "authenticated")
     warnings.push("`unmappedRoutes` accepts any valid token on routes without a rule. Remove it.");
+  const issuers: readonly Partial<TrustedIssuer>[] = options.issuers ?? [{}];
   for (const issuer of issuers)
+    // What an issuer sets replaces what the server sets for all issuers.
     for (const warning of findTokenWarnings({ ...options, ...issuer }))
       warnings.push(issuer.issuer === undefined ? warning : `${issuer.issuer}: ${warning}`);
   if (!table) return warnings;

@@ -11,14 +11,15 @@ const TARGETS = {
   client: "clientId",
 } as const;
 
-const { app } = POLICY_OPTIONS as Record<"app", { readonly value: string; readonly text: string }>;
-
 export const revoke: Command = {
   name: "revoke",
   summary: "Revoke a token, a session, a user, a client or an issuer, in the store of a server.",
   words: [],
   options: {
-    app: { ...app, text: "exports `server`, with the option `revocation`: sharedRevocation(store)" },
+    app: {
+      ...POLICY_OPTIONS.app,
+      text: "exports `server`, with the option `revocation`: sharedRevocation(store)",
+    },
     token: { value: "-", text: "read the token from standard input" },
     "token-id": { value: "ID", text: "the `jti` of a token, or the id of an API key" },
     session: { value: "ID", text: "every token of a session" },

@@ -14,7 +14,6 @@ import { type Likeness, LIKENESSES } from "../likenesses.ts";
 import { POLICY_OPTIONS, readConfiguration } from "../policy.ts";
 
 const KEY_FILE = "scopegate-development-key.pem";
-const { config } = POLICY_OPTIONS as Record<"config", { readonly value: string; readonly text: string }>;
 
 const LIKE = `the claims of a well-known issuer's tokens: ${Object.entries(LIKENESSES)
   .map(([kind, { text }]) => `${kind} (${text})`)
@@ -41,7 +40,10 @@ export const token: Command = {
       value: "REQUEST",
       text: "the request of --dpop: the method and the URL. Default: GET http://localhost:3000/",
     },
-    config: { ...config, text: "the configuration, for `aud`, `iss`, names of claims and the algorithm" },
+    config: {
+      ...POLICY_OPTIONS.config,
+      text: "the configuration, for `aud`, `iss`, names of claims and the algorithm",
+    },
     key: {
       value: "FILE",
       text: `the file of the key, created with mode 0600. Default: ${KEY_FILE}`,
@@ -77,11 +79,11 @@ export const token: Command = {
       throw new UsageError("--dpop writes the claim cnf: remove --claim cnf=...");
     const [options, expiresIn, claims, scopes, likeness, authAge, request] = await input.all(
       () => readProfile(input),
-      () => readSeconds(input.text("expires") ?? "1h"),
+      () => readSeconds(input, "expires") ?? 3600,
       () => readClaims(input),
       () => readScopes(input),
       () => readLikeness(input.text("like")),
-      () => (input.has("auth-age") ? readSeconds(input.text("auth-age") ?? "", "auth-age") : undefined),
+      () => readSeconds(input, "auth-age"),
       () => readRequest(input),
     );
     const { createTestIssuer } = await import("../../testing/index.ts");
