@@ -14,7 +14,7 @@ export function importHmacSecret(key: KeyObject, algorithms: readonly Algorithm[
   const bytes = Math.max(...algorithms.map(hashBytes));
   const hint = `Use at least ${bytes} random bytes (RFC 7518 section 3.2).`;
   if (secret.byteLength < bytes) return keyMistake("key_weak", `is shorter than the hash of ${names}.`, hint);
-  if (PUBLISHED.has(secret.toString())) return keyMistake("key_weak", "is a published example.", hint);
+  if (PUBLISHED.has(secret.toString().trim())) return keyMistake("key_weak", "is a published example.", hint);
   return { kind: "key", key: { algorithms: new Set(algorithms), material: importOnce(key) } };
 }
 

@@ -72,7 +72,7 @@ function endOfRevocation(until: Date | undefined, { keepSeconds, nowMs, principa
   const now = Math.floor(nowMs / 1000);
   const latest = now + keepSeconds;
   let end = latest;
-  if (until) end = secondsOf("until", until);
+  if (until !== undefined) end = secondsOf("until", until);
   else if (principal) end = endOfToken(principal);
   if (until && end <= now)
     throw new RangeError("`until` has passed, so nothing would be revoked. Pass a later time.");
