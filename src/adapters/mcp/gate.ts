@@ -179,7 +179,7 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     const { header, fields } = exchange;
     const context = { methods, revision: header("mcp-protocol-version") };
     const messages = Buffer.isBuffer(body) ? parseMessages(body, context) : readMessages(body, context);
-    if (messages.kind === "invalid" || agree(header, fields, messages.messages)) return messages;
+    if (messages.kind === "invalid" || agree(header, fields, messages)) return messages;
     return withId(INVALID.header, idOf(messages.body));
   };
 

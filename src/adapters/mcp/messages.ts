@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { orUndefined } from "../../core/errors.ts";
 import type { Operation } from "../../core/policy/operation-key.ts";
 import { COMPLETION, isHousekeeping, type OperationMethods } from "../../core/policy/operation-methods.ts";
-import { hasOtherSpelling, isOnlyReading } from "../../core/runtime/json.ts";
+import { hasOtherSpelling, isOnlyReading, withoutFractions } from "../../core/runtime/json.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
 import type { Json } from "./lists.ts";
 
@@ -64,13 +64,16 @@ export function parseMessages(bytes: Buffer, context: ReadContext): Messages | I
 }
 
 export function readMessages(body: object, context: ReadContext, bytes?: Buffer): Messages | Invalid {
-  const entries: readonly unknown[] = Array.isArray(body) ? body : [body];
+  // For the table, such a number isn't an integer: code that reads the bytes may not read it as one.
+  const exact = bytes && withoutFractions(bytes);
+  const checked = exact === bytes ? body : (JSON.parse(String(exact)) as object);
+  const entries: readonly unknown[] = Array.isArray(checked) ? checked : [checked];
   if (entries.length === 0 || entries.length > MAX_BATCH) return INVALID.message;
   const messages: Message[] = [];
   for (const entry of entries) {
     const message = readMessage(entry, context);
     // The error for a batch refuses all of its messages, so it has no id.
-    if ("kind" in message) return entries.length === 1 ? withId(message, idOf(entry)) : message;
+    if ("kind" in message) return withId(message, idOf(body));
     messages.push(message);
   }
   const [first, ...others] = messages;
