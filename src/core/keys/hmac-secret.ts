@@ -9,7 +9,9 @@ export function importHmacSecret(key: KeyObject, algorithms: readonly Algorithm[
   const names = algorithms.join(", ");
   if (isPublicKey(secret)) {
     const message = `is a PEM, a JWK or another public key, but ${names} requires a secret.`;
-    return keyMistake("key_unusable", message, "Set `algorithm` for this key, or pass the secret itself.");
+    const hint =
+      "Set `algorithm` to the algorithm of this key, such as RS256, or pass a secret instead of the key.";
+    return keyMistake("key_unusable", message, hint);
   }
   const bytes = Math.max(...algorithms.map(hashBytes));
   const hint = `Use at least ${bytes} random bytes (RFC 7518 section 3.2).`;

@@ -2,13 +2,13 @@
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
+const BACKSLASH = 0x5c;
 const DOT = 0x2e;
 const SMALL_E = 0x65;
 const NUMBER_BYTES: ReadonlySet<number | undefined> = new Set(Buffer.from("+-.0123456789Ee"));
-const BACKSLASH = 0x5c;
-/** The first byte of a byte order mark in UTF-8. JSON never starts with it. */
+/** A byte order mark in UTF-8 starts with this byte, and JSON never does. */
 const BYTE_ORDER_MARK = 0xef;
-/** For strings of at least this many bytes, native code searches for the end. */
+/** Native code searches for the end of strings that have at least this many bytes. */
 const LONG = 64;
 
 /**
@@ -20,7 +20,7 @@ export const isOnlyReading = (value: object, json: Buffer): boolean =>
 
 /** Counts the properties in the source: each has one colon outside strings. */
 function countColons(json: Buffer): number {
-  // Read only once: reading the length of a buffer takes as long as reading a byte.
+  // The length is read only once, because this takes as long as reading a byte.
   const { length } = json;
   let colons = 0;
   for (let index = 0; index < length; index += 1) {
@@ -36,7 +36,7 @@ function endOfString(json: Buffer, from: number): number {
   const { length } = json;
   let start = from;
   let index = from;
-  // Searched again only behind it: a search after each escape would take quadratic time.
+  // The search is repeated only behind this quote: after each escape, it would take quadratic time.
   let nextQuote = -1;
   while (index < length && json[index] !== QUOTE) {
     index += json[index] === BACKSLASH ? 2 : 1;
@@ -104,6 +104,9 @@ export function hasOtherSpelling(object: object, names: ReadonlySet<string>): bo
 
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
-/** A larger integer loses digits when it's parsed, so two tenants could get the same id. */
+/**
+ * Returns whether a value can be an id: a non-empty string or a safe integer. A larger integer loses digits
+ * when it's parsed, so two tenants could get the same id.
+ */
 export const isIdentifier = (value: unknown): value is string | number =>
   (typeof value === "string" && value !== "") || (Number.isSafeInteger(value) && !Object.is(value, -0));

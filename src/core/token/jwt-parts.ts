@@ -23,7 +23,10 @@ export interface JwtParts {
 
 /** Longer headers aren't parsed, because parsing happens before the signature is verified. */
 export const MAX_HEADER_LENGTH = 8_192;
-/** More than 64 parameters or other values: with 900, jose takes a millisecond. Real headers have ten. */
+/**
+ * More than 64 parameters or other values: with 900, jose takes a millisecond. Real headers have ten. Commas
+ * in strings count too, which is simpler.
+ */
 const MANY_VALUES = /^(?:[^,[{]*[,[{]){65}/;
 
 /** Tokens with one key share a header, so headers are cached. Attackers send many, so the cache is small. */
