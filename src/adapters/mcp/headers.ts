@@ -36,7 +36,7 @@ export function agree(
   });
 }
 
-/** Returns the values by lower-case name. Each is decoded only once, although many arguments may have its name. */
+/** Returns the values by lower-case name. Each is decoded once, even if many arguments have its name. */
 function readArgumentHeaders(header: ReadHeader, fields: () => Iterable<string>) {
   const values = new Map<string, string | undefined>();
   for (const field of fields())

@@ -11,7 +11,7 @@ export interface McpServer {
 export type Ask = (method: string, params?: object) => Promise<Json>;
 type ServerMessage = Readonly<{ id?: unknown; method?: string; result?: Json }>;
 
-/** A client declares what it can do. Some servers register tools only for clients that can do certain things. */
+/** What the client declares: everything, because some servers hide tools from clients that can do less. */
 const CAPABILITIES = {
   roots: { listChanged: true },
   sampling: { context: {}, tools: {} },

@@ -9,8 +9,7 @@ export function importHmacSecret(key: KeyObject, algorithms: readonly Algorithm[
   const names = algorithms.join(", ");
   if (isPublicKey(secret)) {
     const message = `is a PEM, a JWK or another public key, but ${names} requires a secret.`;
-    const hint =
-      "Set `algorithm` to the algorithm of this key, such as RS256, or pass a secret instead of the key.";
+    const hint = "Set `algorithm` to the key's algorithm, such as RS256, or pass a secret instead.";
     return keyMistake("key_unusable", message, hint);
   }
   const bytes = Math.max(...algorithms.map(hashBytes));

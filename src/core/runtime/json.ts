@@ -1,11 +1,8 @@
-/** Detects JSON that parsers read differently. */
+/** Checks values of JSON, and detects JSON that parsers read differently. */
 
-const QUOTE = 0x22;
+export const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-const DOT = 0x2e;
-const SMALL_E = 0x65;
-const NUMBER_BYTES: ReadonlySet<number | undefined> = new Set(Buffer.from("+-.0123456789Ee"));
 /** A byte order mark in UTF-8 starts with this byte, and JSON never does. */
 const BYTE_ORDER_MARK = 0xef;
 /** Native code searches for the end of strings that have at least this many bytes. */
@@ -32,7 +29,7 @@ function countColons(json: Buffer): number {
 }
 
 /** Returns the position of the quote that ends a string. */
-function endOfString(json: Buffer, from: number): number {
+export function endOfString(json: Buffer, from: number): number {
   const { length } = json;
   let start = from;
   let index = from;
@@ -70,27 +67,6 @@ function countProperties(root: object): number {
 }
 
 /**
- * Returns the JSON with `""` in place of each number that has a fraction or an exponent; the same buffer if
- * it has none. `7.0` and `70e-1` are the integer 7 only for some parsers.
- */
-export function withoutFractions(json: Buffer): Buffer {
-  let copy: Buffer | undefined;
-  for (let index = 0; index < json.length; index += 1) {
-    const byte = json[index] ?? 0;
-    if (byte === QUOTE) index = endOfString(json, index + 1);
-    // The `e` of `true` and `false` follows another letter. Bit 6 is the case of a letter.
-    else if ((byte === DOT || (byte | 0x20) === SMALL_E) && NUMBER_BYTES.has(json[index - 1])) {
-      let start = index;
-      while (NUMBER_BYTES.has(json[start - 1])) start -= 1;
-      while (NUMBER_BYTES.has(json[index + 1])) index += 1;
-      copy ??= Buffer.from(json);
-      copy.fill('""', start, start + 2).fill(" ", start + 2, index + 1);
-    }
-  }
-  return copy ?? json;
-}
-
-/**
  * Returns whether an object has a property whose name differs from one of these names only in letter case.
  * Some parsers treat both as the same, and some also fold the two Unicode letters that become `s` and `k`.
  */
@@ -104,9 +80,15 @@ export function hasOtherSpelling(object: object, names: ReadonlySet<string>): bo
 
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
-/**
- * Returns whether a value can be an id: a non-empty string or a safe integer. A larger integer loses digits
- * when it's parsed, so two tenants could get the same id.
- */
+/** An object of JSON, not an array. */
+export type Json = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Returns whether a value is a string that isn't empty. */
+export const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+/** An id is a string or a safe integer. Larger integers lose digits: two tenants could get the same id. */
 export const isIdentifier = (value: unknown): value is string | number =>
-  (typeof value === "string" && value !== "") || (Number.isSafeInteger(value) && !Object.is(value, -0));
+  isText(value) || (Number.isSafeInteger(value) && !Object.is(value, -0));

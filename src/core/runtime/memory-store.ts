@@ -2,10 +2,8 @@
 import { readClock } from "./clock.ts";
 import type { OwnedOptions, Store } from "./store.ts";
 
-/** How many ended entries a new one deletes at most, so that no call takes long after many ended at once. */
-const MAX_DELETED = 1_000;
-/** If more seconds have passed since the last call, all buckets are searched instead. */
-const MAX_SECONDS = 1_000;
+/** How many ended entries, and how many seconds, one call goes through at most, so that none takes long. */
+const MAX_STEPS = 1_000;
 
 interface Entry {
   readonly key: string;
@@ -60,10 +58,10 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
     const passed = Math.max(0, second - endedSecond);
     // After a pause, or if the clock was set, there may be far more seconds than buckets.
     const candidates =
-      passed > MAX_SECONDS
+      passed > MAX_STEPS
         ? buckets.keys()
         : Array.from({ length: passed }, (_, index) => endedSecond + 1 + index);
-    let left = MAX_DELETED;
+    let left = MAX_STEPS;
     for (const candidate of candidates)
       if (candidate <= second)
         for (const entry of buckets.get(candidate) ?? []) {
@@ -85,8 +83,7 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
     set(key, value, { until, ifAbsent = false, owner }: OwnedOptions = {}) {
       const time = readClock(now).getTime();
       const end = until?.getTime() ?? Infinity;
-      // Otherwise, the value would seem to be stored.
-      if (Number.isNaN(end)) return Promise.reject(new TypeError("`until` must be a valid Date."));
+      if (Number.isNaN(end)) throw new TypeError("`until` must be a valid Date.");
       if (ifAbsent && find(key, time) !== undefined) return Promise.resolve(false);
       deleteEnded(time);
       const earlier = entries.get(key);

@@ -29,6 +29,6 @@ export interface StoreOptions {
 
 /** The options that this package adds for values that clients create. Other stores ignore them. */
 export interface OwnedOptions extends StoreOptions {
-  /** The client that creates the value. A store in memory limits the keys of each, so that none can fill it. */
+  /** The client that creates the value. A store in memory limits each client, so that none can fill it. */
   readonly owner?: string | undefined;
 }

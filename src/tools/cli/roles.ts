@@ -1,4 +1,5 @@
 import { orUndefined } from "../../core/errors.ts";
+import { isObject } from "../../core/runtime/json.ts";
 import type { PageRole } from "../page/index.ts";
 import { requireGrantable } from "../testing/mistakes.ts";
 import { quote } from "./arguments.ts";
@@ -23,12 +24,10 @@ export function readRoles(file: string): Roles {
 
 function findMistakes(role: unknown): readonly string[] {
   if (role === "anonymous") return [];
-  const isObject = typeof role === "object" && role !== null && !Array.isArray(role);
-  const { scopes, claims = {}, ...others } = (isObject ? role : { scopes: role }) as Record<string, unknown>;
+  const { scopes, claims = {}, ...others } = isObject(role) ? role : { scopes: role, claims: {} };
   if (Object.keys(others).length > 0)
     return ['has an unknown property: write { "scopes": ["agents:read"], "claims": { "org_id": "acme" } }.'];
-  if (typeof claims !== "object" || claims === null || Array.isArray(claims))
-    return ['has claims that aren\'t an object: write { "org_id": "acme" }.'];
+  if (!isObject(claims)) return ['has claims that aren\'t an object: write { "org_id": "acme" }.'];
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string"))
     return ['must be an array of scopes, ["agents:read"], or "anonymous".'];
   if (scopes.some((scope: string) => scope.includes(",")))

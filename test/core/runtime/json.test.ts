@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isOnlyReading, withoutFractions } from "../../../src/core/runtime/json.ts";
+import { isOnlyReading } from "../../../src/core/runtime/json.ts";
 
 const isOnly = (json: string): boolean => isOnlyReading(JSON.parse(json) as object, Buffer.from(json));
 
@@ -45,37 +45,5 @@ describe("isOnlyReading", () => {
 
   it("refuses a byte order mark", () => {
     expect(isOnlyReading({ a: 1 }, Buffer.from('\ufeff{"a":1}'))).toBe(false);
-  });
-});
-
-describe("withoutFractions", () => {
-  const values = (json: string): unknown => JSON.parse(String(withoutFractions(Buffer.from(json))));
-
-  it.each([
-    ["[7.0,7,-0,70e-1,-1.5E+3,1e400]", ["", 7, -0, "", "", ""]],
-    [
-      '{"7.0":"7.0","e\\"1.5":[true,false,null,"1e5"]}',
-      { "7.0": "7.0", 'e"1.5': [true, false, null, "1e5"] },
-    ],
-    ['{"a":\t7.0 ,"b":{"c":7}, "d":"\\\\","e":1E1}', { a: "", b: { c: 7 }, d: "\\", e: "" }],
-    [`["${"x".repeat(200)}", 1.0, "${"1.0".repeat(100)}"]`, ["x".repeat(200), "", "1.0".repeat(100)]],
-  ])("replaces numbers with a fraction or an exponent in %s", (json, expected) => {
-    expect(values(json)).toEqual(expected);
-  });
-
-  it("keeps everything else, whatever the JSON contains", () => {
-    const integers = fc
-      .jsonValue({ maxDepth: 4 })
-      .map((value) =>
-        JSON.stringify(value, (_, entry: unknown) => (typeof entry === "number" ? Math.trunc(entry) : entry)),
-      );
-    fc.assert(
-      fc.property(integers, (json) => {
-        fc.pre(!/\de/.test(json));
-        const bytes = Buffer.from(json);
-        expect(withoutFractions(bytes)).toBe(bytes);
-      }),
-      { seed: 6749 },
-    );
   });
 });
