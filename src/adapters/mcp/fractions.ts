@@ -13,7 +13,7 @@ export function withoutFractions(json: Buffer): Buffer {
   for (let index = 0; index < json.length; index += 1) {
     const byte = json[index] ?? 0;
     if (byte === QUOTE) index = endOfString(json, index + 1);
-    // The `e` of `true` and `false` follows another letter. Bit 6 is the case of a letter.
+    // The `e` of `true` and `false` follows another letter. `| 0x20` makes a capital letter small.
     else if ((byte === DOT || (byte | 0x20) === SMALL_E) && NUMBER_BYTES.has(json[index - 1])) {
       let start = index;
       while (NUMBER_BYTES.has(json[start - 1])) start -= 1;
