@@ -11,7 +11,7 @@ import { CONDITION_NAMES } from "../core/policy/conditions/conditions.ts";
 import { readEntry, type ScopeMappings, type TableEntry } from "../core/policy/table-entry.ts";
 import { ANY_METHODS } from "../core/policy/operation-methods.ts";
 import { parseRouteKey } from "../core/policy/route-key.ts";
-import { isOnlyReading } from "../core/runtime/json.ts";
+import { isObject, isOnlyReading } from "../core/runtime/json.ts";
 import { KEY_SOURCE_NAMES } from "../core/options/key-source-shape.ts";
 import type { Path } from "../core/options/mistakes.ts";
 import type { ResourceServerOptions } from "../core/options/options.ts";
@@ -74,7 +74,7 @@ const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options 
  */
 export function parseConfiguration(configuration: unknown): ResourceServerOptions {
   const json = typeof configuration === "string" ? parseText(configuration) : configuration;
-  if (!isJsonObject(json))
+  if (!isObject(json))
     throw unusable(
       "aren't an object.",
       'Write a JSON object: { "verification_keys": [...], "service_id": "..." }.',
@@ -95,7 +95,7 @@ function parseText(text: string): unknown {
   const withoutMark = text.replace(/^\uFEFF/, "");
   const json = orUndefined(() => JSON.parse(withoutMark) as unknown);
   if (json === undefined) throw unusable("aren't valid JSON.", "Is a comma or a quotation mark missing?");
-  if (isJsonObject(json) && !isOnlyReading(json, Buffer.from(withoutMark)))
+  if (isObject(json) && !isOnlyReading(json, Buffer.from(withoutMark)))
     throw unusable("have one name twice in an object.", "Keep one of the two.");
   return json;
 }
@@ -125,12 +125,9 @@ function routesOfKey(key: string): readonly string[] {
   return route.pattern.alternatives.map(({ segments }) => `${route.method} ${identityOf(segments)}`);
 }
 
-const isJsonObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** Renames the options of an object and of the objects in it. Reports and drops unknown options. */
 function renameOptions(value: unknown, names: JsonNames, path: Path, report: Report): unknown {
-  if (!isJsonObject(value)) return value;
+  if (!isObject(value)) return value;
   const options = new Map<string, unknown>();
   for (const [jsonName, property] of Object.entries(value) as readonly (readonly [string, unknown])[]) {
     const name = names.get(jsonName);
@@ -154,7 +151,7 @@ function renameInside(option: string, value: unknown, path: Path, report: Report
   if (nestedNames) return renameOptions(value, nestedNames, path, report);
   if (option === "issuers" && Array.isArray(value))
     return value.map((entry, index) => renameOptions(entry, ISSUER, [...path, index], report));
-  if ((option === "scopeMappings" || option === "defaultScopeMappings") && isJsonObject(value))
+  if ((option === "scopeMappings" || option === "defaultScopeMappings") && isObject(value))
     return Object.fromEntries(
       Object.entries(value).map(([key, requirement]) => [key, renameEntry(requirement)]),
     );
@@ -168,7 +165,7 @@ const ENTRY_NAMES: JsonNames = byJsonName(["anyOf", ...CONDITION_NAMES]);
 const NESTED_IN_ENTRY: ReadonlySet<string> = new Set(["report", "override", "actors", "acr"]);
 
 function renameEntry(entry: unknown): unknown {
-  if (!isJsonObject(entry)) return entry;
+  if (!isObject(entry)) return entry;
   const properties: readonly (readonly [string, unknown])[] = Object.entries(entry);
   return Object.fromEntries(
     properties.map(([jsonName, value]) => {

@@ -161,16 +161,16 @@ const withoutTokensInParams = (params: Params): Params =>
     ]),
   );
 
-/** Returns an own property of a request. A polluted prototype must not add a credential. */
-export const ownProperty = <Name extends keyof AccessRequest>(
-  request: AccessRequest,
+/** Returns an own property. A polluted prototype must not add a credential, or name an operation. */
+export const ownProperty = <Value extends object, Name extends keyof Value>(
+  object: Value,
   name: Name,
-): AccessRequest[Name] | undefined => (Object.hasOwn(request, name) ? request[name] : undefined);
+): Value[Name] | undefined => (Object.hasOwn(object, name) ? object[name] : undefined);
 
 /** Returns the fields of one name; an array for several. Own properties only, like `ownProperty`. */
 export function headerOf(request: AccessRequest, name: string): string | readonly string[] | undefined {
   const headers = ownProperty(request, "headers");
-  return headers && Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return headers && ownProperty(headers, name);
 }
 
 /** @throws TypeError that names the property, for untyped code */

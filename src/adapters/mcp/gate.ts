@@ -78,13 +78,7 @@ export const SESSION_FIELD = "mcp-session-id";
 /** The methods that have no body. Any other request must be a message. */
 const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
-const NO_MESSAGE: Messages = {
-  kind: "messages",
-  body: undefined,
-  bytes: undefined,
-  messages: [],
-  calls: [],
-};
+const NO_MESSAGE: Messages = { kind: "messages", body: undefined, bytes: undefined, messages: [], calls: [] };
 
 const OPTIONS: OptionChecks<McpOptions> = {
   maxBodyBytes: wholeNumber,
@@ -179,7 +173,7 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     const { header, fields } = exchange;
     const context = { methods, revision: header("mcp-protocol-version") };
     const messages = Buffer.isBuffer(body) ? parseMessages(body, context) : readMessages(body, context);
-    if (messages.kind === "invalid" || agree(header, fields, messages.messages)) return messages;
+    if (messages.kind === "invalid" || agree(header, fields, messages)) return messages;
     return withId(INVALID.header, idOf(messages.body));
   };
 
@@ -255,11 +249,8 @@ class PassedRequest implements Passed {
 }
 
 /** Returns each session that a server may find in a request: in the header, and in the query. */
-function sessionsOf(header: ReadHeader, target: string): readonly string[] {
-  const inHeader = header(SESSION_FIELD);
-  const inQuery = sessionsInQuery(target);
-  return inHeader === undefined ? inQuery : [inHeader, ...inQuery];
-}
+const sessionsOf = (header: ReadHeader, target: string): readonly string[] =>
+  [header(SESSION_FIELD) ?? [], sessionsInQuery(target)].flat();
 
 /** Returns the response to a request that names another caller's id; `undefined` if it names none. */
 function invalidOwner(ownerships: readonly Ownership[], ofOther: Invalid): Invalid | undefined {

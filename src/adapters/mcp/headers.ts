@@ -1,7 +1,8 @@
 /** The headers that repeat parts of the body since revision 2026-07-28. */
 import type { ReadHeader } from "./body.ts";
 import { orUndefined } from "../../core/errors.ts";
-import type { Message } from "./messages.ts";
+import { type Json, ownObject } from "./lists.ts";
+import type { Messages } from "./messages.ts";
 
 /** The prefix of the headers that repeat arguments of a tool. */
 const ARGUMENT_HEADER = "mcp-param-";
@@ -15,28 +16,27 @@ const MAX_ARGUMENT_HEADERS = 64;
 export function agree(
   header: ReadHeader,
   fields: () => Iterable<string>,
-  messages: readonly Message[],
+  { messages, body }: Messages,
 ): boolean {
   const [method, name] = [header("mcp-method"), header("mcp-name")];
   const [only, ...others] = messages;
-  if (method === undefined && name === undefined && !only?.isStateless) return true;
+  const repeated = readArgumentHeaders(header, fields);
+  if (method === undefined && name === undefined && repeated.size === 0 && !only?.isStateless) return true;
   if (!only || others.length > 0 || (method ?? only.method) !== only.method) return false;
   if (name !== undefined && (only.name === undefined || decode(name) !== only.name)) return false;
-  const repeated = readArgumentHeaders(header, fields);
   if (repeated.size === 0) return true;
   if (repeated.size > MAX_ARGUMENT_HEADERS) return false;
+  const [message] = [body].flat() as readonly Json[];
+  const callArguments = ownObject(ownObject(message ?? {}, "params") ?? {}, "arguments") ?? {};
   // Each spelling of a name must agree: it isn't known which one the tool reads.
-  const parameters = only.calls[0]?.parameters ?? {};
-  return Object.keys(parameters).every((argument) => {
+  return Object.entries(callArguments).every(([argument, value]) => {
     const key = argument.toLowerCase();
-    if (!repeated.has(key)) return true;
-    const value = parameters[argument];
     const isPrimitive = ["string", "number", "boolean"].includes(typeof value);
-    return !isPrimitive || repeated.get(key) === String(value);
+    return !isPrimitive || !repeated.has(key) || repeated.get(key) === String(value);
   });
 }
 
-/** Returns the values by lower-case name. Decoded once: many arguments can have the name of one header. */
+/** Returns the values by lower-case name. Each is decoded once, even if many arguments have its name. */
 function readArgumentHeaders(header: ReadHeader, fields: () => Iterable<string>) {
   const values = new Map<string, string | undefined>();
   for (const field of fields())

@@ -31,10 +31,7 @@ interface FrameworkModule {
 }
 
 /** Each module loads the adapter of its framework. It's loaded when the framework first calls the guard. */
-const FRAMEWORK_MODULES: ReadonlyMap<Framework | undefined, () => Promise<FrameworkModule>> = new Map<
-  Framework,
-  () => Promise<FrameworkModule>
->([
+const FRAMEWORK_MODULES = new Map<Framework | undefined, () => Promise<FrameworkModule>>([
   ["express", () => import("./frameworks/express.ts")],
   ["koa", () => import("./frameworks/koa.ts")],
   ["fastify", () => import("./frameworks/fastify.ts")],

@@ -11,7 +11,7 @@ export interface McpServer {
 export type Ask = (method: string, params?: object) => Promise<Json>;
 type ServerMessage = Readonly<{ id?: unknown; method?: string; result?: Json }>;
 
-/** All of them, because a server may register tools only for clients that can do what the tools need. */
+/** What the client declares: everything, because some servers hide tools from clients that can do less. */
 const CAPABILITIES = {
   roots: { listChanged: true },
   sampling: { context: {}, tools: {} },
@@ -25,7 +25,7 @@ export async function withClient(server: McpServer, use: (ask: Ask, capabilities
   if (typeof (Object(server) as Partial<McpServer>).connect !== "function")
     throw new TypeError("operationsOf takes an MCP server: write await operationsOf(createMcpServer()).");
   const waiting: ((message: ServerMessage) => void)[] = [];
-  // What both versions of the SDK accept as a transport; they set its `onmessage` and `onclose`.
+  // Both versions of the SDK accept this object as a transport, and set its `onmessage` and `onclose`.
   const transport = {
     onmessage: undefined as ((message: object) => void) | undefined,
     onclose: undefined as (() => void) | undefined,

@@ -2,8 +2,10 @@
 import { isUtf8 } from "node:buffer";
 import { orUndefined } from "../../core/errors.ts";
 import type { Operation } from "../../core/policy/operation-key.ts";
+import { ownProperty } from "../../core/request.ts";
 import { COMPLETION, isHousekeeping, type OperationMethods } from "../../core/policy/operation-methods.ts";
-import { hasOtherSpelling, isOnlyReading } from "../../core/runtime/json.ts";
+import { hasOtherSpelling, isObject, isOnlyReading, isText } from "../../core/runtime/json.ts";
+import { withoutFractions } from "./fractions.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
 import type { Json } from "./lists.ts";
 
@@ -64,13 +66,16 @@ export function parseMessages(bytes: Buffer, context: ReadContext): Messages | I
 }
 
 export function readMessages(body: object, context: ReadContext, bytes?: Buffer): Messages | Invalid {
-  const entries: readonly unknown[] = Array.isArray(body) ? body : [body];
+  // For the table, such a number isn't an integer: code that reads the bytes may not read it as one.
+  const exact = bytes && withoutFractions(bytes);
+  const checked = exact === bytes ? body : (JSON.parse(String(exact)) as object);
+  const entries: readonly unknown[] = Array.isArray(checked) ? checked : [checked];
   if (entries.length === 0 || entries.length > MAX_BATCH) return INVALID.message;
   const messages: Message[] = [];
   for (const entry of entries) {
     const message = readMessage(entry, context);
     // The error for a batch refuses all of its messages, so it has no id.
-    if ("kind" in message) return entries.length === 1 ? withId(message, idOf(entry)) : message;
+    if ("kind" in message) return withId(message, idOf(body));
     messages.push(message);
   }
   const [first, ...others] = messages;
@@ -141,7 +146,7 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
     const isDeclared = !PARAMETER_NAMES.has(nameParameter);
     if (isDeclared && hasOtherSpelling(params, new Set([nameParameter]))) return INVALID.spelling;
     const name = ownProperty(params, nameParameter);
-    if (!isName(name) || (nameParameter === "uri" && !isUri(name))) return INVALID.name;
+    if (!isText(name) || (nameParameter === "uri" && !isUri(name))) return INVALID.name;
     const callArguments = ownProperty(params, "arguments");
     const parameters = isObject(callArguments) ? callArguments : NONE;
     return { method, name, isStateless, taskIds, calls: [{ method, name, parameters }] };
@@ -155,7 +160,7 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
   const call: Operation = { method, parameters: NONE };
   if (operationMethod && method.startsWith("tasks/") && method !== "tasks/list") {
     const name = ownProperty(params, "taskId");
-    if (!isName(name)) return INVALID.name;
+    if (!isText(name)) return INVALID.name;
     return { method, name, isStateless, taskIds: [...taskIds, name], calls: [call] };
   }
   const subscriptions = method === "subscriptions/listen" ? readSubscriptions(params) : [];
@@ -172,7 +177,7 @@ function relatedTask(paramsOrResult: unknown): readonly string[] | undefined {
   const related = isObject(meta) ? ownProperty(meta, RELATED_TASK) : undefined;
   if (related === undefined) return NO_TASKS;
   const taskId = isObject(related) ? ownProperty(related, "taskId") : undefined;
-  return isName(taskId) ? [taskId] : undefined;
+  return isText(taskId) ? [taskId] : undefined;
 }
 
 const NO_TASKS: readonly string[] = [];
@@ -206,7 +211,7 @@ function readCompletion(params: Json): (Operation & { readonly name: string }) |
   const isPrompt = ownProperty(ref, "type") === "ref/prompt";
   if (!isPrompt && ownProperty(ref, "type") !== "ref/resource") return undefined;
   const name = ownProperty(ref, isPrompt ? "name" : "uri");
-  if (!isName(name) || (!isPrompt && !isUri(name))) return undefined;
+  if (!isText(name) || (!isPrompt && !isUri(name))) return undefined;
   const argument = ownProperty(params, "argument") ?? NONE;
   const context = ownProperty(params, "context") ?? NONE;
   if (!isObject(argument) || hasOtherSpelling(argument, ARGUMENT_NAMES)) return undefined;
@@ -219,15 +224,6 @@ function readCompletion(params: Json): (Operation & { readonly name: string }) |
   return { method: isPrompt ? "prompts/get" : "resources/read", name, parameters, isPartial: true };
 }
 
-const isName = (value: unknown): value is string => typeof value === "string" && value !== "";
-
 /** A URI has none of the characters that patterns use as placeholders. */
 const isUri = (value: unknown): value is string =>
-  isName(value) && value.length <= MAX_URI && !/[\uE000-\uE002]/.test(value);
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** Reads own properties only: a polluted prototype must not name an operation. */
-export const ownProperty = (object: Json, name: string): unknown =>
-  Object.hasOwn(object, name) ? object[name] : undefined;
+  isText(value) && value.length <= MAX_URI && !/[\uE000-\uE002]/.test(value);

@@ -118,7 +118,7 @@ async function challengedScopes(
 ): Promise<Facts["scopes"]> {
   if (typeof mcpServer.resolveScopeChallenge !== "function") return undefined;
   const called = method === "resources/read" ? { uri: sampleOf(name ?? "") } : { name };
-  // Whatever is read from a revoked proxy throws.
+  // Reading anything from a revoked proxy throws, so it's noticed if the scopes depend on the arguments.
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
   const request = { method, params: { ...called, arguments: proxy } };
@@ -126,6 +126,7 @@ async function challengedScopes(
   try {
     return scopesAt(await mcpServer.resolveScopeChallenge({ request, authInfo }), "scopes");
   } catch {
+    // The function has read arguments. Or it needs a real caller, and then its scopes aren't known either.
     return "unknown";
   }
 }
@@ -136,7 +137,7 @@ function sampleOf(uri: string): string {
   return "message" in pattern ? uri : fillName(pattern, () => "x");
 }
 
-/** Returns the names of the arguments of a tool or prompt, if it describes them and takes no others. */
+/** Returns the arguments of a prompt or tool, unless the tool doesn't list them or accepts others too. */
 function argumentsOf({ inputSchema, arguments: list }: Json): Facts {
   if (Array.isArray(list)) return { parameters: list.map((argument: Json) => String(argument["name"])) };
   const { properties, additionalProperties } = Object(inputSchema) as Json;

@@ -31,7 +31,7 @@ export function createEditor(
   const isStream = isEventStream(type);
   const isDocument = type === "" || /[/+]json\b/i.test(type);
   if (isReadable) return isStream || isDocument ? new ResponseEditor(edits, isStream) : undefined;
-  return edits.isFilter ? new DiscardingEditor() : undefined;
+  return edits.isFilter ? DISCARDING_EDITOR : undefined;
 }
 
 /** Edits a body in parts: each method returns what can be sent now. */
@@ -41,10 +41,7 @@ export interface BodyEditor {
 }
 
 /** Discards a body that can't be read, such as a compressed one. */
-class DiscardingEditor implements BodyEditor {
-  readonly write = (): string => "";
-  readonly end = (): string => "";
-}
+const DISCARDING_EDITOR: BodyEditor = { write: () => "", end: () => "" };
 
 export const isEventStream = (type: string): boolean => /^\s*text\/event-stream\b/i.test(type);
 

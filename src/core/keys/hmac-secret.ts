@@ -9,12 +9,13 @@ export function importHmacSecret(key: KeyObject, algorithms: readonly Algorithm[
   const names = algorithms.join(", ");
   if (isPublicKey(secret)) {
     const message = `is a PEM, a JWK or another public key, but ${names} requires a secret.`;
-    return keyMistake("key_unusable", message, "Set `algorithm` for this key, or pass the secret itself.");
+    const hint = "Set `algorithm` to the key's algorithm, such as RS256, or pass a secret instead.";
+    return keyMistake("key_unusable", message, hint);
   }
   const bytes = Math.max(...algorithms.map(hashBytes));
   const hint = `Use at least ${bytes} random bytes (RFC 7518 section 3.2).`;
   if (secret.byteLength < bytes) return keyMistake("key_weak", `is shorter than the hash of ${names}.`, hint);
-  if (PUBLISHED.has(secret.toString())) return keyMistake("key_weak", "is a published example.", hint);
+  if (PUBLISHED.has(secret.toString().trim())) return keyMistake("key_weak", "is a published example.", hint);
   return { kind: "key", key: { algorithms: new Set(algorithms), material: importOnce(key) } };
 }
 

@@ -138,7 +138,9 @@ export class Table {
     for (const call of calls) {
       const result = this.#operations.match(call);
       if (result.kind === "unusable")
-        return ambiguous(`The argument \`${result.argument}\` must be a non-empty string or an integer.`);
+        return ambiguous(
+          `The argument \`${result.argument}\` must be a non-empty string or a safe integer (7, not 7.0), and its name must not occur in another letter case.`,
+        );
       if (result.kind === "unmapped") {
         isUnmapped = true;
         continue;

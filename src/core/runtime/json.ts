@@ -1,11 +1,11 @@
-/** Detects JSON that parsers read differently. */
+/** Checks values of JSON, and detects JSON that parsers read differently. */
 
-const QUOTE = 0x22;
+export const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-/** The first byte of a byte order mark in UTF-8. JSON never starts with it. */
+/** A byte order mark in UTF-8 starts with this byte, and JSON never does. */
 const BYTE_ORDER_MARK = 0xef;
-/** For strings of at least this many bytes, native code searches for the end. */
+/** Native code searches for the end of strings that have at least this many bytes. */
 const LONG = 64;
 
 /**
@@ -17,7 +17,7 @@ export const isOnlyReading = (value: object, json: Buffer): boolean =>
 
 /** Counts the properties in the source: each has one colon outside strings. */
 function countColons(json: Buffer): number {
-  // Read only once: reading the length of a buffer takes as long as reading a byte.
+  // The length is read only once, because this takes as long as reading a byte.
   const { length } = json;
   let colons = 0;
   for (let index = 0; index < length; index += 1) {
@@ -29,11 +29,11 @@ function countColons(json: Buffer): number {
 }
 
 /** Returns the position of the quote that ends a string. */
-function endOfString(json: Buffer, from: number): number {
+export function endOfString(json: Buffer, from: number): number {
   const { length } = json;
   let start = from;
   let index = from;
-  // Searched again only behind it: a search after each escape would take quadratic time.
+  // The search is repeated only behind this quote: after each escape, it would take quadratic time.
   let nextQuote = -1;
   while (index < length && json[index] !== QUOTE) {
     index += json[index] === BACKSLASH ? 2 : 1;
@@ -80,6 +80,15 @@ export function hasOtherSpelling(object: object, names: ReadonlySet<string>): bo
 
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
-/** A larger integer loses digits when it's parsed, so two tenants could get the same id. */
+/** An object of JSON, not an array. */
+export type Json = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Returns whether a value is a string that isn't empty. */
+export const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+/** An id is a string or a safe integer. Larger integers lose digits: two tenants could get the same id. */
 export const isIdentifier = (value: unknown): value is string | number =>
-  (typeof value === "string" && value !== "") || (Number.isSafeInteger(value) && !Object.is(value, -0));
+  isText(value) || (Number.isSafeInteger(value) && !Object.is(value, -0));

@@ -2,81 +2,76 @@
 import { readClock } from "./clock.ts";
 import type { OwnedOptions, Store } from "./store.ts";
 
-/** How many ended entries a new one deletes at most, so that no call takes long after many ended at once. */
-const MAX_DELETED = 1_000;
+/** How many ended entries, and how many seconds, one call goes through at most, so that none takes long. */
+const MAX_STEPS = 1_000;
 
 interface Entry {
   readonly key: string;
   readonly value: string;
   readonly end: number;
   readonly owner: string | undefined;
-  readonly bucket: Bucket;
 }
 
-/** The entries whose ends, rounded up to a second, are the same. */
-type Bucket = Set<Entry>;
-
-const lackOfRoom = (reason: string): Error =>
+const createCapacityError = (reason: string): Error =>
   new Error(`${reason} Use memoryStore({ maxEntries }) with more, or a shared store.`);
+
+const endSecondOf = ({ end }: Entry): number => Math.ceil(end / 1000);
 
 /** Creates a store. A full store rejects new keys, and an owner may have a tenth of it. */
 export function createMemoryStore(maxEntries: number, now: () => number): Store {
   const maxOwned = Math.max(1, Math.floor(maxEntries / 10));
   // Created once, because a new error takes longer than a new entry.
-  const full = lackOfRoom(`The store is full (${maxEntries} keys).`);
-  const overShare = lackOfRoom(`One client has a tenth of the store (${maxOwned} keys).`);
+  const full = createCapacityError(`The store is full (${maxEntries} keys).`);
+  const overShare = createCapacityError(`One client has a tenth of the store (${maxOwned} keys).`);
   const entries = new Map<string, Entry>();
   const counts = new Map<string | undefined, number>();
   /** By the second in which they end, rounded up, so that a full store needs no search for ended entries. */
-  const buckets = new Map<number, Bucket>();
-  const endedBuckets = new Set<Bucket>();
+  const buckets = new Map<number, Set<Entry>>();
   let endedSecond = 0;
 
   const find = (key: string, time: number): string | undefined => {
     const entry = entries.get(key);
     return entry && time < entry.end ? entry.value : undefined;
   };
-  const count = (owner: string | undefined, change: number): void => {
+  const changeCount = (owner: string | undefined, change: number): void => {
     const owned = (counts.get(owner) ?? 0) + change;
     if (owned > 0) counts.set(owner, owned);
     else counts.delete(owner);
   };
-  const add = (key: string, value: string, end: number, owner: string | undefined): void => {
-    const second = Math.ceil(end / 1000);
-    const bucket = buckets.get(second) ?? new Set();
-    const entry = { key, value, end, owner, bucket };
-    buckets.set(second, bucket.add(entry));
-    entries.set(key, entry);
-    count(owner, 1);
+  const add = (entry: Entry): void => {
+    const second = endSecondOf(entry);
+    buckets.set(second, (buckets.get(second) ?? new Set()).add(entry));
+    entries.set(entry.key, entry);
+    changeCount(entry.owner, 1);
   };
   const remove = (entry: Entry): void => {
-    entries.delete(entry.key);
-    entry.bucket.delete(entry);
-    count(entry.owner, -1);
-  };
-  const endBucket = (second: number): void => {
+    const second = endSecondOf(entry);
     const bucket = buckets.get(second);
-    if (bucket) endedBuckets.add(bucket);
-    buckets.delete(second);
+    bucket?.delete(entry);
+    // Otherwise, a key that is often set and deleted would fill the memory with empty buckets.
+    if (bucket?.size === 0) buckets.delete(second);
+    entries.delete(entry.key);
+    changeCount(entry.owner, -1);
   };
   const deleteEnded = (time: number): void => {
     const second = Math.floor(time / 1000);
+    const passed = Math.max(0, second - endedSecond);
     // After a pause, or if the clock was set, there may be far more seconds than buckets.
-    if (second - endedSecond > buckets.size) {
-      for (const passed of buckets.keys()) if (passed <= second) endBucket(passed);
-    } else for (let passed = endedSecond + 1; passed <= second; passed += 1) endBucket(passed);
+    const candidates =
+      passed > MAX_STEPS
+        ? buckets.keys()
+        : Array.from({ length: passed }, (_, index) => endedSecond + 1 + index);
+    let left = MAX_STEPS;
+    for (const candidate of candidates)
+      if (candidate <= second)
+        for (const entry of buckets.get(candidate) ?? []) {
+          if (left === 0) return;
+          left -= 1;
+          remove(entry);
+        }
     endedSecond = second;
-    let left = MAX_DELETED;
-    for (const bucket of endedBuckets) {
-      for (const entry of bucket) {
-        if (left === 0) return;
-        left -= 1;
-        remove(entry);
-      }
-      endedBuckets.delete(bucket);
-    }
   };
-  const findLack = (owner: string | undefined): Error | undefined => {
+  const findCapacityError = (owner: string | undefined): Error | undefined => {
     if (entries.size >= maxEntries) return full;
     return owner !== undefined && (counts.get(owner) ?? 0) >= maxOwned ? overShare : undefined;
   };
@@ -87,14 +82,15 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
     },
     set(key, value, { until, ifAbsent = false, owner }: OwnedOptions = {}) {
       const time = readClock(now).getTime();
+      const end = until?.getTime() ?? Infinity;
+      if (Number.isNaN(end)) throw new TypeError("`until` must be a valid Date.");
       if (ifAbsent && find(key, time) !== undefined) return Promise.resolve(false);
       deleteEnded(time);
       const earlier = entries.get(key);
-      const lack = earlier ? undefined : findLack(owner);
-      if (lack) return Promise.reject(lack);
+      const capacityError = earlier ? undefined : findCapacityError(owner);
+      if (capacityError) return Promise.reject(capacityError);
       if (earlier) remove(earlier);
-      const end = until?.getTime() ?? Infinity;
-      if (time < end) add(key, value, end, owner);
+      if (time < end) add({ key, value, end, owner });
       return Promise.resolve(true);
     },
     delete(key) {

@@ -27,8 +27,8 @@ export interface StoreOptions {
   readonly ifAbsent?: boolean;
 }
 
-/** What this package passes to a store for values whose number a client decides. Other stores ignore it. */
+/** The options that this package adds for values that clients create. Other stores ignore them. */
 export interface OwnedOptions extends StoreOptions {
-  /** Who the value is stored for. A store in memory limits each owner, so that no one can fill it alone. */
+  /** The client that creates the value. A store in memory limits each client, so that none can fill it. */
   readonly owner?: string | undefined;
 }

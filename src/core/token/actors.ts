@@ -1,4 +1,6 @@
 /** Who acts for the user of a token: the claim `act` (RFC 8693 section 4.1). */
+import { compact } from "../runtime/compact.ts";
+import { isObject, isText } from "../runtime/json.ts";
 import { claimAt } from "./claim-path.ts";
 
 /** A party that acts for the user, such as an agent. */
@@ -39,16 +41,10 @@ export function readDelegation(claims: Readonly<Record<string, unknown>>): Deleg
 }
 
 function readActor(act: unknown): Actor | undefined {
-  if (typeof act !== "object" || act === null || Array.isArray(act)) return undefined;
-  const claims = act as Readonly<Record<string, unknown>>;
-  const [sub, issuer, clientId] = ["sub", "iss", "client_id"].map((name) => claimAt(claims, name));
+  if (!isObject(act)) return undefined;
+  const [sub, issuer, clientId] = ["sub", "iss", "client_id"].map((name) => claimAt(act, name));
   if (!isId(sub) || !isId(issuer) || !isId(clientId)) return undefined;
-  return Object.freeze({
-    ...(sub === undefined ? {} : { sub }),
-    ...(issuer === undefined ? {} : { issuer }),
-    ...(clientId === undefined ? {} : { clientId }),
-  });
+  return Object.freeze(compact({ sub, issuer, clientId }));
 }
 
-const isId = (value: unknown): value is string | undefined =>
-  value === undefined || (typeof value === "string" && value !== "");
+const isId = (value: unknown): value is string | undefined => value === undefined || isText(value);

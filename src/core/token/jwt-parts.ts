@@ -1,7 +1,7 @@
 import { orUndefined } from "../errors.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
 import { compact } from "../runtime/compact.ts";
-import { isOnlyReading } from "../runtime/json.ts";
+import { isObject, isOnlyReading } from "../runtime/json.ts";
 import { claimAt, isOptionalString } from "./claim-path.ts";
 import { type RejectedToken, rejectToken } from "./rejection.ts";
 
@@ -23,7 +23,7 @@ export interface JwtParts {
 
 /** Longer headers aren't parsed, because parsing happens before the signature is verified. */
 export const MAX_HEADER_LENGTH = 8_192;
-/** More than 64 parameters or other values: with 900, jose takes a millisecond. Real headers have ten. */
+/** More than 64 values, or commas in strings: with 900, jose takes a millisecond. Real headers have ten. */
 const MANY_VALUES = /^(?:[^,[{]*[,[{]){65}/;
 
 /** Tokens with one key share a header, so headers are cached. Attackers send many, so the cache is small. */
@@ -96,6 +96,3 @@ export function isCanonicalBase64Url(segment: string): boolean {
   if (segment.length % 4 === 2) return "AQgw".includes(last);
   return segment.length % 4 === 0 || "AEIMQUYcgkosw048".includes(last);
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

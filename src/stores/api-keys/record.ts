@@ -1,5 +1,6 @@
 /** The record of a key in a store, and how a key is created. */
 import { compact } from "../../core/runtime/compact.ts";
+import { isText } from "../../core/runtime/json.ts";
 import { checkOptions, type OptionChecks, required } from "../../core/options/check-options.ts";
 import { isScope } from "../../core/scopes/scope.ts";
 import { digestOf, makeKey, PEPPER_CHECK, PREFIX_CHECK } from "./key-format.ts";
@@ -37,8 +38,6 @@ export interface NewApiKey extends Pick<ApiKeyRecord, "name" | "scopes" | "owner
   /** The `pepper` of `apiKeys`, if it's set: at least 16 characters. Default: none. */
   readonly pepper?: string;
 }
-
-const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 /** Returns whether the scope grants anything. */
 const isUsefulScope = (scope: unknown): boolean => isText(scope) && isScope(scope) && !/<\w*>/.test(scope);

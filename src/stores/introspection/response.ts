@@ -1,6 +1,6 @@
 /** Reads and checks the response of the endpoint (RFC 7662 section 2.2, RFC 9701 section 5). */
 import { orUndefined } from "../../core/errors.ts";
-import { isOnlyReading } from "../../core/runtime/json.ts";
+import { isObject, isOnlyReading } from "../../core/runtime/json.ts";
 import { claimAt } from "../../core/token/claim-path.ts";
 import { readJwt } from "../../core/token/jwt-parts.ts";
 import type { OpaqueVerification } from "../../core/token/opaque-tokens.ts";
@@ -79,6 +79,3 @@ const reject = (rejection: Rejected["rejection"], why: Pick<Rejected, "claim" | 
   rejection,
   ...why,
 });
-
-const isObject = (value: unknown): value is Claims =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,6 +1,8 @@
 /** The entry point `scopegate/replay`: values that may be used once. */
 import { checkOptions, clock } from "../../core/options/check-options.ts";
 import { readClock } from "../../core/runtime/clock.ts";
+import { timeOf } from "../../core/runtime/date.ts";
+import { isText } from "../../core/runtime/json.ts";
 import { rememberOnce } from "../../core/runtime/once.ts";
 import type { Store } from "../../core/runtime/store.ts";
 
@@ -42,16 +44,9 @@ export function createReplays(store: Store, options: ReplaysOptions = {}): Repla
   const { now = Date.now } = options;
   return {
     async remember(id, until) {
-      const end = timeOf(id, until);
-      if (end <= readClock(now).getTime()) return false;
+      if (!isText(id)) throw new TypeError("The id must be a non-empty string.");
+      if (timeOf("until", until) <= readClock(now).getTime()) return false;
       return rememberOnce(store, id, until);
     },
   };
-}
-
-function timeOf(id: unknown, until: unknown): number {
-  if (typeof id !== "string" || id === "") throw new TypeError("The id must be a non-empty string.");
-  const end = until instanceof Date ? until.getTime() : Number.NaN;
-  if (Number.isNaN(end)) throw new TypeError("`until` must be a valid Date.");
-  return end;
 }

@@ -22,12 +22,11 @@ export type RevocationEvent =
 export function createReport(
   onEvent: ((event: RevocationEvent) => void) | undefined,
 ): (event: RevocationEvent) => void {
-  return (event) => (onEvent ? notify(onEvent, event) : warn(event));
-}
-
-function warn(event: RevocationEvent): void {
-  const message = messageOf(event);
-  if (message !== undefined) process.emitWarning(message, "ScopegateWarning");
+  return (event) => {
+    const message = messageOf(event);
+    if (onEvent) notify(onEvent, event);
+    else if (message !== undefined) process.emitWarning(message, "ScopegateWarning");
+  };
 }
 
 function messageOf(event: RevocationEvent): string | undefined {

@@ -10,6 +10,7 @@ import {
   type OptionChecks,
 } from "../../core/options/check-options.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
+import { isObject, type Json } from "../../core/runtime/json.ts";
 import { notify } from "../../core/runtime/notify.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { readSubject } from "./subject.ts";
@@ -58,11 +59,7 @@ const VERIFICATION = "https://schemas.openid.net/secevent/ssf/event-type/verific
 /** Transmitters retry an event for hours at most. An older event may be replayed by an attacker. */
 const MAX_AGE_SECONDS = 3 * 86_400;
 
-const ACCEPTED: SecurityEventsResponse = {
-  status: 202,
-  headers: { "Cache-Control": "no-store" },
-  body: "",
-};
+const ACCEPTED: SecurityEventsResponse = { status: 202, headers: { "Cache-Control": "no-store" }, body: "" };
 
 /** RFC 8935 section 2.3. */
 const rejectEvent = (err: string, description: string): SecurityEventsResponse => ({
@@ -143,9 +140,8 @@ export function securityEvents(
 
   const applyEvents = async (claims: Json): Promise<SecurityEventsResponse> => {
     const { iat, jti, events, sub_id: sharedSubject } = claims;
-    if (typeof events !== "object" || events === null || Array.isArray(events))
-      return rejectEvent("invalid_request", "The claim events must be an object.");
-    for (const [type, event] of Object.entries(events as Json)) {
+    if (!isObject(events)) return rejectEvent("invalid_request", "The claim events must be an object.");
+    for (const [type, event] of Object.entries(events)) {
       const payload = { ...(event as object) } as Json;
       const subject = payload["subject"] ?? sharedSubject;
       if (type === VERIFICATION) continue;
@@ -186,8 +182,6 @@ export function securityEvents(
 /** Returns whether an event ends access. Adding a credential doesn't. */
 const isRevoking = (type: string, { change_type: change }: Json): boolean =>
   type === SESSION_REVOKED || (type === CREDENTIAL_CHANGE && change !== "create");
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Fails when the service starts, if the server can't revoke anything. */
 function assertRevocation(server: ResourceServer): void {

@@ -1,7 +1,6 @@
 /** The subject of a security event: which tokens it revokes (RFC 9493). */
+import { isText, type Json } from "../../core/runtime/json.ts";
 import type { RevocationTarget } from "../../core/token/revocation.ts";
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** The context of a subject. */
 interface SubjectContext {
@@ -40,5 +39,3 @@ export function readSubject(subject: unknown, context: SubjectContext): readonly
       return [];
   }
 }
-
-const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

@@ -1,6 +1,8 @@
 /** Converts a revocation target to an entry. */
 import { hash } from "node:crypto";
 import { compact } from "../../core/runtime/compact.ts";
+import { timeOf } from "../../core/runtime/date.ts";
+import { isText } from "../../core/runtime/json.ts";
 import { iatToleranceOf } from "../../core/token/issued-at.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import type { RevocationContext, RevocationOptions, RevocationTarget } from "../../core/token/revocation.ts";
@@ -54,7 +56,7 @@ export function toRevokedEntry(
   const isLimited = SINCE_A_TIME.has(subject.kind);
   if (!isLimited && "before" in target) throw new TypeError(USAGE);
   const latest = isLimited
-    ? Math.floor(secondsOf("before", before)) + iatToleranceOf(toleranceSeconds)
+    ? Math.floor(timeOf("before", before) / 1000) + iatToleranceOf(toleranceSeconds)
     : undefined;
   return compact({ ...subject, before: latest, until, reason: options.reason });
 }
@@ -72,7 +74,7 @@ function endOfRevocation(until: Date | undefined, { keepSeconds, nowMs, principa
   const now = Math.floor(nowMs / 1000);
   const latest = now + keepSeconds;
   let end = latest;
-  if (until) end = secondsOf("until", until);
+  if (until !== undefined) end = timeOf("until", until) / 1000;
   else if (principal) end = endOfToken(principal);
   if (until && end <= now)
     throw new RangeError("`until` has passed, so nothing would be revoked. Pass a later time.");
@@ -125,12 +127,4 @@ export function fingerprintOf(principal: Principal): string {
     fingerprints.set(principal, fingerprint);
   }
   return fingerprint;
-}
-
-const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
-
-function secondsOf(name: string, date: unknown): number {
-  const seconds = date instanceof Date ? date.getTime() / 1000 : Number.NaN;
-  if (Number.isNaN(seconds)) throw new TypeError(`\`${name}\` must be a valid Date.`);
-  return seconds;
 }

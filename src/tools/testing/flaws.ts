@@ -7,15 +7,15 @@ import type { ConditionName } from "../../core/policy/conditions/condition.ts";
  */
 export type TestRejection = Exclude<Rejection, "revoked">;
 
-/** A change that makes a valid token invalid. */
-interface Flaw {
+/** A change that makes a valid token or proof invalid. */
+export interface Flaw {
   readonly header?: Readonly<Record<string, unknown>>;
   readonly claims?: (nowSeconds: number) => Readonly<Record<string, unknown>>;
   readonly signature?: "of another key" | "none";
   readonly isTruncated?: boolean;
 }
 
-const HOUR = 3600;
+export const HOUR = 3600;
 const YEAR = 31_536_000;
 
 /** The claims of a token that doesn't meet a condition, unless the condition names these values. */

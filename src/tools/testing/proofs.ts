@@ -13,6 +13,7 @@ import { orUndefined } from "../../core/errors.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { ProofRejection } from "../../core/token/binding/proof.ts";
 import { readPublicKey } from "../../core/token/binding/public-key.ts";
+import { type Flaw, HOUR } from "./flaws.ts";
 import { createTestKey, type TestKey } from "./test-key.ts";
 
 /** A rejection that a proof can cause. Others depend on how it's sent, or on earlier requests. */
@@ -39,23 +40,13 @@ export interface TestProofOptions {
   readonly header?: Readonly<Record<string, unknown>>;
 }
 
-/** A change that makes a valid proof invalid. */
-interface Flaw {
-  readonly header?: Readonly<Record<string, unknown>>;
-  readonly claims?: (nowSeconds: number) => Readonly<Record<string, unknown>>;
-  readonly signingKey?: "another";
-  readonly isTruncated?: boolean;
-}
-
-const HOUR = 3600;
-
 const FLAWS: Readonly<Record<TestProofRejection, Flaw>> = {
   malformed: { isTruncated: true },
   type: { header: { typ: "JWT" } },
   algorithm: { header: { alg: "HS256" } },
   key: { header: { jwk: undefined } },
   // The header has the key of the token, but another key has signed.
-  signature: { signingKey: "another" },
+  signature: { signature: "of another key" },
   claims: { claims: (now) => ({ exp: now - HOUR }) },
   htm: { claims: () => ({ htm: "TRACE" }) },
   htu: { claims: () => ({ htu: "https://another-service.test/" }) },
@@ -66,7 +57,10 @@ const FLAWS: Readonly<Record<TestProofRejection, Flaw>> = {
   binding: {},
 };
 
-/** The rejections that a proof can cause: the values of `rejectedAs` of `proofFor`. */
+/**
+ * The rejections that a proof can cause: the values of `rejectedAs` of `proofFor`. A server without the
+ * option `nonce` accepts the proof for `"nonce"`.
+ */
 export const testProofRejections: readonly TestProofRejection[] = Object.freeze(
   Object.keys(FLAWS) as TestProofRejection[],
 );
@@ -125,14 +119,8 @@ export class ProofKeys {
       ...options.claims,
     };
     const key = rejectedAs === "binding" ? this.#anotherKey : this.#clientKey;
-    const header = {
-      alg: "ES256",
-      typ: "dpop+jwt",
-      jwk: key.publicJwk,
-      ...flaw.header,
-      ...options.header,
-    };
-    const proof = signProof(header, claims, flaw.signingKey ? this.#anotherKey : key);
+    const header = { alg: "ES256", typ: "dpop+jwt", jwk: key.publicJwk, ...flaw.header, ...options.header };
+    const proof = signProof(header, claims, flaw.signature ? this.#anotherKey : key);
     return flaw.isTruncated ? proof.slice(0, proof.lastIndexOf(".")) : proof;
   }
 

@@ -120,6 +120,8 @@ const COUNTS: Readonly<Record<string, (bytes: number) => string>> = {
   "parameters as long as `arguments`": (bytes) =>
     request(`{"name":"search",${many(bytes / 14, (index) => `"${index.toString(36).padStart(9, "A")}":1`)}}`),
   "elements of an array": (bytes) => callOf(`{"a":[${many(bytes / 2, () => "1")}]}`),
+  "elements that are fractions": (bytes) => callOf(`{"a":[${many(bytes / 4, () => "1.0")}]}`),
+  "digits of a fraction": (bytes) => callOf(`{"a":${repeat("1", bytes / 2)}.${repeat("1", bytes / 2)}}`),
   "nested arrays": (bytes) => callOf(`{"a":${"[".repeat(bytes / 2)}${"]".repeat(bytes / 2)}}`),
   "nested objects": (bytes) => callOf(`{"a":${'{"a":'.repeat(bytes / 6)}1${"}".repeat(bytes / 6)}}`),
   "empty objects": (bytes) => callOf(`{"a":[${many(bytes / 3, () => "{}")}]}`),

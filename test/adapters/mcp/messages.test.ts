@@ -14,10 +14,13 @@ import { createMcpResourceServer } from "./support/tools.ts";
 
 const CONTEXT = { methods: MCP_METHODS, revision: undefined };
 const read = (value: unknown) => parseMessages(Buffer.from(JSON.stringify(value)), CONTEXT);
-const readOne = (value: object) => {
+const readValid = (value: object) => {
   const found = read(value);
   if (found.kind === "invalid") throw new Error(found.body.error.message);
-  const [message] = found.messages;
+  return found;
+};
+const readOne = (value: object) => {
+  const [message] = readValid(value).messages;
   if (!message) throw new Error("The body has no message.");
   return message;
 };
@@ -34,6 +37,21 @@ describe("parseMessages", () => {
       calls: [{ method: "tools/call", name: "run_agent", parameters: { agent_id: "web" } }],
     });
   });
+
+  it.each(["7.0", "70e-1", "7E0", "0.7e1", "-7.0", "9007199254740990.0", "1.5"])(
+    "reads the argument %s as an empty string for the table, and passes its value and bytes on",
+    (number) => {
+      const bytes = Buffer.from(
+        JSON.stringify(call("run_agent", { agent_id: 0, q: "7.0" }, { id: 1.5 })).replace(":0", `:${number}`),
+      );
+      const found = parseMessages(bytes, CONTEXT);
+      expect(found).toMatchObject({
+        body: { id: 1.5, params: { arguments: { agent_id: Number(number), q: "7.0" } } },
+        calls: [{ parameters: { agent_id: "", q: "7.0" } }],
+      });
+      expect((found as { bytes?: Buffer }).bytes).toBe(bytes);
+    },
+  );
 
   it.each([undefined, null, "x", 1, true, ["web"]])("reads the arguments %j as none", (args) => {
     expect(readOne(call("search", args)).calls[0]?.parameters).toEqual({});
@@ -140,7 +158,7 @@ describe("parseMessages", () => {
   );
 
   it("returns the id of a message that is refused, if it has one", () => {
-    expect(read({ ...call([]), id: "a" })).toMatchObject({ body: { id: "a" } });
+    for (const id of ["a", 1.5]) expect(read({ ...call([]), id })).toMatchObject({ body: { id } });
     for (const id of [null, [], {}, true])
       expect(read({ ...call([]), id })).toMatchObject({ body: { id: null } });
     expect(read([call([]), ALLOWED])).toMatchObject({ body: { id: null } });
@@ -209,7 +227,7 @@ describe("the headers of a request", () => {
   });
 
   it("require Base64 for a name that is not ASCII", () => {
-    const one = [readOne(call("wörter"))];
+    const one = readValid(call("wörter"));
     const encoded = Buffer.from("wörter").toString("base64");
     expect(agree(withHeaders({ "mcp-name": `=?base64?${encoded}?=` }), noFields, one)).toBe(true);
     expect(agree(withHeaders({ "mcp-name": "=?base64?/////w==?=" }), noFields, one)).toBe(false);
@@ -217,14 +235,27 @@ describe("the headers of a request", () => {
 });
 
 describe("the headers of arguments", () => {
-  const agrees = (headers: Readonly<Record<string, string>>, args: object) => {
-    const fields: Readonly<Record<string, string>> = { "mcp-method": "tools/call", ...headers };
-    return agree(
-      (name) => fields[name],
-      () => Object.keys(fields),
-      [readOne(call("search", args))],
+  const agrees = (headers: Readonly<Record<string, string>>, args: object) =>
+    [call("search", args), [call("search", args)]].every((body) =>
+      agree(
+        (name) => headers[name],
+        () => Object.keys(headers),
+        readValid(body),
+      ),
     );
-  };
+
+  it.each([{}, { "mcp-method": "tools/call" }])("must agree with the body, with %j", (headers) => {
+    for (const [value, header, isEqual] of [
+      ["eu", "eu", true],
+      ["eu", "us", false],
+      [1.5, "1.5", true],
+      [1.5, "2.5", false],
+      [true, "false", false],
+      [{}, "x", true],
+    ] as const)
+      expect(agrees({ ...headers, "mcp-param-region": header }, { region: value })).toBe(isEqual);
+    expect(agrees({ ...headers, "mcp-param-other": "x" }, { region: "eu" })).toBe(true);
+  });
 
   it("must agree with every spelling of the argument's name, because a tool may read any of them", () => {
     expect(agrees({ "mcp-param-region": "eu" }, { Region: "eu", region: "eu" })).toBe(true);

@@ -257,9 +257,12 @@ describe("an HMAC secret", () => {
     ["HS384", "a-valid-string-secret-that-is-at-least-384-bits-long"],
     ["HS512", "a-valid-string-secret-that-is-at-least-512-bits-long-which-is-very-long"],
   ])("rejects for %s the published secret %j", (algorithm, secret) => {
-    const jwk = { kty: "oct", k: encode(secret) };
-    for (const form of [secret, createSecretKey(secret, "utf8"), jwk])
-      expectMistake("key_weak", form, { algorithm });
+    // A file usually ends with a line break.
+    for (const read of [secret, `${secret}\n`]) {
+      const jwk = { kty: "oct", k: encode(read) };
+      for (const form of [read, createSecretKey(read, "utf8"), jwk])
+        expectMistake("key_weak", form, { algorithm });
+    }
   });
 
   it("accepts a random secret in hexadecimal", () => {

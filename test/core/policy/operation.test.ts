@@ -499,7 +499,8 @@ describe("the arguments of an operation", () => {
     for (const name of ["report", "any"])
       expect(STORE.forOperation(operation(`tools/call ${name}`, parameters))).toMatchObject({
         kind: "ambiguous",
-        cause: "The argument `store_id` must be a non-empty string or an integer.",
+        cause:
+          "The argument `store_id` must be a non-empty string or a safe integer (7, not 7.0), and its name must not occur in another letter case.",
       });
   });
 

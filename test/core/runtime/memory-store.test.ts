@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createMemoryStore } from "../../../src/core/runtime/memory-store.ts";
 import type { OwnedOptions } from "../../../src/core/runtime/store.ts";
 
@@ -67,6 +67,43 @@ describe("createMemoryStore", () => {
     expect(await add("d", {})).toContain("full");
     now = 101_000;
     expect(await add("d", {})).toBe(true);
+  });
+
+  it("keeps no empty buckets of values that are deleted or replaced before their end", async () => {
+    const setInMap = vi.spyOn(Map.prototype, "set");
+    const { store } = storeOf(10);
+    for (let second = 1; second <= 100; second += 1) {
+      await store.set("replaced", "1", { until: new Date(second * 1_000) });
+      await store.set("deleted", "1", { until: new Date(second * 1_000) });
+      await store.delete("deleted");
+    }
+    const maps = new Set(setInMap.mock.contexts as readonly Map<unknown, unknown>[]);
+    setInMap.mockRestore();
+    expect(maps.size).toBeGreaterThan(0);
+    expect([...maps].map(({ size }) => size).filter((size) => size > 1)).toEqual([]);
+  });
+
+  it("rejects an end that isn't a valid date, instead of dropping the value", () => {
+    const { store } = storeOf(10);
+    expect(() => store.set("key", "1", { until: new Date("never") })).toThrow("`until` must be");
+  });
+
+  it("deletes at most 1,000 ended values in one call, and the others in later calls", async () => {
+    let now = 0;
+    const { add } = storeOf(3_000, () => now);
+    const until = (index: number) => new Date((index % 7) * 1_000 + 1_000);
+    for (let index = 0; index < 3_000; index += 1) await add(`${index}`, { until: until(index) });
+    now = 8_000;
+    const removed = vi.spyOn(Map.prototype, "delete");
+    for (const key of ["a", "b", "c", "d"]) {
+      removed.mockClear();
+      expect(await add(key, {})).toBe(true);
+      const isLast = key === "d";
+      // Each value is deleted from a map by its key, which is a string.
+      const keys = removed.mock.calls.filter(([name]) => typeof name === "string");
+      expect(keys).toHaveLength(isLast ? 0 : 1_000);
+    }
+    removed.mockRestore();
   });
 
   it("keeps what has not ended, and has room for the rest, whatever happens in which order", async () => {

@@ -137,6 +137,8 @@ describe("toRevokedEntry", () => {
     ["before", { issuer: ISSUER, before: NOW }, {}],
     ["until", { tokenId: "t1" }, { until: new Date("never") }],
     ["until", { tokenId: "t1" }, { until: NOW }],
+    ["until", { tokenId: "t1" }, { until: 0 }],
+    ["until", { tokenId: "t1" }, { until: null }],
   ])("refuses a `%s` that is not a valid date: %j", (name, target, options) => {
     expect(() => entryOf(target, options as RevocationOptions)).toThrow(
       new TypeError(`\`${name}\` must be a valid Date.`),

@@ -156,7 +156,7 @@ describe("explain", () => {
       "the id is missing or contains a colon: only a grant for every id covers agents:<agent_id>:run",
     );
     expect(explain("tools/call run_agent", { agent_id: "" }).text).toContain(
-      "The argument `agent_id` must be a non-empty string or an integer.",
+      "The argument `agent_id` must be a non-empty string or a safe integer (7, not 7.0), and its name must not occur in another letter case.",
     );
     expect(explain("tools/call other").decision).toMatchObject({ reason: "route_unmapped" });
   });

@@ -1,5 +1,6 @@
 /** The interface of a condition on the caller: how it's written, checked, described and refused. */
 import type { Report } from "../../errors.ts";
+import { isObject, isText } from "../../runtime/json.ts";
 import type { Principal } from "../../token/principal.ts";
 import type { Pattern } from "../pattern.ts";
 import type { RequiredScope } from "../../scopes/required-scope.ts";
@@ -103,8 +104,8 @@ export function readProperties(
   value: unknown,
   names: readonly string[] | "any",
 ): ReadonlyMap<string, unknown> | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const properties = Object.entries(value) as readonly (readonly [string, unknown])[];
+  if (!isObject(value)) return undefined;
+  const properties = Object.entries(value);
   const isKnown = ([name]: readonly [string, unknown]) => names === "any" || names.includes(name);
   return properties.length > 0 && properties.every(isKnown) ? new Map(properties) : undefined;
 }
@@ -115,5 +116,3 @@ export function readStrings(value: unknown): readonly string[] | undefined {
   const strings: readonly unknown[] = [...(value as readonly unknown[])];
   return strings.every(isText) ? strings : undefined;
 }
-
-export const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

@@ -1,4 +1,5 @@
 /** `where`: a parameter of the request is equal to a claim of the token, such as the tenant. */
+import { isText } from "../../runtime/json.ts";
 import { claimNameOf } from "../../token/claim-path.ts";
 import { type ClaimSource, findInClaim } from "../../token/claim-values.ts";
 import { namesOf, type Pattern } from "../pattern.ts";
@@ -6,7 +7,6 @@ import {
   type ConditionCaller,
   type ConditionContext,
   type ConditionKind,
-  isText,
   readProperties,
   readStrings,
   reportInvalid,

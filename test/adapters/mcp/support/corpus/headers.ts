@@ -43,6 +43,8 @@ const DISAGREE: readonly Headers[] = [
   { "mcp-name": base64(base64("run_agent")) },
   { "mcp-method": "tools/call", "mcp-name": "search" },
   { "mcp-method": "tools/list", "mcp-name": "run_agent" },
+  { "mcp-param-agent_id": "api" },
+  { "mcp-method": "tools/call", "mcp-param-agent_id": "api" },
 ];
 
 /** "docs" in Base64 is `ZG9jcw==`; with spare bits it is `ZG9jcx==`, and without padding `ZG9jcw`. */
@@ -120,7 +122,7 @@ export const HEADER_CASES: readonly Hostile[] = [
     },
   ),
   post("scopes in headers", 403, FORBIDDEN, {
-    headers: { "x-scopes": "agents:api:run", scope: "agents:api:run", "mcp-param-agent_id": "web" },
+    headers: { "x-scopes": "agents:api:run", scope: "agents:api:run", "mcp-param-scope": "agents:api:run" },
   }),
   post("a forbidden call with the revision 2026-07-28", 403, FORBIDDEN, {
     headers: { "mcp-protocol-version": "2026-07-28" },

@@ -100,8 +100,18 @@ const withLevels = (message: object): string =>
     `"_meta":{"x":${"[".repeat(50_000)}${"]".repeat(50_000)}},"name"`,
   );
 
+/** Only some parsers read these as an integer. */
+const NUMBERS = ["7.0", "70e-1", "0.7E+1"];
+
 export const JSON_CASES: readonly Hostile[] = [
   ...DUPLICATES,
+  ...NUMBERS.map((number) =>
+    post(
+      `the argument ${number} of a scope`,
+      400,
+      JSON.stringify(call("run_agent", { agent_id: 0 })).replace(":0", `:${number}`),
+    ),
+  ),
   post("a second id in a batch", 400, `[${text},{"id":1,"id":2,${text.slice(1)}]`),
   post("a duplicate in _meta", 400, text.replace('"name"', '"_meta":{"a":1,"a":2},"name"')),
   post("a duplicate that is empty", 400, text.replace('"name"', '"":1,"":2,"name"')),
