@@ -3,7 +3,7 @@ import type { Observer } from "./observer.ts";
 import { compact } from "./runtime/compact.ts";
 import type { ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
-import type { ReadHandlerValues } from "./policy/handler-values.ts";
+import type { HandlerValues } from "./policy/handler-values.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
 import type { Governing, RoutePattern, Table } from "./policy/table.ts";
 import type { AccessRequest } from "./request.ts";
@@ -28,10 +28,9 @@ import type { Identified } from "./token/identification.ts";
 import type { Principal } from "./token/principal.ts";
 
 /** A route that is about to run, and the current state of the request. */
-export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
+export interface RunningRoute extends Pick<AccessRequest, "method" | "target">, HandlerValues {
   /** How the route is written; `undefined` refuses the request, because the route no longer matches it. */
   readonly patterns: readonly RoutePattern[] | undefined;
-  readonly readHandlerValues?: ReadHandlerValues;
 }
 
 /** Whether a request is allowed, and the data to check the matched route later. */
@@ -106,15 +105,12 @@ export class Pipeline {
    * Decides an allowed request again at a route that is about to run. The caller stays the principal that the
    * guard verified. If the guard read no token because the path is public, the credential of `sent` is used.
    */
-  decideRoute(
-    verdict: Verdict,
-    { method, target, patterns, readHandlerValues }: RunningRoute,
-    sent = verdict.request,
-  ): PendingVerdict {
+  decideRoute(verdict: Verdict, running: RunningRoute, sent = verdict.request): PendingVerdict {
+    const { method, target, patterns } = running;
     const isSameRequest = verdict.request.method === method && verdict.request.target === target;
     const request = isSameRequest ? verdict.request : { ...verdict.request, method, target };
     const ofPath = isSameRequest ? verdict.governing : this.table.forTarget(method, target, true);
-    const governing = this.table.forRoute(ofPath, method, patterns, readHandlerValues);
+    const governing = this.table.forRoute(ofPath, method, patterns, running);
     return this.decideAgain(verdict, governing, request, sent);
   }
 
@@ -141,7 +137,7 @@ export class Pipeline {
     const isPublic =
       kind === "rules" &&
       matches.every(({ compiled }) => compiled.requirement.kind === "public") &&
-      restrictions.active.length === 0;
+      restrictions().active.length === 0;
     if (isPublic) return this.#conclude(allow(rulesOf(matches)), governing, request);
 
     const credential = readCredential(sent, this.#rules);

@@ -180,7 +180,7 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     it("compares parameters by their places, and those of a mount only if the router merges them", async () => {
       for (const mergeParams of [true, false]) {
         const inner = express.Router({ mergeParams }).get("/users/:id", run).get("/all/:name", run);
-        const app = guarded().use("/orgs/:id", inner).get("/orgs/:id/users/:id/x", run);
+        const app = guarded().use("/orgs/:id", inner).get("/orgs/:org/users/:id/x", run);
         const scopes = ["orgs:a:use", "users:u+1:read"];
         expect(await statusOf(app, "/orgs/a/users/u+1", scopes)).toBe(200);
         expect(await statusOf(app, "/orgs/a/users/u+1/x", scopes)).toBe(200);

@@ -5,7 +5,6 @@ import mount from "koa-mount";
 import { describe, expect, it } from "vitest";
 import type { ScopeMappings } from "scopegate";
 import { protect } from "scopegate/koa";
-import { Router14 } from "../routing/configurations/koa-application.ts";
 import { KOA_VERSIONS, koaListener, serve, serverFor, statusWith } from "../support/frameworks.ts";
 
 const statusOf = async (
@@ -265,39 +264,6 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
       const app = guarded({ "GET /files/:id": ["files:<id>:read"] }).use(router.routes());
       expect(await statusOf(app, "/files/abc", ["files:abc:read"])).toBe(200);
       expect(await statusOf(app, "/files/abc", ["files:other:read"])).toBe(403);
-    },
-  );
-
-  it.each([
-    ["15", Router],
-    ["14.0.0, which reads + as a space", Router14],
-  ])(
-    "runs a handler of @koa/router %s only for the tenant that the rule has read",
-    async (_version, Version) => {
-      const tenants: unknown[] = [];
-      const record = (context: { params: Readonly<Record<string, unknown>>; body: unknown }) => {
-        tenants.push(context.params["org"] ?? context.params["id"]);
-        context.body = "ran";
-      };
-      const inner = new Version().get("/items/:id", record);
-      const router = new Version()
-        .get("/orgs/:org/users/:user", record)
-        .get("/repeated/:id/users/:id", record);
-      router.use("/nested/:org", inner.routes());
-      const rules = Object.fromEntries(
-        ["GET /orgs/:org/users/:user", "GET /nested/:org/items/:id", "GET /repeated/:org/users/:id"].map(
-          (key) => [key, ["users:<org>:read"]],
-        ),
-      );
-      const port = await serve(koaListener(guarded(rules).use(router.routes() as Koa3.Middleware)));
-      for (const path of ["/orgs/acme+corp/users/7", "/nested/acme+corp/items/7"]) {
-        const status = await statusWith(port, path, ["users:acme+corp:read"]);
-        expect([status, tenants.splice(0)]).toEqual(Version === Router ? [200, ["acme+corp"]] : [400, []]);
-      }
-      for (const path of ["/orgs/acme%2Bcorp/users/a+b", "/repeated/acme+corp/users/7"]) {
-        expect(await statusWith(port, path, ["users:acme+corp:read"])).toBe(200);
-        expect(tenants.splice(0)).toEqual([path.startsWith("/orgs") ? "acme+corp" : "7"]);
-      }
     },
   );
 

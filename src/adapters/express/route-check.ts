@@ -97,13 +97,13 @@ function behindCheck(handle: Handler, layer: ExpressHandler, route: ExpressRoute
 /** Returns the route that Express has assigned to a request, for a handler that is about to run. */
 function runningRoute(request: ExpressRequest, layer: ExpressHandler, route: ExpressRoute): RunningRoute {
   const method = readMethod(request);
+  // Each handler may change the parameters for the handlers after it.
+  const isFirst = () => layer === findFirst(route, method);
   return {
     method,
     target: readTarget(request),
     patterns: patternsAt(request, route),
-    // Each handler may change the parameters for the handlers after it.
-    readHandlerValues: () =>
-      layer === findFirst(route, method) ? (Reflect.get(request, "params") as object) : undefined,
+    readHandlerValues: () => (isFirst() ? (Reflect.get(request, "params") as object) : undefined),
   };
 }
 

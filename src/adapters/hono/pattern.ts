@@ -6,13 +6,12 @@ import { EXPRESSION, literalPattern, quoteName } from "../../core/policy/render-
  */
 export function toPattern(path: string): string {
   const segments = path.match(SEGMENTS) ?? [];
-  const names = new Set<string>();
   let closing = "";
   const parts = segments.map((whole, index) => {
     const isTail = whole === "/*" && index === segments.length - 1;
     // Hono looks for optional parameters only where the last one is optional.
     const isOptional = path.endsWith("?") && whole.endsWith("?");
-    const part = isTail ? '*"*"' : toPart(whole.slice(1, isOptional ? -1 : undefined), index, names);
+    const part = isTail ? '*"*"' : toPart(whole.slice(1, isOptional ? -1 : undefined), index);
     if (part === undefined) return undefined;
     if (!isTail && !isOptional && closing === "") return `/${part}`;
     closing += "}";
@@ -24,13 +23,10 @@ export function toPattern(path: string): string {
 /** Slashes divide segments, except inside the regular expression of a parameter. */
 const SEGMENTS = /\/(?:[^/{}]|\{(?:[^{}]|\{[^{}]*\})*\})*/g;
 
-function toPart(segment: string, index: number, names: Set<string>): string | undefined {
+function toPart(segment: string, index: number): string | undefined {
   if (segment === "*") return `:${quoteName(`*${String(index)}`)}`;
-  const [, written, expression] = /^:([^{}]+)(?:\{(.+)\})?$/s.exec(segment) ?? [];
-  if (written === undefined) return /[:*?{}]/.test(segment) ? undefined : literalPattern(encodeText(segment));
-  // Handlers receive the first parameter of a name, so the others need names that no handler knows.
-  const name = names.has(written) ? `${written}_repeated_${String(index)}` : written;
-  names.add(written);
+  const [, name, expression] = /^:([^{}]+)(?:\{(.+)\})?$/s.exec(segment) ?? [];
+  if (name === undefined) return /[:*?{}]/.test(segment) ? undefined : literalPattern(encodeText(segment));
   if (expression === undefined) return `:${quoteName(name)}`;
   // In the syntax before version 8 of path-to-regexp. If it may match a slash, the route may have any path.
   return /^\w+$/.test(name) ? `:${name}(${expression})` : undefined;

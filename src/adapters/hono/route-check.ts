@@ -9,13 +9,13 @@ import { toPattern } from "./pattern.ts";
 
 /** A handler that a Hono application has registered. */
 export interface HonoRoute {
-  /** The path of the application that it was registered in. */
+  /** The base path of the application in which the handler was registered. */
   readonly basePath: string;
-  /** Its whole path in Hono's syntax. */
+  /** The whole path of the route, in Hono's syntax. */
   readonly path: string;
-  /** In upper case; `ALL` for every method. */
+  /** The method in upper case; `ALL` for every method. */
   readonly method: string;
-  /** The function, or a wrapper of it. */
+  /** The registered function, or a function in which Hono has wrapped it. */
   readonly handler: unknown;
 }
 
@@ -54,7 +54,7 @@ function behindCheck(handler: Handler, { method: routeMethod, path }: HonoRoute)
     // If the method has changed since the route was matched, the route doesn't match the request.
     const patterns = ["ALL", method === "HEAD" ? "GET" : method].includes(routeMethod) ? written : undefined;
     const req = context.req as HonoContext["req"] & { param(name: string): unknown };
-    // Only this parameter: Hono decodes it when it's read.
+    // Reads only this parameter, because Hono decodes each one when it's read.
     const readHandlerValues = (name: string) => ({ [name]: req.param(name) });
     return { method, target: readTarget(context), patterns, readHandlerValues };
   };
@@ -66,7 +66,7 @@ function behindCheck(handler: Handler, { method: routeMethod, path }: HonoRoute)
     );
 }
 
-/** Where requests store the result of the router, by prototype: each copy of Hono has its own symbol. */
+/** The key under which requests store the router's result. Each copy of Hono has a symbol and a prototype. */
 const keys = new WeakMap<object, symbol>();
 
 function matchedOf(req: object): readonly (readonly [Matched, ...unknown[]])[] {

@@ -77,11 +77,25 @@ function runningRoute(context: KoaContext, layer: KoaLayer, isLast: boolean): Ru
   const written = patternOf(layer);
   const pattern = prefix === "" ? written : { mount: prefix, pattern: written, isAsWritten: true };
   const patterns = layer.methods.includes(method) ? [pattern] : undefined;
-  return { method, target, patterns, readHandlerValues: () => (isLast ? context.params : undefined) };
+  return {
+    method,
+    target,
+    patterns,
+    readHandlerValues: () => (isLast ? context.params : undefined),
+    // The layers before this one leave their parameters to the handler.
+    isPlusSpace: () => context.matched?.flat().some(readsPlusAsSpace) ?? false,
+  };
 }
 
 /** No rule can cover a route that matches more paths than its pattern. */
 function patternOf({ path, opts }: KoaLayer): string {
   const isWritten = typeof path === "string" && opts?.end !== false && opts?.pathAsRegExp !== true;
   return isWritten ? path : EXPRESSION;
+}
+
+/** Versions 13 and 14 decode parameters as in forms. */
+function readsPlusAsSpace(layer: KoaLayer): boolean {
+  const { params } = layer as { readonly params?: (...values: readonly unknown[]) => { plus?: unknown } };
+  const decoding: unknown = Object.create(layer, { paramNames: { value: [{ name: "plus" }] } });
+  return params?.call(decoding, "", ["+"], {}).plus === " ";
 }

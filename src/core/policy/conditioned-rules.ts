@@ -1,7 +1,7 @@
 /** The rules with conditions have their own tree, so that tables without conditions search nothing. */
 import type { Path } from "../request.ts";
 import { collectMatching } from "./find-rules.ts";
-import { divideRestrictions, LazyRestrictions, type Restrictions, UNRESTRICTED } from "./restrictions.ts";
+import { divideRestrictions, lookUpOnce, type Restrictions, UNRESTRICTED } from "./restrictions.ts";
 import { type CompiledRule, type Restriction, toRestriction } from "./rule.ts";
 import { type LeafMatch, matchOf, RuleTree } from "./rule-tree.ts";
 
@@ -23,10 +23,10 @@ export class ConditionedRules {
 
   /** Finds the rules that match any reading of a path, and divides them by the rules that decide it. */
   forPath(method: string, path: Path, deciding: readonly LeafMatch[]): Restrictions {
-    return this.isEmpty ? UNRESTRICTED : new LazyRestrictions(() => this.#lookUp(method, path, deciding));
+    return this.isEmpty ? UNRESTRICTED : lookUpOnce(() => this.#lookUp(method, path, deciding));
   }
 
-  #lookUp(method: string, path: Path, deciding: readonly LeafMatch[]): Restrictions {
+  #lookUp(method: string, path: Path, deciding: readonly LeafMatch[]): ReturnType<Restrictions> {
     // Most rules are in both tables.
     const byRule = new Map<string, Restriction>();
     for (const tree of this.#trees)

@@ -3,13 +3,22 @@
  * decodes differently, or middleware changes parameters, a rule would otherwise allow the tenant `acme+corp`,
  * and the handler would return the data of `acme corp`.
  */
-import { indexIn, type ParameterSource, parametersOf } from "./parameters.ts";
+import { alignSegments, findParameter, type ParameterSource } from "./parameters.ts";
+import { namesOf, segmentIdentity } from "./pattern.ts";
 import type { Restrictions } from "./restrictions.ts";
 import type { RuleMatch } from "./rule.ts";
 import type { LeafMatch } from "./rule-tree.ts";
 
-/** Returns an object with this parameter as the handler receives it. Only called if a rule uses it. */
-export type ReadHandlerValues = (name: string) => object | undefined;
+/** How the handler of a route receives parameters. Nothing is called unless a rule uses one. */
+export interface HandlerValues {
+  /** Returns an object with this parameter as the handler receives it. */
+  readonly readHandlerValues?: (name: string) => object | undefined;
+  /** Returns whether the router reads `+` in a path as a space. */
+  readonly isPlusSpace?: () => boolean;
+}
+
+/** The name of the parameters that a route may have where its pattern isn't known. */
+export const UNKNOWN = "?";
 
 interface RequestRules {
   readonly matches: readonly LeafMatch[];
@@ -18,44 +27,64 @@ interface RequestRules {
 
 /** Returns whether a rule for a request reads a parameter from its path. Most rules don't. */
 export const readsPath = ({ matches, restrictions }: RequestRules): boolean =>
-  restrictions.active.length > 0 || matches.some(({ source }) => source !== undefined);
+  restrictions().active.length > 0 || matches.some(({ source }) => source !== undefined);
 
 /** Returns whether the handler of a route receives another value than a rule has read. */
 export function hasOtherValue(
   rules: RequestRules,
   routes: readonly ParameterSource[],
-  readHandlerValues: ReadHandlerValues | undefined,
+  handlerValues: HandlerValues,
 ): boolean {
-  if (!readHandlerValues || !readsPath(rules)) return false;
+  if (!handlerValues.readHandlerValues || !readsPath(rules)) return false;
   const { matches, restrictions } = rules;
   const isOther = (match: RuleMatch, names: readonly string[]): boolean =>
-    names.some((name) => routes.some((route) => differs(match, name, route, readHandlerValues)));
+    names.some((name) => routes.some((route) => receivesOther(match, name, route, handlerValues)));
   return (
     matches.some((match) => match.leaf !== undefined && isOther(match, match.leaf.templates)) ||
-    restrictions.active.some((restriction) => isOther(restriction, restriction.conditions.parameters))
+    restrictions().active.some((restriction) => isOther(restriction, restriction.conditions.parameters))
   );
 }
 
 /** Compares by place, because rules and routes name their parameters differently. */
-function differs(
+function receivesOther(
   { source, parameter: read }: RuleMatch,
-  name: string,
+  ruleName: string,
   route: ParameterSource,
-  readHandlerValues: ReadHandlerValues,
+  { readHandlerValues, isPlusSpace }: HandlerValues,
 ): boolean {
-  const parameter = source && parametersOf(source.segments).get(name);
+  const parameter = source && findParameter(source, ruleName);
   // Each name of a batch is a path of its own, which no parameter of the route contains.
-  if (!parameter || parameter.segment.kind === "wildcard" || source.path.text !== route.path.text)
-    return false;
-  const index = indexIn(source.path, parameter);
-  for (const [handlerName, other] of parametersOf(route.segments)) {
-    // Other static parts of a segment leave another value.
-    if (other.identity !== parameter.identity || indexIn(route.path, other) !== index) continue;
-    const values = readHandlerValues(handlerName);
-    const value: unknown = values && Object.hasOwn(values, handlerName) && Reflect.get(values, handlerName);
-    const isComparable = typeof value === "string" || Number.isSafeInteger(value);
-    // Only grants for every id cover an empty value.
-    return isComparable && read(name) !== "" && read(name) !== String(value);
-  }
-  return false;
+  if (!parameter || source.path.text !== route.path.text) return false;
+  const { segment, index, text } = parameter;
+  // However the route divides the path, the handler reads the space.
+  if (text.includes("+") && isPlusSpace?.()) return true;
+  const ruleValue = read(ruleName);
+  // Only grants for every id cover an empty value.
+  if (segment.kind === "wildcard" || ruleValue === "") return false;
+
+  const routeNames = route.segments.flatMap(namesOf);
+  const isRepeated = (name: string) => routeNames.indexOf(name) !== routeNames.lastIndexOf(name);
+  const aligned = alignSegments(route);
+  const routeSegment = aligned[index];
+  if (!routeSegment) return false;
+  const names = namesOf(routeSegment);
+  const part = routeSegment.kind === "wildcard" ? index - aligned.indexOf(routeSegment) : undefined;
+  // Other static parts of a segment leave another value.
+  const isSame = part !== undefined || segmentIdentity(routeSegment) === segmentIdentity(segment);
+  const isOther = (name: string, value: unknown): boolean =>
+    ["string", "number", "bigint"].includes(typeof value)
+      ? String(value) !== ruleValue
+      : value !== undefined && isRepeated(name);
+  // A handler receives one value for a repeated name, so the one that the rule has read may be hidden.
+  const compared = names.filter((name) => isSame || isRepeated(name));
+  if (compared.some((name) => isOther(name, valueOf(readHandlerValues?.(name), name, part)))) return true;
+  // The place of a group of a regular expression isn't known, so only its name can be compared.
+  return names.includes(UNKNOWN) && isOther(ruleName, valueOf(readHandlerValues?.(ruleName), ruleName));
+}
+
+/** Returns a parameter of a handler; of a wildcard, which is an array or has slashes, only one part. */
+function valueOf(values: object | undefined, name: string, part?: number): unknown {
+  const value: unknown = values && Object.hasOwn(values, name) ? Reflect.get(values, name) : undefined;
+  const parts: unknown = typeof value === "string" ? value.split("/") : value;
+  return part !== undefined && Array.isArray(parts) ? (parts[part] ?? "") : value;
 }

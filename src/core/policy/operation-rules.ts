@@ -70,11 +70,11 @@ export class OperationRules {
       parameter: values ? (name) => values.get(name) ?? "" : (name) => argumentReader.read(name).text,
     });
     const matches = deciding.map(toMatch);
-    const restrictions = divideRestrictions(
+    const divided = divideRestrictions(
       restricting.flatMap((rule) => toRestriction(toMatch(rule), argumentReader)),
       matches,
     );
-    return { kind: "matched", matches, restrictions };
+    return { kind: "matched", matches, restrictions: () => divided };
   }
 
   /** Returns the rules with conditions for an operation. */

@@ -71,7 +71,8 @@ export class Policy {
   refuseByParameters(governing: Governing, request: AccessRequest): Refused | undefined {
     const [pattern, params] = [ownProperty(request, "matchedPattern"), ownProperty(request, "params")];
     if (pattern === undefined || !params || !readsPath(governing)) return undefined;
-    return this.refuseByTable(this.table.forRoute(governing, request.method, [pattern], () => params));
+    const received = { readHandlerValues: () => params };
+    return this.refuseByTable(this.table.forRoute(governing, request.method, [pattern], received));
   }
 
   /** Returns the refusal of a request that the table refuses whatever its token is. */
@@ -99,16 +100,16 @@ export class Policy {
     const { authorization, scopeRules } = this.rules;
     if (!authorization) return allow(rulesOf(matches), principal);
     const byScopes = decideByRules(matches, principal, scopeRules);
-    if (restrictions.active.length === 0) return byScopes;
-    return decideByConditions(byScopes, restrictions.active, this.#callerOf(principal));
+    if (restrictions().active.length === 0) return byScopes;
+    return decideByConditions(byScopes, restrictions().active, this.#callerOf(principal));
   }
 
   /** Returns whether a caller satisfies every rule, without describing how. */
   isSatisfied({ matches, restrictions }: RequestRules, principal: Principal): boolean {
     if (!this.rules.authorization) return true;
     if (!areSatisfied(matches, principal, this.rules.scopeRules)) return false;
-    if (restrictions.active.length === 0) return true;
-    return findUnmet(restrictions.active, this.#callerOf(principal)) === undefined;
+    if (restrictions().active.length === 0) return true;
+    return findUnmet(restrictions().active, this.#callerOf(principal)) === undefined;
   }
 
   #callerOf(principal: Principal): KnownCaller {
@@ -192,7 +193,7 @@ export function decideAnonymous({ kind, matches, restrictions }: RequestRules): 
   const isOpen =
     kind === "rules" &&
     matches.every(({ compiled: { requirement } }) => ["public", "optional"].includes(requirement.kind)) &&
-    restrictions.active.length === 0;
+    restrictions().active.length === 0;
   const rules = rulesOf(matches);
   return isOpen ? allow(rules) : refuse("credential_missing", rules);
 }

@@ -5,42 +5,34 @@
 import { ruleIdentity, type Restriction } from "./rule.ts";
 import type { LeafMatch } from "./rule-tree.ts";
 
-/** The rules with conditions that match a request. Those of a path are looked up when they are first read. */
-export interface Restrictions {
+/** Looks up the rules with conditions that match a request. */
+export type Restrictions = () => DividedRestrictions;
+
+export interface DividedRestrictions {
   readonly active: readonly Restriction[];
   /** Restrictions with the deciding rules as exceptions. They become active if another rule also decides. */
   readonly exempt: readonly Restriction[];
 }
 
-export const UNRESTRICTED: Restrictions = Object.freeze({ active: [], exempt: [] });
+const NO_RESTRICTIONS: DividedRestrictions = Object.freeze({ active: [], exempt: [] });
+
+export const UNRESTRICTED: Restrictions = () => NO_RESTRICTIONS;
 
 /**
- * Looks up restrictions once, when they are first read. Only a decision for a verified token, or for rules
- * that need no token, reads them, so that requests without a valid token never pay for them.
+ * Only a decision for a verified token, or for rules that need no token, looks up restrictions, so that
+ * requests without a valid token never pay for them.
  */
-export class LazyRestrictions implements Restrictions {
-  readonly #lookUp: () => Restrictions;
-  #restrictions: Restrictions | undefined;
-
-  constructor(lookUp: () => Restrictions) {
-    this.#lookUp = lookUp;
-  }
-
-  get active(): readonly Restriction[] {
-    return (this.#restrictions ??= this.#lookUp()).active;
-  }
-
-  get exempt(): readonly Restriction[] {
-    return (this.#restrictions ??= this.#lookUp()).exempt;
-  }
+export function lookUpOnce(lookUp: Restrictions): Restrictions {
+  let restrictions: DividedRestrictions | undefined;
+  return () => (restrictions ??= lookUp());
 }
 
 /** Divides restrictions by whether each deciding rule is one of their exceptions. */
 export function divideRestrictions(
   restrictions: readonly Restriction[],
   deciding: readonly LeafMatch[],
-): Restrictions {
-  if (restrictions.length === 0) return UNRESTRICTED;
+): DividedRestrictions {
+  if (restrictions.length === 0) return NO_RESTRICTIONS;
   const isExempt = (restriction: Restriction): boolean =>
     deciding.length > 0 && deciding.every((match) => isException(restriction, match));
   const active: Restriction[] = [];
@@ -59,17 +51,17 @@ function isException({ conditions }: Restriction, { compiled, leaf }: LeafMatch)
 /** Joins the restrictions of the parts of one request. */
 export function joinRestrictions(parts: readonly Restrictions[]): Restrictions {
   if (parts.every((part) => part === UNRESTRICTED)) return UNRESTRICTED;
-  return new LazyRestrictions(() => ({
-    active: [...new Set(parts.flatMap(({ active }) => active))],
-    exempt: [...new Set(parts.flatMap(({ exempt }) => exempt))],
+  return lookUpOnce(() => ({
+    active: [...new Set(parts.flatMap((part) => part().active))],
+    exempt: [...new Set(parts.flatMap((part) => part().exempt))],
   }));
 }
 
 /** Returns the restrictions of a request that further rules also decide. */
 export function addDeciding(restrictions: Restrictions, added: readonly LeafMatch[]): Restrictions {
   if (restrictions === UNRESTRICTED || added.length === 0) return restrictions;
-  return new LazyRestrictions(() => {
-    const { active, exempt } = divideRestrictions(restrictions.exempt, added);
-    return { active: [...restrictions.active, ...active], exempt };
+  return lookUpOnce(() => {
+    const { active, exempt } = divideRestrictions(restrictions().exempt, added);
+    return { active: [...restrictions().active, ...active], exempt };
   });
 }

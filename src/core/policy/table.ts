@@ -6,7 +6,7 @@ import type { CompiledTable } from "./compile-rules.ts";
 import { collectReadings, findPathRule, findRouteRules, MAX_RULES } from "./find-rules.ts";
 import type { Operation } from "./operation-key.ts";
 import type { OperationRules } from "./operation-rules.ts";
-import { hasOtherValue, type ReadHandlerValues } from "./handler-values.ts";
+import { type HandlerValues, hasOtherValue, UNKNOWN } from "./handler-values.ts";
 import { identityOf } from "./pattern.ts";
 import {
   ComparablePath,
@@ -53,7 +53,9 @@ const NO_PATH: Path = { text: "/", end: 0, isPlain: true };
 const MAX_PATTERNS = 10_000;
 const MAX_PATTERN_BYTES = 512 * 1024;
 
-const ANY_PATH = "/*path";
+const ANY_PATH = `/*"${UNKNOWN}"`;
+
+const UNKNOWN_SEGMENT = { kind: "parameter", name: UNKNOWN } as const;
 
 /** Estimated bytes for a pattern, in addition to its characters, and for each of its segments. */
 const PATTERN_BYTES = 200;
@@ -124,8 +126,8 @@ export class Table {
     const isUnchanged =
       joined.kind === pathRules.kind &&
       joined.matches.length === pathRules.matches.length &&
-      joined.restrictions.active.length === pathRules.restrictions.active.length &&
-      joined.restrictions.exempt.length === pathRules.restrictions.exempt.length;
+      joined.restrictions().active.length === pathRules.restrictions().active.length &&
+      joined.restrictions().exempt.length === pathRules.restrictions().exempt.length;
     return isUnchanged ? pathRules : joined;
   }
 
@@ -225,7 +227,7 @@ export class Table {
     pathRules: Governing,
     method: string,
     patterns: readonly RoutePattern[] | undefined,
-    readHandlerValues?: ReadHandlerValues,
+    handlerValues: HandlerValues = {},
   ): Governing {
     if (pathRules.kind === "ambiguous") return pathRules;
     if (!patterns) return ambiguous("The route no longer matches the request.");
@@ -234,7 +236,7 @@ export class Table {
     if (patterns.length === 1 && typeof pattern === "string") {
       const [route, other] = this.#alternatives(pattern);
       if (route && !other && this.#isRouteOf(pathRules, method, route))
-        return hasOtherValue(pathRules, [{ path, segments: route.segments }], readHandlerValues)
+        return hasOtherValue(pathRules, [{ path, segments: route.segments }], handlerValues)
           ? OTHER_VALUE
           : pathRules;
     }
@@ -259,7 +261,7 @@ export class Table {
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path isn't spelled as in the table.");
     const rules = this.#addRouteRules(pathRules, method, matchedRoutes);
-    return hasOtherValue(rules, matchedRoutes, readHandlerValues) ? OTHER_VALUE : rules;
+    return hasOtherValue(rules, matchedRoutes, handlerValues) ? OTHER_VALUE : rules;
   }
 
   /** Fast path for most requests: an exact path, and a route with the pattern of its narrowest rule. */
@@ -285,7 +287,10 @@ export class Table {
     // The request's spelling is only compared: it is never compiled to a pattern or remembered.
     const segments = [...mountSegments, ...alternative.segments];
     const mountLength = isAsWritten ? 0 : mountSegments.length;
-    return { leaves: findRouteRules(this.#tree, method, segments, mountLength), path, segments };
+    const leaves = findRouteRules(this.#tree, method, segments, mountLength);
+    // Each segment of an unknown mount may be a parameter.
+    const known = segments.map((segment, index) => (index < mountLength ? UNKNOWN_SEGMENT : segment));
+    return { leaves, path, segments: known };
   }
 
   #addRouteRules(

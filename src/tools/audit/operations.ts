@@ -86,7 +86,7 @@ function findOtherArguments(
   if (!parameters) return [];
   const typesByName = new Map(Object.entries(parameterTypes));
   const match = table.match({ ...splitOperation(route.pattern), parameters: {}, isPartial: true });
-  const restrictions = match.kind === "matched" ? match.restrictions.active : [];
+  const restrictions = match.kind === "matched" ? match.restrictions().active : [];
   const ofConditions = restrictions.flatMap(({ compiled: { rule }, conditions }) =>
     conditions.parameters.map((name) => ({ rule, name })),
   );

@@ -37,7 +37,7 @@ export function whoMay(policy: Policy, compiled: CompiledRule, caller: Principal
 function conditionsAt(policy: Policy, rule: CompiledRule): readonly string[] {
   if (rule.pattern.operation) return [];
   const governing = policy.find({ method: sampleMethodOf(rule), target: samplePathOf(rule) }, false);
-  const { active } = governing.kind === "ambiguous" ? UNRESTRICTED : governing.restrictions;
+  const { active } = governing.restrictions();
   return active.flatMap(({ compiled }) => describeConditions(compiled.rule.conditions));
 }
 

@@ -365,7 +365,8 @@ describe("conditions on operations", () => {
   const restricting = (text: string, parameters: object = {}, isPartial = false) =>
     table
       .forOperation({ ...operation(text, parameters), isPartial })
-      .restrictions.active.map(({ compiled, parameter }) => `${compiled.rule.key} ${parameter("team")}`);
+      .restrictions()
+      .active.map(({ compiled, parameter }) => `${compiled.rule.key} ${parameter("team")}`);
 
   it("of a wider rule hold for every name, and read the arguments", () => {
     expect(restricting("tools/call ping", { team: "a" })).toEqual(["MCP tools/call * a"]);
@@ -506,7 +507,7 @@ describe("the arguments of an operation", () => {
 
   it.each(["7", '"7"'])("compares the argument %s with the claim of a `where`", (json) => {
     const parameters = JSON.parse(`{"store_id":${json}}`) as object;
-    const [restriction] = STORE.forOperation(operation("tools/call own", parameters)).restrictions.active;
+    const [restriction] = STORE.forOperation(operation("tools/call own", parameters)).restrictions().active;
     expect(restriction?.parameter("store_id")).toBe("7");
   });
 
@@ -514,7 +515,7 @@ describe("the arguments of an operation", () => {
     "has no value for a `where` in %s",
     (json) => {
       const own = operation("tools/call own", JSON.parse(json) as object);
-      expect(STORE.forOperation(own).restrictions.active[0]?.parameter("store_id")).toBe("");
+      expect(STORE.forOperation(own).restrictions().active[0]?.parameter("store_id")).toBe("");
     },
   );
 

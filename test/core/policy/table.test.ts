@@ -331,7 +331,9 @@ describe("the values that the handler receives", () => {
   const OTHER = "The handler receives another value of a parameter than a rule has read.";
 
   const decide = (target: string, patterns: Parameters<typeof VALUES.forRoute>[2], values?: object) => {
-    const governing = VALUES.forRoute(VALUES.forTarget("GET", target, true), "GET", patterns, () => values);
+    const governing = VALUES.forRoute(VALUES.forTarget("GET", target, true), "GET", patterns, {
+      readHandlerValues: () => values,
+    });
     return governing.kind === "ambiguous" ? governing.cause : governing.kind;
   };
 
@@ -345,6 +347,15 @@ describe("the values that the handler receives", () => {
     ["a parameter after a wildcard of the rule only", "/tree/a/b/by/u+1", "/tree/:a/:b/by/:u", { u: "u 1" }],
     ["another letter case", "/orgs/ACME/logo", "/orgs/:org/logo", { org: "acme" }],
     ["another integer", "/orgs/007/logo", "/orgs/:org/logo", { org: 7 }],
+    ["a rounded integer", `/orgs/${2 ** 53}1/logo`, "/orgs/:org/logo", { org: 2 ** 53 * 10 }],
+    ["another bigint", "/orgs/12/logo", "/orgs/:org/logo", { org: 13n }],
+    ["a later parameter of the same name", "/orgs/a/users/u", "/orgs/:id/users/:id", { id: "u" }],
+    ["another segment of a wildcard", "/orgs/a/b/c", "/*rest", { rest: ["orgs", "x", "b", "c"] }],
+    ["the last segment of a repeated parameter", "/orgs/a/b", "/orgs/:o+", { o: "b" }],
+    ["a later wildcard of the same name", "/orgs/a/x/b", "/orgs/:org/x/*org", { org: ["b"] }],
+    ["a name that the rule's place shares with others", "/orgs/a/x/b", "/*org/x/:org", { org: "b" }],
+    ["a later parameter, with other text at the place", "/orgs/v-a/b", "/orgs/v-:org/:org", { org: "b" }],
+    ["a group of a regular expression", "/orgs/a/b", "/(expression)", { org: "b" }],
   ])("refuses a request whose handler receives another value for %s", (_use, target, pattern, values) => {
     expect(decide(target, [pattern], values)).toBe(OTHER);
   });
@@ -352,13 +363,17 @@ describe("the values that the handler receives", () => {
   it.each([
     ["the decoded value", "/orgs/a%2Bb/users/%C3%A9", "/orgs/:org/users/:id", { org: "a+b", id: "é" }],
     ["other names", "/orgs/a/users/u", "/orgs/:id/users/:org", { id: "a", org: "u" }],
-    ["a name twice, and so the last value", "/orgs/a/users/u", "/orgs/:id/users/:id", { id: "u" }],
+    ["the same value for a repeated name", "/orgs/a/users/a", "/orgs/:id/users/:id", { id: "a" }],
+    ["an integer that isn't safe", `/orgs/${2 ** 54}/logo`, "/orgs/:org/logo", { org: 2 ** 54 }],
+    ["a bigint", "/orgs/12/logo", "/orgs/:org/logo", { org: 12n }],
+    ["a group of a regular expression with another name", "/orgs/a/b", "/(expression)", { 0: "b", id: "b" }],
     ["an integer", "/orgs/12/logo", "/orgs/:org/logo", { org: 12 }],
     ["an object", "/orgs/a/logo", "/orgs/:org/logo", { org: { id: "b" } }],
     ["no value", "/orgs/a/logo", "/orgs/:org/logo", {}],
     ["a value of the prototype", "/orgs/a/logo", "/orgs/:constructor/logo", {}],
     ["no parameters", "/orgs/a/logo", "/orgs/:org/logo", undefined],
-    ["a wildcard", "/orgs/a/b/c", "/orgs/*rest", { rest: ["x"] }],
+    ["a wildcard", "/orgs/a/b/c", "/orgs/*rest", { rest: ["a", "b", "c"] }],
+    ["a wildcard as a string", "/orgs/a/b/c", "/*rest", { rest: "orgs/a/b/c" }],
     ["a wildcard for that of the rule", "/raw/a/b", "/raw/*rest/b", { rest: "a" }],
     ["a segment with other static parts", "/files/a.json", "/files/:name.:type", { name: "x", type: "y" }],
     ["a whole segment of which the rule reads a part", "/files/a.json", "/files/:file", { file: "a.json" }],
@@ -369,12 +384,15 @@ describe("the values that the handler receives", () => {
     expect(decide(target, [pattern], values)).toBe("rules");
   });
 
-  it("compares the last parameter of a name, also below a mount", () => {
+  it("compares by place below a mount, and by name where the pattern of the mount isn't known", () => {
     const target = "/orgs/a/users/u+1";
-    expect(decide(target, ["/orgs/:id/users/:id"], { id: "u 1" })).toBe(OTHER);
     const mounted = { mount: "/orgs/a", pattern: "/users/:id", isAsWritten: true };
     expect(decide(target, [mounted], { id: "u 1" })).toBe(OTHER);
     expect(decide(target, [mounted], { id: "u+1", org: "b" })).toBe("rules");
+    const unknown = { ...mounted, isAsWritten: false };
+    expect(decide(target, [unknown], { id: "u+1", org: "b" })).toBe(OTHER);
+    expect(decide(target, [unknown], { id: "u+1", org: "a" })).toBe("rules");
+    expect(decide(target, [unknown], { id: "u+1" })).toBe("rules");
   });
 
   it("compares each pattern that the route may be written as", () => {
@@ -387,7 +405,7 @@ describe("the values that the handler receives", () => {
     const table = tableOf({ "GET /trpc/:procedure": ["trpc:<procedure>:call"] });
     const batch = table.forTarget("GET", "/trpc/a,b?batch=1", true);
     const decideBatch = (procedure: string) =>
-      table.forRoute(batch, "GET", ["/trpc/:procedure"], () => ({ procedure })).kind;
+      table.forRoute(batch, "GET", ["/trpc/:procedure"], { readHandlerValues: () => ({ procedure }) }).kind;
     expect(decideBatch("a,b")).toBe("rules");
     expect(decideBatch("a")).toBe("ambiguous");
   });
@@ -402,7 +420,7 @@ describe("the values that the handler receives", () => {
       ["/free/a/logo", "/free/:org/logo"],
     ] as const) {
       const found = VALUES.forTarget("GET", target, true);
-      expect(VALUES.forRoute(found, "GET", [pattern], fail).kind).toBe("rules");
+      expect(VALUES.forRoute(found, "GET", [pattern], { readHandlerValues: fail }).kind).toBe("rules");
     }
   });
 });

@@ -6,7 +6,7 @@ import type { GrantedScopes, ScopeRules } from "../../scopes/scope.ts";
 import { isClient } from "../../token/clients.ts";
 import type { Principal } from "../../token/principal.ts";
 import { createFacts, type Decision, type DecisionFacts, type Refused, report } from "../decision.ts";
-import { positionOf } from "../parameters.ts";
+import { findParameter } from "../parameters.ts";
 import type { Restriction, Rule } from "../rule.ts";
 import {
   type AmbiguousBinding,
@@ -87,8 +87,10 @@ export function findUnmet(
     const { rule } = compiled;
     for (const condition of conditions.all) {
       if (!condition.isMet(caller)) unmet.push({ rule, name: condition.name, reason: condition.reason });
-      for (const binding of condition.findAmbiguous?.(caller) ?? [])
-        ambiguous.push({ ...binding, rule, place, position: positionOf(source, binding.parameter) });
+      for (const binding of condition.findAmbiguous?.(caller) ?? []) {
+        const position = (source && findParameter(source, binding.parameter)?.index) ?? binding.parameter;
+        ambiguous.push({ ...binding, rule, place, position });
+      }
     }
   }
   const combined = findCombined(ambiguous);
@@ -120,16 +122,16 @@ interface PlacedBinding extends AmbiguousBinding {
  * isn't known that team y belongs to tenant a.
  */
 const findCombined = (bindings: readonly PlacedBinding[]): PlacedBinding | undefined =>
-  bindings.find((binding) => bindings.some((other) => !isSameBinding(binding, other)));
+  bindings.find((binding) => bindings.some((other) => areSeparate(binding, other)));
 
 /**
- * Rules may write one parameter in different words, so its position in the path identifies it. Each path of
- * a batch may have another tenant.
+ * Returns whether two bindings choose a value of a claim separately. Rules may write one parameter in
+ * different words, so its position in the path identifies it. Each path of a batch may have another tenant.
  */
-const isSameBinding = (first: PlacedBinding, second: PlacedBinding): boolean =>
-  first.place === second.place
-    ? first.value === second.value && (first.position === second.position || first.claim === second.claim)
-    : first.claim === second.claim;
+const areSeparate = (first: PlacedBinding, second: PlacedBinding): boolean => {
+  if (first.place !== second.place) return first.claim !== second.claim;
+  return first.value !== second.value || (first.position !== second.position && first.claim !== second.claim);
+};
 
 /** RFC 9068 section 2.2: without a user, `sub` is the client. */
 const hasUser = ({ userId, claims }: Principal): boolean =>

@@ -95,8 +95,8 @@ function* registrationsOf(
     const describePlace = (pattern: string): UnguardedPlace | undefined => {
       // For a single router, it isn't known what runs before it.
       if (!isApplication(root)) return undefined;
-      const isSkipped = findPlace(pattern, index, certain) && "skipped";
-      const place = findPlace(pattern, index, guards) ?? isSkipped;
+      const isCertain = findPlace(pattern, index, certain) === undefined;
+      const place = findPlace(pattern, index, guards) ?? (isCertain ? undefined : "skipped");
       return place && describeUnguarded(place, route?.stack.map(({ handle }) => handle) ?? []);
     };
     const serves = FILES.get(layer.name);

@@ -42,7 +42,8 @@ export function listHono({ routes }: HonoApplication, options: RoutesOptions): r
     const isInFront = all.slice(index, last).some((other) => isGuard(other.handler) && !same.includes(other));
     const isPassing = isGuard(handler) || (handler.length > 1 && last !== index && !isInFront);
     const serves = isRoute(route) ? undefined : findServed(handler);
-    if (isRoute(route) ? isPassing : serves === undefined) return [];
+    const isMiddleware = isRoute(route) ? isPassing : serves === undefined;
+    if (isMiddleware) return [];
     const guards = all.map((other) => {
       if (!isGuard(other.handler) || !["ALL", method].includes(other.method)) return [];
       return mayCover(other.path, path) ? pathsOf(other.pattern) : NOWHERE;
