@@ -20,12 +20,20 @@ import { findMethodMistake } from "../../core/policy/route-key.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
-import { guardMissing, ROUTES_MISSING, unguarded, unmapped, unreached, unreadable } from "./findings.ts";
+import {
+  CORS_AFTER_GUARD,
+  forMcp,
+  guardMissing,
+  ROUTES_MISSING,
+  unguarded,
+  unmapped,
+  unreached,
+  unreadable,
+} from "./findings.ts";
 import { findHidden } from "./hidden-routes.ts";
-import { isCoveredInParts, SERVES, withProcedures } from "./mounts.ts";
+import { isCoveredInParts, isOutside, ROOT, SERVES, withProcedures } from "./mounts.ts";
 import { auditOperations, isOperationRoute } from "./operations.ts";
 import { withoutOtherGuards } from "./other-guards.ts";
-import { remarksOn } from "./remarks.ts";
 import { pathsOf } from "./routes/registration.ts";
 import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
 import { findInTable, servesOf, strengthOf } from "./table-findings.ts";
@@ -78,7 +86,7 @@ export function auditRoutes(
   const listed = requireIterable(routes);
   const list = readList(server ? withoutOtherGuards(listed, server) : listed);
   if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
-  findings.push(...findHidden(listed), ...remarksOn(listed));
+  findings.push(...findHidden(listed));
   const operations = auditOperations(table, list.filter(isOperationRoute), fate);
   const routesOnly = list.filter((route) => !isOperationRoute(route));
   for (const route of routesOnly) {
@@ -87,28 +95,38 @@ export function auditRoutes(
     else readable.push(createRouteCoverage(table, route, parsed));
   }
   const coverages = withProcedures(readable);
-  const elsewhere = (options.guardedElsewhere ?? []).flatMap(pathsOf);
-  const isExposed = (coverage: RouteCoverage): boolean =>
-    requiresToken(coverage) &&
-    !coverage.alternatives.every((path) => elsewhere.some((wide) => covers(wide, path)));
-  const whole = coverages.filter((coverage) => coverage.rule ?? !isCoveredInParts(coverage));
-  for (const coverage of coverages) {
-    const { route, rule } = coverage;
-    if (route.unguarded && !route.unguarded.isUncertain && isExposed(coverage))
-      findings.push(unguarded(route, route.unguarded));
-    if (!rule && !isCoveredInParts(coverage))
-      findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
-  }
-  const uncertain = coverages.find(
-    (coverage) => coverage.route.unguarded?.isUncertain && isExposed(coverage),
-  );
-  if (uncertain?.route.unguarded) findings.push(guardMissing(uncertain.route.unguarded));
   // If only operations are listed, the audit is about an MCP server, not about the application that contains
   // it.
-  if (routesOnly.length > 0) findings.push(...findUnreachedRules(table, coverages));
+  const unreachedRules = routesOnly.length > 0 ? findUnreachedRules(table, coverages) : [];
+  const elsewhere = (options.guardedElsewhere ?? []).flatMap(pathsOf);
+  const isGuardedElsewhere = ({ alternatives }: RouteCoverage): boolean =>
+    alternatives.every((path) => elsewhere.some((wide) => covers(wide, path)));
+  const hasOperations = table.rules.some(({ rule }) => isOperationRoute(rule));
+  const guardsMissing: AuditFinding[] = [];
+  for (const coverage of coverages) {
+    const { route, rule } = coverage;
+    const isExposed = isOutside(route)
+      ? unreachedRules.some((compiled) => strengthOf(compiled) > 0 && reaches(coverage, compiled))
+      : requiresToken(coverage);
+    const place = isExposed && !isGuardedElsewhere(coverage) ? route.unguarded : undefined;
+    const advice = place && hasOperations ? forMcp(place) : place;
+    if (advice?.isUncertain) guardsMissing.push(guardMissing(advice));
+    if (advice && !advice.isUncertain) findings.push(unguarded(route, advice));
+    else if (!rule && !isCoveredInParts(coverage))
+      findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
+  }
+  findings.push(...guardsMissing.slice(0, 1));
+  if (coverages.some(isCorsLate)) findings.push(CORS_AFTER_GUARD);
+  // Each of these routes needs a rule of its own, so the unreached rules may have been meant for them.
+  const astray = coverages.filter((coverage) => !hasOwnRule(coverage)).map(({ route }) => route);
+  const outside = coverages.filter(({ route }) => isOutside(route));
+  for (const compiled of unreachedRules)
+    if (!outside.some((coverage) => reaches(coverage, compiled)))
+      findings.push(unreached(compiled.rule, astray));
   findings.push(...findInTable(table, servesOf(coverages)));
+  const needingRules = coverages.filter((coverage) => coverage.rule ?? !isCoveredInParts(coverage));
   return createAuditReport(
-    [...whole.map(toAuditedRoute), ...operations.routes],
+    [...needingRules.map(toAuditedRoute), ...operations.routes],
     [...findings, ...operations.findings],
   );
 }
@@ -137,9 +155,11 @@ const hasRoutesBelow = ({ alternatives }: RouteCoverage, all: readonly RouteCove
 /** Returns whether a rule may be meant for a route. Where it can't be, the rule may be misspelled. */
 function reaches(coverage: RouteCoverage, compiled: CompiledRule): boolean {
   const { pattern, serves } = coverage.route;
-  if (serves === SERVES.listedProcedures) return false;
+  if (serves === SERVES.listedProcedures || serves === SERVES.lateCors) return false;
   // Files at the root may have any path, so only public rules count.
-  if (serves === SERVES.files && pattern === "/{*path}" && strengthOf(compiled) > 0) return false;
+  if (serves === SERVES.files && pattern === ROOT && strengthOf(compiled) > 0) return false;
+  // A handler before `protect` may be middleware for other routes, so only rules for its own path count.
+  if (serves === SERVES.handler) return haveCommonRoute(coverage.alternatives, alternativesOf(compiled));
   return isReachedBy(compiled, coverage);
 }
 
@@ -150,21 +170,24 @@ function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
   return !isMapped || deciding.some(({ requirement }) => requirement.kind !== "public");
 }
 
+/** With a public rule for OPTIONS, `protect` lets preflights pass. */
+const isCorsLate = ({ route, rule }: RouteCoverage): boolean =>
+  route.serves === SERVES.lateCors && rule?.requirement.kind !== "public";
+
 /** Returns whether the rule that decides a route was written for its pattern, not for a wider one. */
 const hasOwnRule = ({ alternatives, rule }: RouteCoverage): boolean =>
   rule !== undefined && haveCommonRoute(alternatives, alternativesOf(rule));
 
-/** Finds rules that no route reaches, each with the routes without a rule that it may have been meant for. */
-function findUnreachedRules(
+/** Finds the rules that no route reaches, except folders and handlers before `protect`. */
+const findUnreachedRules = (
   { rules }: CompiledTable,
   coverages: readonly RouteCoverage[],
-): readonly AuditFinding[] {
-  const astray = coverages.filter((coverage) => !hasOwnRule(coverage)).map(({ route }) => route);
-  const routeRules = rules.filter(({ rule }) => !isOperationRoute(rule));
-  return routeRules.flatMap((compiled) =>
-    coverages.some((coverage) => reaches(coverage, compiled)) ? [] : [unreached(compiled.rule, astray)],
+): readonly CompiledRule[] =>
+  rules.filter(
+    (compiled) =>
+      !isOperationRoute(compiled.rule) &&
+      !coverages.some((coverage) => !isOutside(coverage.route) && reaches(coverage, compiled)),
   );
-}
 
 function toAuditedRoute({ route, rule, deciding }: RouteCoverage): AuditedRoute {
   const parts = deciding.filter((compiled) => compiled !== rule).map((compiled) => compiled.rule);
@@ -200,7 +223,7 @@ function readList(routes: readonly unknown[]): readonly ListedRoute[] {
 
 function readRoute(route: unknown, index: number): ListedRoute {
   const listed = Object(route) as Partial<ListedRoute>;
-  const { method, pattern, parameters, scopes, serves, unguarded: place } = listed;
+  const { method, pattern, parameters, parameterTypes, scopes, serves, unguarded: place } = listed;
   if (typeof method !== "string" || typeof pattern !== "string")
     throw new TypeError(
       `audit takes routes such as { method: "GET", pattern: "/agents/:agent_id" }; entry ${index + 1} has another shape.`,
@@ -210,7 +233,7 @@ function readRoute(route: unknown, index: number): ListedRoute {
     pattern,
     ...compact({
       parameters: Array.isArray(parameters) ? (parameters as readonly string[]) : undefined,
-      parameterTypes: (route as ListedRoute).parameterTypes,
+      parameterTypes: parameterTypes instanceof Object ? parameterTypes : undefined,
       scopes: Array.isArray(scopes) || scopes === "unknown" ? (scopes as ListedRoute["scopes"]) : undefined,
       serves: typeof serves === "string" ? serves : undefined,
       unguarded: place === undefined ? undefined : readPlace(place, index),

@@ -29,15 +29,29 @@ export function unreadable(route: ListedRoute, mistake: { message: string; hint:
   };
 }
 
+/** The endpoints of the OAuth router of the MCP SDK. Which of them exist depends on its provider. */
+const OAUTH_ENDPOINT = /^\/(?:authorize|token|register|revoke)$|^\/\.well-known\/oauth-/;
+
 /** Creates the finding for a route that `protect` doesn't run before, whatever its rule is. */
-export const unguarded = (route: ListedRoute, { message, hint }: UnguardedPlace): AuditFinding => ({
-  kind: "route_unguarded",
-  severity: "error",
-  route,
-  message: `${describeRoute(route)} ${message}`,
-  hint: PROCEDURES.includes(route.serves)
-    ? hint
-    : `${hint} If anyone may call it, write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`,
+export function unguarded(route: ListedRoute, { message, hint }: UnguardedPlace): AuditFinding {
+  const line = `write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`;
+  let advice = `${hint} If anyone may call it, ${line}`;
+  if (PROCEDURES.includes(route.serves)) advice = hint;
+  if (OAUTH_ENDPOINT.test(route.pattern))
+    advice = `If OAuth clients call it before they have a token, ${line} Otherwise: ${hint}`;
+  return {
+    kind: "route_unguarded",
+    severity: "error",
+    route,
+    message: `${describeRoute(route)} ${message}`,
+    hint: advice,
+  };
+}
+
+/** With `protect`, which doesn't read the body, any valid token would be enough for every tool. */
+export const forMcp = ({ hint, ...place }: UnguardedPlace): UnguardedPlace => ({
+  ...place,
+  hint: `${hint} If it's an MCP server, write protectMcp(server) instead of protect(server), which doesn't check tools.`,
 });
 
 /** Creates the finding for an application in which no guard was found. */
@@ -47,6 +61,14 @@ export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding =>
   message: `the application ${message}`,
   hint: `${hint} If a gateway checks every request, write audit(server, routes, { guardedElsewhere: ["/{*path}"] }), or on the command line --guarded-elsewhere '/{*path}'.`,
 });
+
+export const CORS_AFTER_GUARD: AuditFinding = {
+  kind: "cors_after_guard",
+  severity: "warning",
+  message:
+    "protect runs before CORS middleware, and refuses every preflight: browsers can't call the application.",
+  hint: "Register CORS middleware before protect. In NestJS, call app.enableCors() before app.use(protect(server)), instead of passing `cors` to NestFactory.create.",
+};
 
 /** Creates the finding for a route that no rule covers completely. */
 export function unmapped(
@@ -89,7 +111,7 @@ export function unmapped(
       hint:
         twins.length === 0
           ? adviceFor(coverage)
-          : `Register its parts as separate routes, or write one rule instead of ${renderRules(twins)}: ${line}`,
+          : `${route.serves ? "Write" : "Register its parts as separate routes, or write"} one rule instead of ${renderRules(twins)}: ${line}`,
     };
   }
   // With CORS middleware before it, the OPTIONS route is never reached.
@@ -131,7 +153,9 @@ export function unreached(rule: Rule, candidates: readonly ListedRoute[]): Audit
 }
 
 function hintForUnreached(rule: Rule, noun: "operation" | "route"): string {
-  const unlisted = `If static files, a mounted application or an upgrade serve these requests, add the route: audit(server, [...routesOf(app), ${literalOf(rule)}]), or for scopegate audit, export an array with it as routes. `;
+  if (OAUTH_ENDPOINT.test(rule.pattern))
+    return "If the OAuth provider doesn't have this endpoint, remove the rule.";
+  const unlisted = `If static files, a mounted application or an upgrade behind protect serve these requests, add the route: audit(server, [...routesOf(app), ${literalOf(rule)}]), or for scopegate audit, export an array with it as routes. `;
   const shared = `If another service with this policy has the ${noun}, move the rule to defaultScopeMappings.`;
   return `${noun === "route" ? unlisted : ""}${shared} Otherwise the rule is misspelled or unused.`;
 }

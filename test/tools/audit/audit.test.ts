@@ -373,7 +373,7 @@ error route_unreadable: the route \`GET x\` can't be compared with the table: \`
   Register it with a path, or list the paths that it serves instead: audit(server, [...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).
 
 error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
-  If static files, a mounted application or an upgrade serve these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]), or for scopegate audit, export an array with it as routes. If another service with this policy has the route, move the rule to defaultScopeMappings. Otherwise the rule is misspelled or unused.
+  If static files, a mounted application or an upgrade behind protect serve these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]), or for scopegate audit, export an array with it as routes. If another service with this policy has the route, move the rule to defaultScopeMappings. Otherwise the rule is misspelled or unused.
 
 warning method_weaker: \`DELETE /a/:id\` itself is decided by \`* /a/*path\`, which requires a valid token; \`GET /a/:id\` requires a:b.
   Add "DELETE /a/:id" with what it requires, or write \`* /a/:id\` for every other method of the path.`);

@@ -160,4 +160,13 @@ describe("explain", () => {
     );
     expect(explain("tools/call other").decision).toMatchObject({ reason: "route_unmapped" });
   });
+
+  it.each([null, "string", 1])("ignores %j as the types of arguments, as it ignores such names", (types) => {
+    const routes = ALL.map((route) => ({
+      ...route,
+      parameters: ["agent_id"],
+      parameterTypes: types as never,
+    }));
+    expect(audit(server, routes).findings).toEqual([]);
+  });
 });

@@ -8,16 +8,16 @@ import {
   toPatterns,
   visit,
 } from "../../../adapters/express/router.ts";
-import { isGuard } from "../../../adapters/shared/roles.ts";
+import { isGuard, isScopeCheck } from "../../../adapters/shared/roles.ts";
 import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
 import type { ListedRoute, UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";
-import { SERVES } from "../mounts.ts";
+import { ROOT, SERVES } from "../mounts.ts";
 import {
   describeUnguarded,
   findPlace,
-  isFolderListed,
   isEveryMethod,
+  isMiddlewareListed,
   listInOrder,
   type Paths,
   pathsOf,
@@ -85,6 +85,9 @@ function* registrationsOf(
 ): Iterable<Registration> {
   const order = [...visitAll(root, [], named, new Set(around))];
   const guards = order.map(guardedPaths);
+  const corsPaths = order.map(({ layer, mounts = [] }) =>
+    layer.name === CORS ? mounts.map(patternBelow).flatMap(pathsOf) : [],
+  );
   const routers = order.map(({ line }, index) =>
     guards[index]?.length === 0 ? [] : routerAround(line, order.slice(0, index).filter(mayLeave)),
   );
@@ -99,11 +102,13 @@ function* registrationsOf(
       const place = findPlace(pattern, index, guards) ?? isSkipped;
       return place && describeUnguarded(place, route?.stack.map(({ handle }) => handle) ?? []);
     };
-    const serves = FILES.get(layer.name);
-    for (const mount of (serves && mounts) ?? []) {
-      const pattern = mount === "" ? "/{*path}" : `${mount}{/*path}`;
-      const unguarded = describePlace(pattern);
-      if (isFolderListed(unguarded)) yield { methods: ["GET"], pattern, serves, unguarded, isPartial: true };
+    for (const pattern of route || isOwn(layer) ? [] : (mounts ?? []).map(patternBelow)) {
+      const { method, serves } = SERVED.get(layer.name) ?? { method: "*", serves: SERVES.handler };
+      // For a single router, it isn't known what runs before it. Earlier CORS middleware responds first.
+      const isLate = isApplication(root) && findPlace(pattern, index, corsPaths) !== undefined;
+      if (serves === SERVES.lateCors && !isLate) continue;
+      const registration = { methods: [method], pattern, serves, unguarded: describePlace(pattern) };
+      if (isMiddlewareListed(registration)) yield { ...registration, isPartial: true };
     }
     if (!route) continue;
     for (const pattern of (mounts ?? ["unknown mount "]).flatMap((mount) => patternsOf(route, mount))) {
@@ -117,11 +122,21 @@ function* registrationsOf(
   }
 }
 
-/** The names of middleware that serves files. */
-const FILES: ReadonlyMap<string, string> = new Map([
-  ["serveStatic", SERVES.files],
-  ["swaggerInitFn", SERVES.swaggerUi],
+/** The name of the middleware of the package `cors`. */
+const CORS = "corsMiddleware";
+
+/** What middleware with these names serves. */
+const SERVED: ReadonlyMap<string, { readonly method: string; readonly serves: string }> = new Map([
+  ["serveStatic", { method: "GET", serves: SERVES.files }],
+  ["swaggerInitFn", { method: "GET", serves: SERVES.swaggerUi }],
+  [CORS, { method: "OPTIONS", serves: SERVES.lateCors }],
 ]);
+
+const patternBelow = (mount: string): string => (mount === "" ? ROOT : `${mount}{/*path}`);
+
+/** Returns whether Express or scopegate registered the function, or it contains other layers. */
+const isOwn = ({ name, handle }: ExpressLayer): boolean =>
+  OWN_FUNCTIONS.includes(name) || isListable(handle) || isGuard(handle) || isScopeCheck(handle);
 
 /** Lists all layers. `left` contains the applications that aren't reached yet. */
 function* visitAll(
@@ -130,13 +145,11 @@ function* visitAll(
   named: Applications,
   left: Applications,
 ): Iterable<Step> {
-  const visited = [...visit(root)];
-  const paths = visited.flatMap(({ layer }) => mountsOf(layer) ?? toPatterns(layer.route?.path) ?? []);
-  for (const { app, around, layer } of visited) {
+  for (const { app, around, layer } of visit(root)) {
     const line = [...outer, ...around, layer];
     const mounts = line.reduce<Mounts>(
       (heads, each) => {
-        const tails = each.route ? [""] : (mountsOf(each) ?? findEndpoint(each, paths));
+        const tails = each.route ? [""] : mountsOf(each);
         return heads && tails?.flatMap((tail) => heads.map((head) => head + tail));
       },
       [""],
@@ -166,21 +179,6 @@ const OWN_FUNCTIONS = [HIDDEN, "query", "expressInit"];
 function isMountedAt(app: ExpressApplication, mounts: Mounts): boolean {
   const paths = toPatterns((app as { readonly mountpath?: unknown }).mountpath) ?? [];
   return !mounts || paths.every((path) => mounts.some((mount) => mount.endsWith(path)));
-}
-
-/** The endpoints of the OAuth router of the MCP SDK. */
-const ENDPOINTS = ["/authorize", "/token", "/register", "/revoke", "/.well-known/oauth-authorization-server"];
-
-/**
- * Finds where that router mounts an endpoint, if its Express doesn't report it (5.0 to 5.2). `paths` are
- * those of the application: the metadata of a resource has the path of the resource in its own path.
- */
-function findEndpoint(layer: ExpressLayer, paths: readonly string[]): Mounts {
-  const metadata = ["", ...paths].map((path) => `/.well-known/oauth-protected-resource${path}`);
-  // A parameter or a regular expression would also match the longer path.
-  const isMount = (path: string) => layer.match(path) && !layer.match(`${path}~`);
-  const mount = layer.matchers?.length === 1 && [...ENDPOINTS, ...metadata].find(isMount);
-  return mount ? [mount] : undefined;
 }
 
 /**

@@ -14,6 +14,7 @@ export interface FastifyRoutesInstance {
 interface FastifyInstance extends FastifyRoutesInstance {
   /** The names of the plugins around a route. */
   readonly pluginName: string;
+  readonly prefix: string;
   addHook(name: "onRoute", hook: (this: FastifyInstance, route: FastifyRoute) => void): unknown;
   addHook(name: "onReady", hook: (done: () => void) => void): unknown;
 }
@@ -50,8 +51,11 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
   app.addHook("onRoute", function (route) {
     // Copied at once, because Fastify may reuse the object for another path.
     const methods = [route.method].flat();
-    const serves = this.pluginName.endsWith("fastifyTRPCPlugin") ? SERVES.procedures : undefined;
-    const registration = { methods, pattern: toWrittenPattern(route.url), serves };
+    const serves = findServed(this, route);
+    const isFolder = serves === SERVES.swaggerUi;
+    const pattern = isFolder ? `${this.prefix}{/*path}` : toWrittenPattern(route.url);
+    if (isFolder && registered.some(({ registration }) => registration.pattern === pattern)) return;
+    const registration = { methods, pattern, serves };
     registered.push({ instance: this, registration, handlers: Object.values(route).flat() });
   });
   app.addHook("onReady", (done) => {
@@ -65,7 +69,7 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
           "The routes of plugins aren't registered yet. Write `await app.ready()` before audit(server, routes).",
         );
       // Only known now, because a hook also applies to routes that were registered before it.
-      const place = holdsGuard(app) ? "plugin" : "unknown";
+      const place = holdsGuard(app) ? "plugin" : "unregistered";
       const registrations = registered.map(({ instance, registration, handlers }) =>
         isGuardedInstance(instance)
           ? registration
@@ -74,4 +78,15 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
       return listRoutes(registrations)[Symbol.iterator]();
     },
   });
+}
+
+function findServed(instance: FastifyInstance, { method, url }: FastifyRoute): string | undefined {
+  const { pluginName, prefix } = instance;
+  if (pluginName.endsWith("fastifyTRPCPlugin")) return SERVES.procedures;
+  // The routes of one page, which need one rule.
+  if (/swagger-?ui/i.test(pluginName) && ["GET", "HEAD"].includes(String(method)) && prefix !== "")
+    return SERVES.swaggerUi;
+  // `@fastify/cors` registers this route with its hook, and hooks run in the order of registration.
+  const isCors = method === "OPTIONS" && url.endsWith("*");
+  return isCors && isGuardedInstance(instance) ? SERVES.lateCors : undefined;
 }

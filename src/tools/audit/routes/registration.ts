@@ -6,6 +6,7 @@ import type { PatternSegment } from "../../../core/policy/pattern.ts";
 import { parseRoutePattern } from "../../../core/policy/route-comparison.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { recordPosition } from "../hidden-routes.ts";
+import { ROOT, SERVES } from "../mounts.ts";
 
 /** How the routes of an application are listed. */
 export interface RoutesOptions {
@@ -85,6 +86,10 @@ const PLACES = {
     place: "is outside the plugin of protect",
     hint: "Register protect on the instance that holds every route.",
   },
+  unregistered: {
+    place: "has no protect that routesOf can find",
+    hint: "Write await app.register(protect(server)) on the instance that holds every route.",
+  },
   router: {
     place: "is in a router that contains protect",
     hint: "Write app.use(protect(server)) before the router.",
@@ -101,16 +106,24 @@ export type UnguardedRoute = keyof typeof PLACES;
 export function describeUnguarded(route: UnguardedRoute, handlers: readonly unknown[]): UnguardedPlace {
   const { place, hint } = PLACES[route];
   // Another package may hide the guard, so the audit only warns.
-  if (route === "unknown") return Object.freeze({ message: `${place}.`, hint, isUncertain: true });
+  if (route === "unknown" || route === "unregistered")
+    return Object.freeze({ message: `${place}.`, hint, isUncertain: true });
   const consequence = handlers.some(isScopeCheck)
     ? "requireScopes finds no caller, and every request gets 500"
     : "its handler runs without any check";
   return Object.freeze({ message: `${place}: ${consequence}.`, hint });
 }
 
-/** Files before `protect` are public on purpose, so they need no rule. */
-export const isFolderListed = (place: UnguardedPlace | undefined): boolean =>
-  place === undefined || place.isUncertain === true;
+/**
+ * Returns whether the audit needs to know middleware. Handlers behind a guard are usually middleware, and so
+ * are handlers for every path. CORS middleware is only a mistake behind a guard.
+ */
+export function isMiddlewareListed({ pattern, serves, unguarded }: Omit<Registration, "methods">): boolean {
+  if (serves === SERVES.lateCors) return !unguarded;
+  if (serves !== SERVES.handler) return true;
+  const isReadable = pathsOf(pattern).length > 0;
+  return isReadable && pattern !== ROOT && unguarded !== undefined && !unguarded.isUncertain;
+}
 
 /** The alternatives of the patterns that a guard runs for; empty for other middleware. */
 export type Paths = readonly (readonly PatternSegment[])[];
