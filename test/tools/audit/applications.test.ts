@@ -48,6 +48,8 @@ describe("a Fastify application with CORS, Swagger UI and tRPC", () => {
     for (const path of ["/", ...files]) app.get(path, () => "");
     done();
   };
+  const file = "/app/node_modules/@fastify/swagger-ui/lib/routes.js";
+  Object.assign(swaggerUi, { [Symbol.for("fastify.display-name")]: file });
 
   async function create(table: ScopeMappings = TABLE, prefix = "/trpc", isCorsLate = false) {
     const server = serverFor(table);

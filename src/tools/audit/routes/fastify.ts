@@ -51,12 +51,12 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
   app.addHook("onRoute", function (route) {
     // Copied at once, because Fastify may reuse the object for another path.
     const methods = [route.method].flat();
-    const serves = findServed(this, route);
-    const isFolder = serves === SERVES.swaggerUi;
-    const pattern = isFolder ? `${this.prefix}{/*path}` : toWrittenPattern(route.url);
-    if (isFolder && registered.some(({ registration }) => registration.pattern === pattern)) return;
-    const registration = { methods, pattern, serves };
-    registered.push({ instance: this, registration, handlers: Object.values(route).flat() });
+    const handlers = Object.values(route).flat();
+    const serves = findServed(this, methods, route.url);
+    const isSwaggerUi = serves === SERVES.swaggerUi;
+    const pattern = isSwaggerUi ? `${this.prefix}{/*path}` : toWrittenPattern(route.url);
+    if (isSwaggerUi && registered.some(({ registration }) => registration.pattern === pattern)) return;
+    registered.push({ instance: this, registration: { methods, pattern, serves }, handlers });
   });
   app.addHook("onReady", (done) => {
     isReady = true;
@@ -80,13 +80,12 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
   });
 }
 
-function findServed(instance: FastifyInstance, { method, url }: FastifyRoute): string | undefined {
+function findServed(instance: FastifyInstance, methods: readonly string[], url: string): string | undefined {
   const { pluginName, prefix } = instance;
   if (pluginName.endsWith("fastifyTRPCPlugin")) return SERVES.procedures;
-  // The routes of one page, which need one rule.
-  if (/swagger-?ui/i.test(pluginName) && ["GET", "HEAD"].includes(String(method)) && prefix !== "")
-    return SERVES.swaggerUi;
+  // Fastify names a plugin by its file. All routes of this one belong to one page, which needs one rule.
+  if (/@fastify[/\\]swagger-ui[/\\]/.test(pluginName) && prefix !== "") return SERVES.swaggerUi;
   // `@fastify/cors` registers this route with its hook, and hooks run in the order of registration.
-  const isCors = method === "OPTIONS" && url.endsWith("*");
+  const isCors = methods.includes("OPTIONS") && url.endsWith("*");
   return isCors && isGuardedInstance(instance) ? SERVES.lateCors : undefined;
 }
