@@ -22,7 +22,7 @@ import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
 import {
   CORS_AFTER_GUARD,
-  forMcp,
+  FOR_MCP,
   guardMissing,
   ROUTES_MISSING,
   unguarded,
@@ -97,32 +97,32 @@ export function auditRoutes(
   const coverages = withProcedures(readable);
   // If only operations are listed, the audit is about an MCP server, not about the application that contains
   // it.
-  const unreachedRules = routesOnly.length > 0 ? findUnreachedRules(table, coverages) : [];
+  const routeRules = table.rules.filter(({ rule }) => routesOnly.length > 0 && !isOperationRoute(rule));
+  const outside = coverages.filter(({ route }) => isOutside(route));
+  const others = coverages.filter(({ route }) => !isOutside(route));
+  const unreachedRules = routeRules.filter((rule) => !others.some((coverage) => reaches(coverage, rule)));
+  const isTarget = (coverage: RouteCoverage): boolean =>
+    unreachedRules.some((rule) => strengthOf(rule) > 0 && reaches(coverage, rule));
   const elsewhere = (options.guardedElsewhere ?? []).flatMap(pathsOf);
-  const isGuardedElsewhere = ({ alternatives }: RouteCoverage): boolean =>
-    alternatives.every((path) => elsewhere.some((wide) => covers(wide, path)));
-  const hasOperations = table.rules.some(({ rule }) => isOperationRoute(rule));
-  const guardsMissing: AuditFinding[] = [];
+  const exposed = [...others.filter(requiresToken), ...outside.filter(isTarget)].filter(
+    ({ alternatives }) => !alternatives.every((path) => elsewhere.some((wide) => covers(wide, path))),
+  );
+  const mcpHint = table.rules.some(({ rule }) => isOperationRoute(rule)) ? FOR_MCP : "";
   for (const coverage of coverages) {
     const { route, rule } = coverage;
-    const isExposed = isOutside(route)
-      ? unreachedRules.some((compiled) => strengthOf(compiled) > 0 && reaches(coverage, compiled))
-      : requiresToken(coverage);
-    const place = isExposed && !isGuardedElsewhere(coverage) ? route.unguarded : undefined;
-    const advice = place && hasOperations ? forMcp(place) : place;
-    if (advice?.isUncertain) guardsMissing.push(guardMissing(advice));
-    if (advice && !advice.isUncertain) findings.push(unguarded(route, advice));
+    const place = exposed.includes(coverage) ? route.unguarded : undefined;
+    if (place && !place.isUncertain)
+      findings.push(unguarded(route, { ...place, hint: place.hint + mcpHint }));
     else if (!rule && !isCoveredInParts(coverage))
       findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
   }
-  findings.push(...guardsMissing.slice(0, 1));
+  const uncertain = exposed.find(({ route }) => route.unguarded?.isUncertain)?.route.unguarded;
+  if (uncertain) findings.push(guardMissing({ ...uncertain, hint: uncertain.hint + mcpHint }));
   if (coverages.some(isCorsLate)) findings.push(CORS_AFTER_GUARD);
   // Each of these routes needs a rule of its own, so the unreached rules may have been meant for them.
   const astray = coverages.filter((coverage) => !hasOwnRule(coverage)).map(({ route }) => route);
-  const outside = coverages.filter(({ route }) => isOutside(route));
-  for (const compiled of unreachedRules)
-    if (!outside.some((coverage) => reaches(coverage, compiled)))
-      findings.push(unreached(compiled.rule, astray));
+  const useless = unreachedRules.filter((rule) => !outside.some((coverage) => reaches(coverage, rule)));
+  findings.push(...useless.map(({ rule }) => unreached(rule, astray)));
   findings.push(...findInTable(table, servesOf(coverages)));
   const needingRules = coverages.filter((coverage) => coverage.rule ?? !isCoveredInParts(coverage));
   return createAuditReport(
@@ -177,17 +177,6 @@ const isCorsLate = ({ route, rule }: RouteCoverage): boolean =>
 /** Returns whether the rule that decides a route was written for its pattern, not for a wider one. */
 const hasOwnRule = ({ alternatives, rule }: RouteCoverage): boolean =>
   rule !== undefined && haveCommonRoute(alternatives, alternativesOf(rule));
-
-/** Finds the rules that no route reaches, except folders and handlers before `protect`. */
-const findUnreachedRules = (
-  { rules }: CompiledTable,
-  coverages: readonly RouteCoverage[],
-): readonly CompiledRule[] =>
-  rules.filter(
-    (compiled) =>
-      !isOperationRoute(compiled.rule) &&
-      !coverages.some((coverage) => !isOutside(coverage.route) && reaches(coverage, compiled)),
-  );
 
 function toAuditedRoute({ route, rule, deciding }: RouteCoverage): AuditedRoute {
   const parts = deciding.filter((compiled) => compiled !== rule).map((compiled) => compiled.rule);

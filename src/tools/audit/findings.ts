@@ -29,6 +29,10 @@ export function unreadable(route: ListedRoute, mistake: { message: string; hint:
   };
 }
 
+/** For MCP servers: behind `protect`, any valid token would be enough for every tool. */
+export const FOR_MCP =
+  " If it's an MCP server, write protectMcp(server) instead of protect(server), which doesn't check tools.";
+
 /** The endpoints of the OAuth router of the MCP SDK. Which of them exist depends on its provider. */
 const OAUTH_ENDPOINT = /^\/(?:authorize|token|register|revoke)$|^\/\.well-known\/oauth-/;
 
@@ -47,12 +51,6 @@ export function unguarded(route: ListedRoute, { message, hint }: UnguardedPlace)
     hint: advice,
   };
 }
-
-/** With `protect`, which doesn't read the body, any valid token would be enough for every tool. */
-export const forMcp = ({ hint, ...place }: UnguardedPlace): UnguardedPlace => ({
-  ...place,
-  hint: `${hint} If it's an MCP server, write protectMcp(server) instead of protect(server), which doesn't check tools.`,
-});
 
 /** Creates the finding for an application in which no guard was found. */
 export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding => ({
@@ -79,22 +77,21 @@ export function unmapped(
   const { route, alternatives, touching } = coverage;
   const name = describeRoute(route);
   const line = lineFor(coverage);
-  const note = (what: string, nothingToDo: string): AuditFinding => ({
-    kind: "route_unmapped",
-    severity: "note",
-    route,
-    message: `${name} ${what} is refused.`,
-    hint: `${nothingToDo} Otherwise add to scopeMappings: ${line}`,
-  });
-  // NestJS registers middleware this way: for every method, at its global prefix.
-  if (route.method === "*" && fate === "refused" && hasRoutesBelow)
-    return note(
-      "has no rule of its own: every request that no other rule allows",
-      "If it's middleware before other routes, there's nothing to do.",
-    );
-  // CORS middleware registers it for every path.
-  const isPreflight = route.method === "OPTIONS" && fate === "refused";
-  if (touching.length > 0 && !(isPreflight && touching.every(({ rule }) => rule.method === "*"))) {
+  // NestJS registers middleware for every method at its global prefix, and CORS middleware has an OPTIONS
+  // route for every path.
+  const isMiddleware =
+    route.method === "*"
+      ? hasRoutesBelow
+      : route.method === "OPTIONS" && touching.every(({ rule }) => rule.method === "*");
+  if (isMiddleware && fate === "refused")
+    return {
+      kind: "route_unmapped",
+      severity: "note",
+      route,
+      message: `${name} has no rule of its own: requests that reach it, and that no other rule allows, are refused.`,
+      hint: `If it's middleware before other routes, or for CORS, there's nothing to do. Otherwise add to scopeMappings: ${line}`,
+    };
+  if (touching.length > 0) {
     const rules = Object.freeze(touching.map(({ rule }) => rule));
     const twins = touching
       .filter(
@@ -114,12 +111,6 @@ export function unmapped(
           : `${route.serves ? "Write" : "Register its parts as separate routes, or write"} one rule instead of ${renderRules(twins)}: ${line}`,
     };
   }
-  // With CORS middleware before it, the OPTIONS route is never reached.
-  if (isPreflight)
-    return note(
-      "has no rule of its own: every request for it that reaches protect, and that no other rule allows,",
-      "If CORS middleware runs before protect, there's nothing to do: it responds to preflights.",
-    );
   const consequence =
     fate !== "refused" ? "any valid token is enough for it" : "every request for it is refused";
   const message = `${name} has no rule: ${route.unguarded ? "behind protect, " : ""}${consequence}.`;

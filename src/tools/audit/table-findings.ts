@@ -296,13 +296,7 @@ function findUnfilteredCollections({ tree, rules, hiddenRules }: CompiledTable):
 const findWeakenedRules = ({ replacements, scopeRules }: CheckedTable): readonly AuditFinding[] =>
   replacements
     .filter((replacement) => isWeaker(replacement, scopeRules))
-    .map(({ custom, replaced }) => ({
-      kind: "rule_overridden",
-      severity: "note",
-      rule: custom.rule,
-      message: `${describe(custom.rule)}; the base table ${describe(replaced.rule, ", which it replaces,")}.`,
-      hint: "If that's intended, there's nothing to do.",
-    }));
+    .map(({ custom, replaced }) => overriddenFinding(custom.rule, replaced.rule, "which it replaces"));
 
 /** The same for a part of what a rule of the base table decides: `GET /v2/a` next to `GET /:version/a`. */
 function findWeakenedParts({ tree, replacements, scopeRules }: CheckedTable): readonly AuditFinding[] {
@@ -321,17 +315,17 @@ function findWeakenedParts({ tree, replacements, scopeRules }: CheckedTable): re
         implies(leaf, custom, segments, scopeRules),
     );
     if (!wider) return [];
-    return [
-      {
-        kind: "rule_overridden",
-        severity: "note",
-        rule: compiled.rule,
-        message: `${describe(compiled.rule)}; the base table ${describe(wider.compiled.rule, ", which decides this path without it,")}.`,
-        hint: "If that's intended, there's nothing to do.",
-      },
-    ];
+    return [overriddenFinding(compiled.rule, wider.compiled.rule, "which decides this path without it")];
   });
 }
+
+const overriddenFinding = (rule: Rule, baseRule: Rule, role: string): AuditFinding => ({
+  kind: "rule_overridden",
+  severity: "note",
+  rule,
+  message: `${describe(rule)}; the base table ${describe(baseRule, `, ${role},`)}.`,
+  hint: "If that's intended, there's nothing to do.",
+});
 
 /** Returns whether an application with these routes serves a method at a path. */
 export const servesOf =

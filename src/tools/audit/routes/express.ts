@@ -33,25 +33,14 @@ const MOUNTED: OptionCheck = {
 /**
  * Lists the routes of an Express application or router (4 and 5), nested routers included, and static files.
  * Regular expressions, and mounts that Express doesn't report (5.0 to 5.2), become unreadable patterns.
- * Express hides mounted applications, so pass them as `mounted`.
+ * Express hides mounted applications, so pass the outermost application, with the others as `mounted`.
  */
 export function listExpress(app: ExpressApplication, options: RoutesOptions): readonly ListedRoute[] {
   checkOptions("routesOf", options, { mounted: MOUNTED });
-  const { mounted = [] } = options;
-  const named = new Set([app, ...mounted]);
-  const around = new Set([...named].flatMap(lineOf));
-  const roots = [...around].filter((candidate) => !parentOf(candidate));
-  // An application in a router has no parent, but is part of another tree.
-  const inside = new Set(
-    roots.flatMap((root) =>
-      [...visit(root)].map(({ layer }) => layer.handle).filter((handle) => handle !== root),
-    ),
-  );
-  const outermost = roots.filter((root) => !inside.has(root));
-  return listInOrder(outermost.flatMap((root) => [...registrationsOf(root, named, around)]));
+  const order = [...visitAll(app, [], new Set(options.mounted))];
+  return listInOrder([...registrationsOf(order, isApplication(app))]);
 }
 
-type Applications = Set<ExpressApplication>;
 type Mounts = readonly string[] | undefined;
 /** A layer, after the layers whose routers contain it, the outermost one first. */
 type Line = readonly ExpressLayer[];
@@ -59,31 +48,16 @@ type Line = readonly ExpressLayer[];
 const parentOf = (app: ExpressApplication): ExpressApplication | undefined =>
   (app as { readonly parent?: ExpressApplication }).parent;
 
-/** Returns an application and the applications that contain it. */
-function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
-  const parent = parentOf(app);
-  return parent ? [app, ...lineOf(parent)] : [app];
-}
-
 /** A layer, in the order in which a request reaches it. */
 interface Step {
-  readonly app: ExpressApplication;
   readonly layer: ExpressLayer;
   readonly line: Line;
   /** Patterns of the mounts above a route, or of the path of middleware; absent if Express stores none. */
   readonly mounts: Mounts;
 }
 
-/**
- * Lists the routes of the named applications in one tree. `around` also contains the applications that
- * contain them.
- */
-function* registrationsOf(
-  root: ExpressApplication,
-  named: Applications,
-  around: Applications,
-): Iterable<Registration> {
-  const order = [...visitAll(root, [], named, new Set(around))];
+/** For a single router, it isn't known what runs before it. */
+function* registrationsOf(order: readonly Step[], isWhole: boolean): Iterable<Registration> {
   const guards = order.map(guardedPaths);
   const corsPaths = order.map(({ layer, mounts = [] }) =>
     layer.name === CORS ? mounts.map(patternBelow).flatMap(pathsOf) : [],
@@ -91,21 +65,19 @@ function* registrationsOf(
   const routers = order.map(({ line }, index) =>
     guards[index]?.length === 0 ? [] : routerAround(line, order.slice(0, index).filter(mayLeave)),
   );
-  for (const [index, { app, layer, line, mounts }] of order.entries()) {
-    if (!named.has(app)) continue;
+  for (const [index, { layer, line, mounts }] of order.entries()) {
     const { route } = layer;
     const certain = guards.map((paths, guard) => (isInside(line, routers[guard] ?? []) ? paths : []));
     const describePlace = (pattern: string): UnguardedPlace | undefined => {
-      // For a single router, it isn't known what runs before it.
-      if (!isApplication(root)) return undefined;
+      if (!isWhole) return undefined;
       const isSkipped = findPlace(pattern, index, certain) && "skipped";
       const place = findPlace(pattern, index, guards) ?? isSkipped;
       return place && describeUnguarded(place, route?.stack.map(({ handle }) => handle) ?? []);
     };
     for (const pattern of route || isOwn(layer) ? [] : (mounts ?? []).map(patternBelow)) {
       const { method, serves } = SERVED.get(layer.name) ?? { method: "*", serves: SERVES.handler };
-      // For a single router, it isn't known what runs before it. Earlier CORS middleware responds first.
-      const isLate = isApplication(root) && findPlace(pattern, index, corsPaths) !== undefined;
+      // Earlier CORS middleware responds first.
+      const isLate = isWhole && findPlace(pattern, index, corsPaths) !== undefined;
       if (serves === SERVES.lateCors && !isLate) continue;
       const registration = { methods: [method], pattern, serves, unguarded: describePlace(pattern) };
       if (isMiddlewareListed(registration)) yield { ...registration, isPartial: true };
@@ -138,13 +110,8 @@ const patternBelow = (mount: string): string => (mount === "" ? ROOT : `${mount}
 const isOwn = ({ name, handle }: ExpressLayer): boolean =>
   OWN_FUNCTIONS.includes(name) || isListable(handle) || isGuard(handle) || isScopeCheck(handle);
 
-/** Lists all layers. `left` contains the applications that aren't reached yet. */
-function* visitAll(
-  root: ExpressApplication,
-  outer: Line,
-  named: Applications,
-  left: Applications,
-): Iterable<Step> {
+/** Lists all layers. `left` contains the mounted applications that aren't reached yet. */
+function* visitAll(root: ExpressApplication, outer: Line, left: Set<ExpressApplication>): Iterable<Step> {
   for (const { app, around, layer } of visit(root)) {
     const line = [...outer, ...around, layer];
     const mounts = line.reduce<Mounts>(
@@ -154,20 +121,16 @@ function* visitAll(
       },
       [""],
     );
-    yield { app, layer, line, mounts };
-    const { handle, name } = layer;
-    // An application that was passed includes the applications that its routers show.
-    if (isApplication(handle) && named.has(app)) named.add(handle);
+    yield { layer, line, mounts };
     // Express hides what `app.use` mounts.
-    if (name !== HIDDEN) continue;
+    if (layer.name !== HIDDEN) continue;
     const inside = [...left].find((other) => parentOf(other) === app && isMountedAt(other, mounts));
-    if (named.has(app) && !(inside && named.has(inside)))
+    if (!inside)
       throw new TypeError(
         `routesOf can't look into the application that is mounted at ${mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, { mounted: [admin] }). Replace an application that is mounted twice with a router.`,
       );
-    if (!inside) continue;
     left.delete(inside);
-    yield* visitAll(inside, line, named, left);
+    yield* visitAll(inside, line, left);
   }
 }
 

@@ -38,17 +38,13 @@ export const listRoutes = (registrations: readonly Registration[]): readonly Lis
 
 /** Like `listRoutes`, for a framework that runs the first route that matches, and for routes in its order. */
 export function listInOrder(registrations: readonly Registration[]): readonly ListedRoute[] {
-  const partial = new Set<ListedRoute>();
-  const routes = keepOnce(
-    registrations.flatMap((registration) => {
-      const listed = toRoutes(registration);
-      if (registration.isPartial === true) for (const route of listed) partial.add(route);
-      return listed;
-    }),
-  );
-  for (const [index, route] of routes.entries())
-    recordPosition(route, { list: routes, index, isPartial: partial.has(route) });
-  return routes;
+  const listed = registrations.flatMap((registration, index) => {
+    const isPartial = registration.isPartial === true;
+    const routes = toRoutes(registration);
+    for (const route of routes) recordPosition(route, { list: registrations, index, isPartial });
+    return routes;
+  });
+  return keepOnce(listed);
 }
 
 const toRoutes = ({ methods, pattern, serves, unguarded }: Registration): readonly ListedRoute[] =>

@@ -273,11 +273,10 @@ describe.each(EXPRESS_VERSIONS)("routesOf for %s", (_, express) => {
     late.get("/x", handler);
     own.get("/before", handler).use(protect(server)).get("/behind", handler);
     app.use("/own", own).use("/early", early).use(protect(server)).use("/late", late).get("/root", handler);
-    const expected = ["GET /early/x", "GET /own/before"];
-    expect(unguardedOf(routesOf(late, { mounted: [early, own, app] })).sort()).toEqual(expected);
-    expect(unguardedOf(routesOf(app, { mounted: [own, early, late] })).sort()).toEqual(expected);
-    expect([...routesOf(late)]).toEqual([{ method: "GET", pattern: "/late/x" }]);
-    expect(unguardedOf(routesOf(early))).toEqual(["GET /early/x"]);
+    const expected = ["GET /own/before", "GET /early/x"];
+    expect(unguardedOf(routesOf(app, { mounted: [own, early, late] }))).toEqual(expected);
+    expect(unguardedOf(routesOf(app, { mounted: [late, early, own] }))).toEqual(expected);
+    expect(listed(app, { mounted: [late, early, own] })).toContain("GET /late/x");
   });
 
   const leave: express5.RequestHandler = (request, _response, next) => {
