@@ -257,11 +257,18 @@ describe.each(EXPRESS_VERSIONS)("an %s application with static folders and Swagg
     const app = express()
       .use("/graphql", handler)
       .use("/agents", (_request, _response, next) => next());
-    app.use(protectExpress(server)).use("/graphql", handler).get("/agents", handler);
+    app.use(protectExpress(server)).get("/agents", handler);
     expect(await statusWith(await serve(app), "/graphql", undefined, { method: "POST" })).toBe(200);
     expect(errorsOf(server, routesOf(app))).toEqual([
       expect.stringMatching(/^route_unguarded: `\* \/graphql\{\/\*path\}` \(app\.use\) is registered before/),
     ]);
+  });
+
+  it("accepts a handler after protect that is listed by hand, whatever middleware before protect has its path", () => {
+    const server = serverFor({ "* /graphql{/*path}": ["graph:query"] });
+    const app = express().use("/graphql", (_request, _response, next) => next());
+    app.use(protectExpress(server)).use("/graphql", handler);
+    expect(errorsOf(server, [...routesOf(app), { method: "*", pattern: "/graphql{/*path}" }])).toEqual([]);
   });
 
   it("doesn't take middleware before protect for the target of a misspelled rule", () => {
@@ -316,7 +323,7 @@ describe.each(EXPRESS_VERSIONS)("an MCP server in %s with the OAuth router of th
     const resourceServerUrl = new URL("https://api.example/mcp");
     const options = { provider: provider as unknown as OAuthServerProvider, issuerUrl, resourceServerUrl };
     const app = express();
-    app.use(mcpAuthRouter(options) as RequestHandler);
+    app.use(mcpAuthRouter(options));
     app.use("/mcp", protectMcp(server));
     app.all("/mcp", handler);
     app.use(protectExpress(server));

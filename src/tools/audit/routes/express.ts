@@ -62,6 +62,11 @@ function* registrationsOf(order: readonly Step[], isWhole: boolean): Iterable<Re
   const corsPaths = order.map(({ layer, mounts = [] }) =>
     layer.name === CORS ? mounts.map(patternBelow).flatMap(pathsOf) : [],
   );
+  const lastHandlers = new Map(
+    order.flatMap(({ layer, mounts = [] }, index) =>
+      layer.route || isOwn(layer) ? [] : mounts.map((mount) => [patternBelow(mount), index] as const),
+    ),
+  );
   const routers = order.map(({ line }, index) =>
     guards[index]?.length === 0 ? [] : routerAround(line, order.slice(0, index).filter(mayLeave)),
   );
@@ -79,6 +84,8 @@ function* registrationsOf(order: readonly Step[], isWhole: boolean): Iterable<Re
       // Earlier CORS middleware responds first.
       const isLate = isWhole && findPlace(pattern, index, corsPaths) !== undefined;
       if (serves === SERVES.lateCors && !isLate) continue;
+      // Earlier handlers at a path are middleware: the last one responds.
+      if (serves === SERVES.handler && lastHandlers.get(pattern) !== index) continue;
       const registration = { methods: [method], pattern, serves, unguarded: describePlace(pattern) };
       if (isMiddlewareListed(registration)) yield { ...registration, isPartial: true };
     }

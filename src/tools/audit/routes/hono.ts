@@ -43,6 +43,8 @@ export function listHono({ routes }: HonoApplication, options: RoutesOptions): r
     const isPassing = isGuard(handler) || (handler.length > 1 && last !== index && !isInFront);
     if (isRoute(route) ? isPassing : isGuard(handler) || isScopeCheck(handler)) return [];
     const serves = isRoute(route) ? undefined : findServed(handler);
+    // Earlier handlers at a path are middleware: the last one responds.
+    if (serves === SERVES.handler && last !== index) return [];
     const guards = all.map((other) => {
       if (!isGuard(other.handler) || !["ALL", method].includes(other.method)) return [];
       return mayCover(other.path, path) ? pathsOf(other.pattern) : NOWHERE;

@@ -82,13 +82,13 @@ const PLACES = {
     place: "is outside the plugin of protect",
     hint: "Register protect on the instance that holds every route.",
   },
-  unregistered: {
-    place: "has no protect that routesOf can find",
-    hint: "Write await app.register(protect(server)) on the instance that holds every route.",
-  },
   router: {
     place: "is in a router that contains protect",
     hint: "Write app.use(protect(server)) before the router.",
+  },
+  unregistered: {
+    place: "has no protect that routesOf can find",
+    hint: "Write await app.register(protect(server)) on the instance that holds every route.",
   },
   unknown: {
     place: "has no protect that routesOf can find",

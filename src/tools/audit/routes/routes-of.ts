@@ -18,8 +18,8 @@ export type ListedFramework = "trpc" | "nest" | "fastify" | "hono" | "koa" | "ex
 
 interface Framework {
   readonly name: ListedFramework;
-  recognizes(app: unknown): boolean;
-  list(app: never, options: never): Routes;
+  readonly recognizes: (app: unknown) => boolean;
+  readonly list: (app: never, options: never) => Routes;
 }
 
 const FRAMEWORKS: readonly Framework[] = [
@@ -75,7 +75,8 @@ export function routesOf(app: object, options?: RoutesOptions): readonly ListedR
 export function routesOf(app: object, options: RoutesOptions | TrpcRoutesOptions = {}): Routes {
   const framework = FRAMEWORKS.find(({ recognizes }) => recognizes(app));
   if (framework) return withRelisting(() => framework.list(app as never, options as never));
-  const received = app == null ? String(app) : String(app.constructor?.name);
+  const { constructor } = Object(app) as { readonly constructor?: { readonly name?: unknown } };
+  const received = Object(app) === app ? String(constructor?.name) : typeof app;
   throw new TypeError(
     `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, or a router of Express, Koa or tRPC, but received ${received}.`,
   );

@@ -144,6 +144,7 @@ describe("routesOf for Hono", () => {
   it("marks a handler before protect, which is reported if a rule is meant for it", () => {
     const app = new Hono().use(pass).use("/graphql/*", pass).use(protect(server)).use("/docs/*", pass);
     expect(listed(app)).toEqual(["! * /graphql{/*path}"]);
+    expect(listed(new Hono().use("/docs/*", pass).use(protect(server)).use("/docs/*", pass))).toEqual([]);
     const { findings } = audit(serverFor({ "POST /graphql": ["graph:query"] }), listedAgain(app));
     expect(findings.map(({ kind }) => kind)).toEqual(["route_unguarded"]);
   });

@@ -29,8 +29,8 @@ describe("routesOf", () => {
 
   it.each<[string, unknown]>([
     ["undefined", undefined],
-    ["null", null],
-    ["String", "app"],
+    ["object", null],
+    ["string", "app"],
     ["Function", handler],
     ["Array", []],
     ["Array", [{}]],
