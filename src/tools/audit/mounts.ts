@@ -51,7 +51,6 @@ export function withProcedures(coverages: readonly RouteCoverage[]): readonly Ro
       // Hono lists `* /trpc` for `/trpc/*`, too.
       return route.method === "*" && prefixes.has(identityOf(path));
     });
-    if (!isTransport || isOutside(route)) return coverage;
-    return { ...coverage, route: { ...route, serves: listedProcedures } };
+    return isTransport ? { ...coverage, route: { ...route, serves: listedProcedures } } : coverage;
   });
 }

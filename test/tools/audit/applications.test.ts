@@ -7,6 +7,7 @@ import fastifySwagger from "@fastify/swagger";
 import { mcpAuthRouter } from "@modelcontextprotocol/sdk/server/auth/router.js";
 import type { OAuthServerProvider } from "@modelcontextprotocol/sdk/server/auth/provider.js";
 import { initTRPC } from "@trpc/server";
+import { createExpressMiddleware } from "@trpc/server/adapters/express";
 import { fastifyTRPCPlugin } from "@trpc/server/adapters/fastify";
 import type { Express, RequestHandler } from "express";
 import fastify, { type FastifyPluginCallback } from "fastify";
@@ -90,6 +91,14 @@ describe("a Fastify application with CORS, Swagger UI and tRPC", () => {
     expect(findings[0]).toMatch(
       /(?:Add to scopeMappings|instead of `GET \/docs`): "GET \/docs\{\/\*path\}": /,
     );
+  });
+
+  it("lists each route of Swagger UI at the root, where other routes may have any path", async () => {
+    const app = fastify();
+    const routes = routesOf(app);
+    await app.register(swaggerUi, { prefix: "/" });
+    await app.ready();
+    expect(written(routes)).toContain("GET /json");
   });
 
   it("reports CORS that is registered after protect, which refuses preflights", async () => {
@@ -247,9 +256,26 @@ describe.each(EXPRESS_VERSIONS)("an %s application with static folders and Swagg
     },
   );
 
-  it("accepts a public rule for a folder before protect", () => {
-    const { server, routes } = create({ ...TABLE, "GET /brand{/*path}": "public" });
-    expect(audit(server, routes).findings).toEqual([]);
+  it.each(["GET /brand{/*path}", "GET /brand/logo.svg"])(
+    "accepts a public rule for a folder before protect: %s",
+    (key) => {
+      const server = serverFor({ "GET /agents": ["agents:read"], [key]: "public" });
+      const app = express().use("/brand", express.static("docs/pictures"));
+      app.use(protectExpress(server)).get("/agents", handler);
+      expect(audit(server, routesOf(app)).findings).toEqual([]);
+    },
+  );
+
+  it("reports procedures of tRPC that run before protect", async () => {
+    const t = initTRPC.create();
+    const router = t.router({ health: t.procedure.query(() => "ok") });
+    const server = serverFor({ "GET /trpc/health": ["health:read"] });
+    const app = express().use("/trpc", createExpressMiddleware({ router })).use(protectExpress(server));
+    expect(await statusWith(await serve(app), "/trpc/health")).toBe(200);
+    const listed = [...routesOf(app), ...(await routesOf(router, { prefix: "/trpc" }))];
+    expect(errorsOf(server, listed)).toEqual([
+      "route_unguarded: `* /trpc{/*path}` (the listed tRPC procedures) is registered before protect: its handler runs without any check. Move app.use(protect(server)) before it.",
+    ]);
   });
 
   it("reports a handler before protect as unguarded if a rule is meant for it", async () => {
@@ -289,8 +315,11 @@ describe.each(EXPRESS_VERSIONS)("an %s application with static folders and Swagg
     function corsMiddleware(...[, , next]: Parameters<RequestHandler>): void {
       next();
     }
-    const late = create(TABLE, (app) => app.use(corsMiddleware));
-    expect(errorsOf(late.server, late.routes)).toEqual([expect.stringMatching(/^cors_after_guard: /)]);
+    const late = create({ ...TABLE, "* /agnts": [] }, (app) => app.use(corsMiddleware));
+    expect(errorsOf(late.server, late.routes)).toEqual([
+      expect.stringMatching(/^rule_unreached: .*`\* \/agnts`/),
+      expect.stringMatching(/^cors_after_guard: /),
+    ]);
     const server = serverFor({ "GET /agents": [], "GET /x/agents": [] });
     const app = express().use("/mcp", protectExpress(server)).use(corsMiddleware).use(protectExpress(server));
     app.use("/x", corsMiddleware).get("/agents", handler).get("/x/agents", handler);

@@ -84,7 +84,7 @@ function findServed(instance: FastifyInstance, methods: readonly string[], url: 
   const { pluginName, prefix } = instance;
   if (pluginName.endsWith("fastifyTRPCPlugin")) return SERVES.procedures;
   // Fastify names a plugin by its file. All routes of this one belong to one page, which needs one rule.
-  if (/@fastify[/\\]swagger-ui[/\\]/.test(pluginName) && prefix !== "") return SERVES.swaggerUi;
+  if (/@fastify[/\\]swagger-ui[/\\]/.test(pluginName) && /[^/]$/.test(prefix)) return SERVES.swaggerUi;
   // `@fastify/cors` registers this route with its hook, and hooks run in the order of registration.
   const isCors = methods.includes("OPTIONS") && url.endsWith("*");
   return isCors && isGuardedInstance(instance) ? SERVES.lateCors : undefined;

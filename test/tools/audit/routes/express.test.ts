@@ -325,6 +325,12 @@ describe.each(EXPRESS_VERSIONS)("routesOf for %s", (_, express) => {
     expect(unguardedOf(routesOf(top.get("/outside", handler)))).toEqual([]);
   });
 
+  it("lists no middleware before protect whose mount no pattern can express", () => {
+    const wildcard = express === express5 ? "/api/*path" : "/api/*";
+    const app = express().use(wildcard, leave).use(/^\/v1/, leave).use(protect(server)).get("/x", handler);
+    expect(listed(app)).toEqual(["GET /x"]);
+  });
+
   it("lists files that packages serve, and marks those before protect", () => {
     const files = express.static("docs");
     const swaggerUi = Object.defineProperty(files.bind(undefined), "name", { value: "swaggerInitFn" });
