@@ -20,12 +20,20 @@ import { findMethodMistake } from "../../core/policy/route-key.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
-import { guardMissing, ROUTES_MISSING, unguarded, unmapped, unreached, unreadable } from "./findings.ts";
+import {
+  CORS_AFTER_GUARD,
+  FOR_MCP,
+  guardMissing,
+  ROUTES_MISSING,
+  unguarded,
+  unmapped,
+  unreached,
+  unreadable,
+} from "./findings.ts";
 import { findHidden } from "./hidden-routes.ts";
-import { isCoveredInParts, SERVES, withProcedures } from "./mounts.ts";
+import { isCoveredInParts, isOutside, ROOT, SERVES, withProcedures } from "./mounts.ts";
 import { auditOperations, isOperationRoute } from "./operations.ts";
 import { withoutOtherGuards } from "./other-guards.ts";
-import { remarksOn } from "./remarks.ts";
 import { pathsOf } from "./routes/registration.ts";
 import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
 import { findInTable, servesOf, strengthOf } from "./table-findings.ts";
@@ -78,7 +86,7 @@ export function auditRoutes(
   const listed = requireIterable(routes);
   const list = readList(server ? withoutOtherGuards(listed, server) : listed);
   if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
-  findings.push(...findHidden(listed), ...remarksOn(listed));
+  findings.push(...findHidden(listed));
   const operations = auditOperations(table, list.filter(isOperationRoute), fate);
   const routesOnly = list.filter((route) => !isOperationRoute(route));
   for (const route of routesOnly) {
@@ -87,28 +95,38 @@ export function auditRoutes(
     else readable.push(createRouteCoverage(table, route, parsed));
   }
   const coverages = withProcedures(readable);
-  const elsewhere = (options.guardedElsewhere ?? []).flatMap(pathsOf);
-  const isExposed = (coverage: RouteCoverage): boolean =>
-    requiresToken(coverage) &&
-    !coverage.alternatives.every((path) => elsewhere.some((wide) => covers(wide, path)));
-  const whole = coverages.filter((coverage) => coverage.rule ?? !isCoveredInParts(coverage));
-  for (const coverage of coverages) {
-    const { route, rule } = coverage;
-    if (route.unguarded && !route.unguarded.isUncertain && isExposed(coverage))
-      findings.push(unguarded(route, route.unguarded));
-    if (!rule && !isCoveredInParts(coverage))
-      findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
-  }
-  const uncertain = coverages.find(
-    (coverage) => coverage.route.unguarded?.isUncertain && isExposed(coverage),
-  );
-  if (uncertain?.route.unguarded) findings.push(guardMissing(uncertain.route.unguarded));
   // If only operations are listed, the audit is about an MCP server, not about the application that contains
   // it.
-  if (routesOnly.length > 0) findings.push(...findUnreachedRules(table, coverages));
+  const routeRules = table.rules.filter(({ rule }) => routesOnly.length > 0 && !isOperationRoute(rule));
+  const outside = coverages.filter(({ route }) => isOutside(route));
+  const others = coverages.filter(({ route }) => !isOutside(route));
+  const unreachedRules = routeRules.filter((rule) => !others.some((coverage) => reaches(coverage, rule)));
+  const isTarget = (coverage: RouteCoverage): boolean =>
+    unreachedRules.some((rule) => strengthOf(rule) > 0 && reaches(coverage, rule));
+  const elsewhere = (options.guardedElsewhere ?? []).flatMap(pathsOf);
+  const exposed = [...others.filter(requiresToken), ...outside.filter(isTarget)].filter(
+    ({ alternatives }) => !alternatives.every((path) => elsewhere.some((wide) => covers(wide, path))),
+  );
+  const mcpHint = table.rules.some(({ rule }) => isOperationRoute(rule)) ? FOR_MCP : "";
+  for (const coverage of coverages) {
+    const { route, rule } = coverage;
+    const place = exposed.includes(coverage) ? route.unguarded : undefined;
+    if (place && !place.isUncertain)
+      findings.push(unguarded(route, { ...place, hint: place.hint + mcpHint }));
+    else if (!rule && !isCoveredInParts(coverage))
+      findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
+  }
+  const uncertain = exposed.find(({ route }) => route.unguarded?.isUncertain)?.route.unguarded;
+  if (uncertain) findings.push(guardMissing({ ...uncertain, hint: uncertain.hint + mcpHint }));
+  if (coverages.some(isCorsLate)) findings.push(CORS_AFTER_GUARD);
+  // Each of these routes needs a rule of its own, so the unreached rules may have been meant for them.
+  const astray = coverages.filter((coverage) => !hasOwnRule(coverage)).map(({ route }) => route);
+  const useless = unreachedRules.filter((rule) => !outside.some((coverage) => reaches(coverage, rule)));
+  findings.push(...useless.map(({ rule }) => unreached(rule, astray)));
   findings.push(...findInTable(table, servesOf(coverages)));
+  const needingRules = coverages.filter((coverage) => coverage.rule ?? !isCoveredInParts(coverage));
   return createAuditReport(
-    [...whole.map(toAuditedRoute), ...operations.routes],
+    [...needingRules.map(toAuditedRoute), ...operations.routes],
     [...findings, ...operations.findings],
   );
 }
@@ -137,9 +155,11 @@ const hasRoutesBelow = ({ alternatives }: RouteCoverage, all: readonly RouteCove
 /** Returns whether a rule may be meant for a route. Where it can't be, the rule may be misspelled. */
 function reaches(coverage: RouteCoverage, compiled: CompiledRule): boolean {
   const { pattern, serves } = coverage.route;
-  if (serves === SERVES.listedProcedures) return false;
+  if (serves === SERVES.listedProcedures || serves === SERVES.lateCors) return false;
   // Files at the root may have any path, so only public rules count.
-  if (serves === SERVES.files && pattern === "/{*path}" && strengthOf(compiled) > 0) return false;
+  if (serves === SERVES.files && pattern === ROOT && strengthOf(compiled) > 0) return false;
+  // A handler before `protect` may be middleware for other routes, so only rules for its own path count.
+  if (serves === SERVES.handler) return haveCommonRoute(coverage.alternatives, alternativesOf(compiled));
   return isReachedBy(compiled, coverage);
 }
 
@@ -150,21 +170,13 @@ function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
   return !isMapped || deciding.some(({ requirement }) => requirement.kind !== "public");
 }
 
+/** With a public rule for OPTIONS, `protect` lets preflights pass. */
+const isCorsLate = ({ route, rule }: RouteCoverage): boolean =>
+  route.serves === SERVES.lateCors && rule?.requirement.kind !== "public";
+
 /** Returns whether the rule that decides a route was written for its pattern, not for a wider one. */
 const hasOwnRule = ({ alternatives, rule }: RouteCoverage): boolean =>
   rule !== undefined && haveCommonRoute(alternatives, alternativesOf(rule));
-
-/** Finds rules that no route reaches, each with the routes without a rule that it may have been meant for. */
-function findUnreachedRules(
-  { rules }: CompiledTable,
-  coverages: readonly RouteCoverage[],
-): readonly AuditFinding[] {
-  const astray = coverages.filter((coverage) => !hasOwnRule(coverage)).map(({ route }) => route);
-  const routeRules = rules.filter(({ rule }) => !isOperationRoute(rule));
-  return routeRules.flatMap((compiled) =>
-    coverages.some((coverage) => reaches(coverage, compiled)) ? [] : [unreached(compiled.rule, astray)],
-  );
-}
 
 function toAuditedRoute({ route, rule, deciding }: RouteCoverage): AuditedRoute {
   const parts = deciding.filter((compiled) => compiled !== rule).map((compiled) => compiled.rule);
@@ -200,7 +212,7 @@ function readList(routes: readonly unknown[]): readonly ListedRoute[] {
 
 function readRoute(route: unknown, index: number): ListedRoute {
   const listed = Object(route) as Partial<ListedRoute>;
-  const { method, pattern, parameters, scopes, serves, unguarded: place } = listed;
+  const { method, pattern, parameters, parameterTypes, scopes, serves, unguarded: place } = listed;
   if (typeof method !== "string" || typeof pattern !== "string")
     throw new TypeError(
       `audit takes routes such as { method: "GET", pattern: "/agents/:agent_id" }; entry ${index + 1} has another shape.`,
@@ -210,7 +222,7 @@ function readRoute(route: unknown, index: number): ListedRoute {
     pattern,
     ...compact({
       parameters: Array.isArray(parameters) ? (parameters as readonly string[]) : undefined,
-      parameterTypes: (route as ListedRoute).parameterTypes,
+      parameterTypes: parameterTypes instanceof Object ? parameterTypes : undefined,
       scopes: Array.isArray(scopes) || scopes === "unknown" ? (scopes as ListedRoute["scopes"]) : undefined,
       serves: typeof serves === "string" ? serves : undefined,
       unguarded: place === undefined ? undefined : readPlace(place, index),

@@ -52,19 +52,8 @@ export function findCatchAlls(
       severity: "error",
       rule,
       message: `\`${rule.key}\` allows everyone at every path without a narrower rule: a route that is missing from the table is public.`,
-      hint: `${fixOf(rules)} If the rule is intended, write audit(server, routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }), or on the command line --public-catch-all '${rule.key}'.`,
+      hint: `Let a rule such as "* /api{/*path}": ["resource:action"] decide all paths of your API. If the rule is intended, write audit(server, routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }), or on the command line --public-catch-all '${rule.key}'.`,
     }));
-}
-
-const CLOSED_APIS: readonly string[] = ["* /api{/*path}", "* /api/{*path}"];
-
-function fixOf(rules: readonly CompiledRule[]): string {
-  const closed = rules.find(
-    (compiled) => CLOSED_APIS.includes(compiled.rule.key) && strengthOf(compiled) >= 1,
-  );
-  return closed
-    ? `\`${closed.rule.key}\` only covers forgotten routes below /api: move every route that needs a token there.`
-    : `Protect the paths of your API: write in scopeMappings ${JSON.stringify(CLOSED_APIS[0])}: ["resource:action"].`;
 }
 
 /**

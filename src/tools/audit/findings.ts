@@ -29,16 +29,28 @@ export function unreadable(route: ListedRoute, mistake: { message: string; hint:
   };
 }
 
+/** For MCP servers: behind `protect`, any valid token would be enough for every tool. */
+export const FOR_MCP =
+  " If it's an MCP server, write protectMcp(server) instead of protect(server), which doesn't check tools.";
+
+/** The endpoints of the OAuth router of the MCP SDK. Which of them exist depends on its provider. */
+const OAUTH_ENDPOINT = /^\/(?:authorize|token|register|revoke)$|^\/\.well-known\/oauth-/;
+
 /** Creates the finding for a route that `protect` doesn't run before, whatever its rule is. */
-export const unguarded = (route: ListedRoute, { message, hint }: UnguardedPlace): AuditFinding => ({
-  kind: "route_unguarded",
-  severity: "error",
-  route,
-  message: `${describeRoute(route)} ${message}`,
-  hint: PROCEDURES.includes(route.serves)
-    ? hint
-    : `${hint} If anyone may call it, write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`,
-});
+export function unguarded(route: ListedRoute, { message, hint }: UnguardedPlace): AuditFinding {
+  const line = `write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`;
+  let advice = `${hint} If anyone may call it, ${line}`;
+  if (PROCEDURES.includes(route.serves)) advice = hint;
+  if (OAUTH_ENDPOINT.test(route.pattern))
+    advice = `If OAuth clients call it before they have a token, ${line} Otherwise: ${hint}`;
+  return {
+    kind: "route_unguarded",
+    severity: "error",
+    route,
+    message: `${describeRoute(route)} ${message}`,
+    hint: advice,
+  };
+}
 
 /** Creates the finding for an application in which no guard was found. */
 export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding => ({
@@ -47,6 +59,14 @@ export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding =>
   message: `the application ${message}`,
   hint: `${hint} If a gateway checks every request, write audit(server, routes, { guardedElsewhere: ["/{*path}"] }), or on the command line --guarded-elsewhere '/{*path}'.`,
 });
+
+export const CORS_AFTER_GUARD: AuditFinding = {
+  kind: "cors_after_guard",
+  severity: "warning",
+  message:
+    "protect runs before CORS middleware, and refuses every preflight: browsers can't call the application.",
+  hint: "Register CORS middleware before protect. In NestJS, call app.enableCors() before app.use(protect(server)), instead of passing `cors` to NestFactory.create.",
+};
 
 /** Creates the finding for a route that no rule covers completely. */
 export function unmapped(
@@ -57,22 +77,21 @@ export function unmapped(
   const { route, alternatives, touching } = coverage;
   const name = describeRoute(route);
   const line = lineFor(coverage);
-  const note = (what: string, nothingToDo: string): AuditFinding => ({
-    kind: "route_unmapped",
-    severity: "note",
-    route,
-    message: `${name} ${what} is refused.`,
-    hint: `${nothingToDo} Otherwise add to scopeMappings: ${line}`,
-  });
-  // NestJS registers middleware this way: for every method, at its global prefix.
-  if (route.method === "*" && fate === "refused" && hasRoutesBelow)
-    return note(
-      "has no rule of its own: every request that no other rule allows",
-      "If it's middleware before other routes, there's nothing to do.",
-    );
-  // CORS middleware registers it for every path.
-  const isPreflight = route.method === "OPTIONS" && fate === "refused";
-  if (touching.length > 0 && !(isPreflight && touching.every(({ rule }) => rule.method === "*"))) {
+  // NestJS registers middleware for every method at its global prefix, and CORS middleware has an OPTIONS
+  // route for every path.
+  const isMiddleware =
+    route.method === "*"
+      ? hasRoutesBelow
+      : route.method === "OPTIONS" && touching.every(({ rule }) => rule.method === "*");
+  if (isMiddleware && fate === "refused")
+    return {
+      kind: "route_unmapped",
+      severity: "note",
+      route,
+      message: `${name} has no rule of its own: requests that reach it, and that no other rule allows, are refused.`,
+      hint: `If it's middleware before other routes, or for CORS, there's nothing to do. Otherwise add to scopeMappings: ${line}`,
+    };
+  if (touching.length > 0) {
     const rules = Object.freeze(touching.map(({ rule }) => rule));
     const twins = touching
       .filter(
@@ -89,15 +108,9 @@ export function unmapped(
       hint:
         twins.length === 0
           ? adviceFor(coverage)
-          : `Register its parts as separate routes, or write one rule instead of ${renderRules(twins)}: ${line}`,
+          : `${route.serves ? "Write" : "Register its parts as separate routes, or write"} one rule instead of ${renderRules(twins)}: ${line}`,
     };
   }
-  // With CORS middleware before it, the OPTIONS route is never reached.
-  if (isPreflight)
-    return note(
-      "has no rule of its own: every request for it that reaches protect, and that no other rule allows,",
-      "If CORS middleware runs before protect, there's nothing to do: it responds to preflights.",
-    );
   const consequence =
     fate !== "refused" ? "any valid token is enough for it" : "every request for it is refused";
   const message = `${name} has no rule: ${route.unguarded ? "behind protect, " : ""}${consequence}.`;
@@ -131,7 +144,9 @@ export function unreached(rule: Rule, candidates: readonly ListedRoute[]): Audit
 }
 
 function hintForUnreached(rule: Rule, noun: "operation" | "route"): string {
-  const unlisted = `If static files, a mounted application or an upgrade serve these requests, add the route: audit(server, [...routesOf(app), ${literalOf(rule)}]), or for scopegate audit, export an array with it as routes. `;
+  if (OAUTH_ENDPOINT.test(rule.pattern))
+    return "If the OAuth provider doesn't have this endpoint, remove the rule.";
+  const unlisted = `If static files, a mounted application or an upgrade behind protect serve these requests, add the route: audit(server, [...routesOf(app), ${literalOf(rule)}]), or for scopegate audit, export an array with it as routes. `;
   const shared = `If another service with this policy has the ${noun}, move the rule to defaultScopeMappings.`;
   return `${noun === "route" ? unlisted : ""}${shared} Otherwise the rule is misspelled or unused.`;
 }

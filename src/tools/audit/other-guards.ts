@@ -25,7 +25,7 @@ export function countEveryGuard(routes: readonly ListedRoute[]): void {
 
 const OTHER_SERVER = Object.freeze({
   message: "is behind protect of another resource server: this one doesn't check it.",
-  hint: "Write app.use(protect(server)) with this server, or audit the route with the server that guards it.",
+  hint: "Register protect with this server, or audit the route with the server that guards it.",
 });
 
 /** Marks routes that only other servers guard as unguarded. */

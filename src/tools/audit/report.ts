@@ -157,33 +157,25 @@ function summarize(routes: readonly AuditedRoute[], findings: readonly AnyFindin
     return count === 0 ? [] : [plural(count, severity)];
   });
   const mapped = routes.filter(({ rule }) => rule !== undefined).length;
-  const unreadable = findings.filter(({ kind }) => kind === "route_unreadable").length;
-  const share = describeShare(mapped, routes.length + unreadable, noun);
-  return [share, ...(counts.length > 0 ? [counts.join(", ")] : [])].join("; ");
-}
-
-function describeShare(mapped: number, all: number, noun: string): string {
-  if (all === 0) return `no ${noun}s`;
-  if (mapped < all) return `${plural(all, noun)}, ${mapped} with a rule`;
-  return all === 1 ? `1 ${noun}, with a rule` : `${all} ${noun}s, each with a rule`;
+  const all = routes.length + findings.filter(({ kind }) => kind === "route_unreadable").length;
+  let share = all === 1 ? `1 ${noun}, with a rule` : `${all} ${noun}s, each with a rule`;
+  if (mapped < all) share = `${plural(all, noun)}, ${mapped} with a rule`;
+  if (all === 0) share = `no ${noun}s`;
+  return counts.length === 0 ? share : `${share}; ${counts.join(", ")}`;
 }
 
 /**
  * All default rules without a route become one entry, because a base table is broader than one application.
  */
 function renderFindings(findings: readonly AnyFinding[]): readonly string[] {
-  const [first, ...others] = findings.filter(
-    ({ kind, severity }) => kind === "rule_unreached" && severity === "note",
-  );
-  return findings
-    .filter((finding) => !others.some((other) => other === finding))
-    .map((finding) => {
-      const { severity, kind, hint } = finding;
-      const unused = finding === first && others.length > 0 ? [first, ...others] : [];
-      const keys = unused.map(({ rule }) => `\`${rule?.key}\``).join(", ");
-      const summary = `${unused.length} default rules are reached by no route: ${keys}.`;
-      return `${severity} ${kind}: ${unused.length > 0 ? summary : finding.message}\n  ${hint}`;
-    });
+  const unused = findings.filter(({ kind, severity }) => kind === "rule_unreached" && severity === "note");
+  const keys = unused.map(({ rule }) => `\`${rule?.key}\``).join(", ");
+  const group = `${unused.length} default rules are reached by no route: ${keys}.`;
+  const repeated = new Set(unused.slice(1));
+  return findings.flatMap((finding) => {
+    const message = finding === unused[0] && repeated.size > 0 ? group : finding.message;
+    return repeated.has(finding) ? [] : `${finding.severity} ${finding.kind}: ${message}\n  ${finding.hint}`;
+  });
 }
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;

@@ -17,6 +17,7 @@ import { splitScope } from "../../core/scopes/scope.ts";
 import type { AuditFinding } from "./report.ts";
 
 type Segments = readonly PatternSegment[];
+type Rules = readonly CompiledRule[];
 
 /** A table that was accepted at construction. */
 type CheckedTable = CompiledTable & { readonly scopeRules: ScopeRules };
@@ -41,16 +42,17 @@ export type Serves = (method: string, path: Segments) => boolean;
 
 /** Finds rules that look right but aren't. Requirements are compared by class, not by their scopes. */
 export function findInTable(table: CheckedTable, serves: Serves = () => true): readonly AuditFinding[] {
+  const conditioned = [...table.rules, ...table.hiddenRules].filter((rule) => boundIn(rule).length > 0);
   const paths = new Map<string, Leaf[]>();
   for (const leaf of leavesInOrder(table.tree.root))
     paths.set(leaf.identity, [...(paths.get(leaf.identity) ?? []), leaf]);
   return [
     ...[...paths.values()].flatMap((leaves) => findWeakerMethods(table, leaves, serves)),
-    ...[...paths.values()].flatMap((leaves) => findWeakerRoot(table, leaves, serves)),
+    ...[...paths.values()].flat().flatMap((leaf) => findWeakerRoot(table, leaf, serves)),
     ...findLiteralIds(table),
     ...findUnboundScopes(table),
-    ...findUnboundParameters(table),
-    ...findUnfilteredCollections(table),
+    ...findUnboundParameters(table, conditioned),
+    ...findUnfilteredCollections(table, conditioned),
     ...findWeakenedRules(table),
     ...findWeakenedParts(table),
   ];
@@ -81,22 +83,16 @@ function findWeakerMethods(
 }
 
 /** `/admin/*path` doesn't match `/admin` itself, so a wider rule may decide it. */
-function findWeakerRoot(
-  { tree }: CompiledTable,
-  leaves: readonly Leaf[],
-  serves: Serves,
-): readonly AuditFinding[] {
-  return leaves.flatMap((leaf) => {
-    const { segments, compiled } = leaf;
-    const root = segments.slice(0, -1);
-    if (segments.at(-1)?.kind !== "wildcard") return [];
-    const { method } = compiled.rule;
-    const decider = findRouteRule(tree, method === "*" ? "GET" : method, root);
-    const isWritten = decider?.identity === identityOf(root);
-    if (!decider || isWritten || strengthAt(decider) >= strengthAt(leaf) || !serves(method, root)) return [];
-    const key = `${method} ${renderPattern({ segments: root, hasSlash: false })}`;
-    return [weakerFinding("root_weaker", key, decider, leaf)];
-  });
+function findWeakerRoot({ tree }: CompiledTable, leaf: Leaf, serves: Serves): readonly AuditFinding[] {
+  const { segments, compiled } = leaf;
+  const root = segments.slice(0, -1);
+  if (segments.at(-1)?.kind !== "wildcard") return [];
+  const { method } = compiled.rule;
+  const decider = findRouteRule(tree, method === "*" ? "GET" : method, root);
+  const isWritten = decider?.identity === identityOf(root);
+  if (!decider || isWritten || strengthAt(decider) >= strengthAt(leaf) || !serves(method, root)) return [];
+  const key = `${method} ${renderPattern({ segments: root, hasSlash: false })}`;
+  return [weakerFinding("root_weaker", key, decider, leaf)];
 }
 
 function weakerFinding(
@@ -226,8 +222,7 @@ function nameAtSamePlace(name: string, { pattern }: CompiledRule, segments: Segm
 /**
  * Finds a forgotten tenant check: other rules bind a parameter with this name to a claim, but none does here.
  */
-function findUnboundParameters({ tree, rules, hiddenRules }: CompiledTable): readonly AuditFinding[] {
-  const conditioned = [...rules, ...hiddenRules].filter((rule) => boundIn(rule).length > 0);
+function findUnboundParameters({ tree }: CompiledTable, conditioned: Rules): readonly AuditFinding[] {
   const bound = new Map(
     conditioned.flatMap((rule) => boundIn(rule).map((name) => [name, rule.rule] as const)),
   );
@@ -264,8 +259,7 @@ function findUnboundParameters({ tree, rules, hiddenRules }: CompiledTable): rea
 }
 
 /** `GET /orgs` lists what `GET /orgs/:org` only shows to its tenant. */
-function findUnfilteredCollections({ tree, rules, hiddenRules }: CompiledTable): readonly AuditFinding[] {
-  const conditioned = [...rules, ...hiddenRules].filter((rule) => boundIn(rule).length > 0);
+function findUnfilteredCollections({ tree }: CompiledTable, conditioned: Rules): readonly AuditFinding[] {
   const reported = new Set<string>();
   return conditioned.flatMap((item) =>
     item.pattern.alternatives.flatMap(({ segments }): readonly AuditFinding[] => {
@@ -296,13 +290,7 @@ function findUnfilteredCollections({ tree, rules, hiddenRules }: CompiledTable):
 const findWeakenedRules = ({ replacements, scopeRules }: CheckedTable): readonly AuditFinding[] =>
   replacements
     .filter((replacement) => isWeaker(replacement, scopeRules))
-    .map(({ custom, replaced }) => ({
-      kind: "rule_overridden",
-      severity: "note",
-      rule: custom.rule,
-      message: `${describe(custom.rule)}; the base table ${describe(replaced.rule, ", which it replaces,")}.`,
-      hint: "If that's intended, there's nothing to do.",
-    }));
+    .map(({ custom, replaced }) => overriddenFinding(custom.rule, replaced.rule, "which it replaces"));
 
 /** The same for a part of what a rule of the base table decides: `GET /v2/a` next to `GET /:version/a`. */
 function findWeakenedParts({ tree, replacements, scopeRules }: CheckedTable): readonly AuditFinding[] {
@@ -321,17 +309,17 @@ function findWeakenedParts({ tree, replacements, scopeRules }: CheckedTable): re
         implies(leaf, custom, segments, scopeRules),
     );
     if (!wider) return [];
-    return [
-      {
-        kind: "rule_overridden",
-        severity: "note",
-        rule: compiled.rule,
-        message: `${describe(compiled.rule)}; the base table ${describe(wider.compiled.rule, ", which decides this path without it,")}.`,
-        hint: "If that's intended, there's nothing to do.",
-      },
-    ];
+    return [overriddenFinding(compiled.rule, wider.compiled.rule, "which decides this path without it")];
   });
 }
+
+const overriddenFinding = (rule: Rule, baseRule: Rule, role: string): AuditFinding => ({
+  kind: "rule_overridden",
+  severity: "note",
+  rule,
+  message: `${describe(rule)}; the base table ${describe(baseRule, `, ${role},`)}.`,
+  hint: "If that's intended, there's nothing to do.",
+});
 
 /** Returns whether an application with these routes serves a method at a path. */
 export const servesOf =

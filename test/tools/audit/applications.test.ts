@@ -7,6 +7,7 @@ import fastifySwagger from "@fastify/swagger";
 import { mcpAuthRouter } from "@modelcontextprotocol/sdk/server/auth/router.js";
 import type { OAuthServerProvider } from "@modelcontextprotocol/sdk/server/auth/provider.js";
 import { initTRPC } from "@trpc/server";
+import { createExpressMiddleware } from "@trpc/server/adapters/express";
 import { fastifyTRPCPlugin } from "@trpc/server/adapters/fastify";
 import type { Express, RequestHandler } from "express";
 import fastify, { type FastifyPluginCallback } from "fastify";
@@ -48,13 +49,17 @@ describe("a Fastify application with CORS, Swagger UI and tRPC", () => {
     for (const path of ["/", ...files]) app.get(path, () => "");
     done();
   };
+  const file = "/app/node_modules/@fastify/swagger-ui/lib/routes.js";
+  Object.assign(swaggerUi, { [Symbol.for("fastify.display-name")]: file });
 
-  async function create(table: ScopeMappings = TABLE, prefix = "/trpc") {
+  async function create(table: ScopeMappings = TABLE, prefix = "/trpc", isCorsLate = false) {
     const server = serverFor(table);
     const app = fastify();
     const routes = routesOf(app);
-    await app.register(fastifyCors, { origin: "https://app.example" });
+    const cors = { origin: "https://app.example" };
+    if (!isCorsLate) await app.register(fastifyCors, cors);
     await app.register(protectFastify(server));
+    if (isCorsLate) await app.register(fastifyCors, cors);
     await app.register(fastifySwagger);
     await app.register(swaggerUi, { prefix: "/docs" });
     const trpcOptions = { router, createContext: trpc.protect(server, { prefix }) };
@@ -69,10 +74,48 @@ describe("a Fastify application with CORS, Swagger UI and tRPC", () => {
     const { server, routes } = await create();
     expect(written(routes)).toContain("* /trpc/:path");
     const report = audit(server, [...routes, ...(await routesOf(router, { prefix: "/trpc" }))]);
-    expect(report.orThrow({ warnings: true }).summary).toBe("11 routes, 10 with a rule");
+    expect(report.orThrow({ warnings: true }).summary).toBe("6 routes, 5 with a rule");
     expect(report.findings).toMatchObject([
       { kind: "route_unmapped", severity: "note", route: { method: "OPTIONS", pattern: "/*path" } },
     ]);
+  });
+
+  it.each<[string, ScopeMappings]>([
+    ["none", {}],
+    ["a rule for the page only", { "GET /docs": "public" }],
+  ])("reports one missing rule for Swagger UI if it has %s", async (_, rules) => {
+    const { "GET /docs{/*path}": _docs, ...rest } = TABLE;
+    const { server, routes } = await create({ ...rest, ...rules });
+    const findings = errorsOf(server, [...routes, ...(await routesOf(router, { prefix: "/trpc" }))]);
+    expect(findings).toEqual([expect.stringContaining("`GET /docs{/*path}` (Swagger UI) has ")]);
+    expect(findings[0]).toMatch(
+      /(?:Add to scopeMappings|instead of `GET \/docs`): "GET \/docs\{\/\*path\}": /,
+    );
+  });
+
+  it("lists each route of Swagger UI at the root, where other routes may have any path", async () => {
+    const app = fastify();
+    const routes = routesOf(app);
+    await app.register(swaggerUi, { prefix: "/" });
+    await app.ready();
+    expect(written(routes)).toContain("GET /json");
+  });
+
+  it("reports CORS that is registered after protect, which refuses preflights", async () => {
+    const { server, app, routes } = await create(TABLE, "/trpc", true);
+    const findings = errorsOf(server, [...routes, ...(await routesOf(router, { prefix: "/trpc" }))]);
+    expect(findings).toEqual([expect.stringMatching(/^cors_after_guard: protect runs before CORS/)]);
+    const headers: [string, string][] = [
+      ["Origin", "https://app.example"],
+      ["Access-Control-Request-Method", "GET"],
+    ];
+    const port = await serveFastify(app);
+    expect(await statusWith(port, "/agents", undefined, { method: "OPTIONS", headers })).toBe(403);
+  });
+
+  it("accepts CORS after protect with a public rule for preflights", async () => {
+    const { server, routes } = await create({ ...TABLE, "OPTIONS /{*path}": "public" }, "/trpc", true);
+    expect(errorsOf(server, [...routes, ...(await routesOf(router, { prefix: "/trpc" }))])).toEqual([]);
   });
 
   it("responds as the table says", async () => {
@@ -193,9 +236,95 @@ describe.each(EXPRESS_VERSIONS)("an %s application with static folders and Swagg
     expect(errorsOf(server, routes)).toEqual([expect.stringMatching(/^rule_unreached: .*`GET \/manual\{/)]);
   });
 
-  it("reports a rule for a folder that is registered before protect", () => {
-    const { server, routes } = create({ ...TABLE, "GET /brand{/*path}": ["brand:read"] });
-    expect(errorsOf(server, routes)).toEqual([expect.stringMatching(/^rule_unreached: .*`GET \/brand\{/)]);
+  it("reports a rule for the page of Swagger UI alone, which needs its scripts", () => {
+    const { "GET /docs{/*path}": _docs, ...rest } = TABLE;
+    const { server, routes } = create({ ...rest, "GET /docs": "public" });
+    expect(errorsOf(server, routes)).toEqual([
+      'route_partly_mapped: `GET /docs{/*path}` (Swagger UI) has rules for only some of its requests (`GET /docs`), and no rule covers all of them. Write one rule instead of `GET /docs`: "GET /docs{/*path}": ["resource:action"]',
+    ]);
+  });
+
+  it.each(["GET /brand{/*path}", "GET /brand/logo.svg"])(
+    "reports a folder before protect as unguarded, once, if it has the rule %s",
+    (key) => {
+      const { server, routes } = create({ ...TABLE, [key]: ["brand:read"], "GET /brand/other.svg": [] });
+      expect(errorsOf(server, routes)).toEqual([
+        'route_unguarded: `GET /brand{/*path}` (static files) is registered before protect: its handler runs without any check. Move app.use(protect(server)) before it. If anyone may call it, write "GET /brand{/*path}": "public" in scopeMappings.',
+      ]);
+      const options = { guardedElsewhere: ["/brand{/*path}"] };
+      expect(audit(server, routes, options).findings).toEqual([]);
+    },
+  );
+
+  it.each(["GET /brand{/*path}", "GET /brand/logo.svg"])(
+    "accepts a public rule for a folder before protect: %s",
+    (key) => {
+      const server = serverFor({ "GET /agents": ["agents:read"], [key]: "public" });
+      const app = express().use("/brand", express.static("docs/pictures"));
+      app.use(protectExpress(server)).get("/agents", handler);
+      expect(audit(server, routesOf(app)).findings).toEqual([]);
+    },
+  );
+
+  it("reports procedures of tRPC that run before protect", async () => {
+    const t = initTRPC.create();
+    const router = t.router({ health: t.procedure.query(() => "ok") });
+    const server = serverFor({ "GET /trpc/health": ["health:read"] });
+    const app = express().use("/trpc", createExpressMiddleware({ router })).use(protectExpress(server));
+    expect(await statusWith(await serve(app), "/trpc/health")).toBe(200);
+    const listed = [...routesOf(app), ...(await routesOf(router, { prefix: "/trpc" }))];
+    expect(errorsOf(server, listed)).toEqual([
+      "route_unguarded: `* /trpc{/*path}` (the listed tRPC procedures) is registered before protect: its handler runs without any check. Move app.use(protect(server)) before it.",
+    ]);
+  });
+
+  it("reports a handler before protect as unguarded if a rule is meant for it", async () => {
+    const server = serverFor({ "POST /graphql": ["graph:query"], "GET /agents": ["agents:read"] });
+    const app = express()
+      .use("/graphql", handler)
+      .use("/agents", (_request, _response, next) => next());
+    app.use(protectExpress(server)).get("/agents", handler);
+    expect(await statusWith(await serve(app), "/graphql", undefined, { method: "POST" })).toBe(200);
+    expect(errorsOf(server, routesOf(app))).toEqual([
+      expect.stringMatching(/^route_unguarded: `\* \/graphql\{\/\*path\}` \(app\.use\) is registered before/),
+    ]);
+  });
+
+  it("accepts a handler after protect that is listed by hand, whatever middleware before protect has its path", () => {
+    const server = serverFor({ "* /graphql{/*path}": ["graph:query"] });
+    const app = express().use("/graphql", (_request, _response, next) => next());
+    app.use(protectExpress(server)).use("/graphql", handler);
+    expect(errorsOf(server, [...routesOf(app), { method: "*", pattern: "/graphql{/*path}" }])).toEqual([]);
+  });
+
+  it("doesn't take middleware before protect for the target of a misspelled rule", () => {
+    const server = serverFor({ "GET /api/agnts": [], "GET /api/agents": [] });
+    const app = express().use("/api", (_request, _response, next) => next());
+    app.use(protectExpress(server)).get("/api/agents", handler);
+    expect(errorsOf(server, routesOf(app))).toEqual([expect.stringMatching(/^rule_unreached: /)]);
+  });
+
+  it("has no finding about a public folder if protect is a handler of each route", () => {
+    const server = serverFor({ "GET /agents": ["agents:read"] });
+    const app = express().use(express.static("docs/pictures")).use("/brand", express.static("docs/pictures"));
+    app.get("/agents", protectExpress(server), handler);
+    expect(errorsOf(server, routesOf(app))).toEqual([]);
+  });
+
+  it("reports CORS middleware after protect, unless other CORS middleware comes first", () => {
+    function corsMiddleware(...[, , next]: Parameters<RequestHandler>): void {
+      next();
+    }
+    const late = create({ ...TABLE, "* /agnts": [] }, (app) => app.use(corsMiddleware));
+    expect(errorsOf(late.server, late.routes)).toEqual([
+      expect.stringMatching(/^rule_unreached: .*`\* \/agnts`/),
+      expect.stringMatching(/^cors_after_guard: /),
+    ]);
+    const server = serverFor({ "GET /agents": [], "GET /x/agents": [] });
+    const app = express().use("/mcp", protectExpress(server)).use(corsMiddleware).use(protectExpress(server));
+    app.use("/x", corsMiddleware).get("/agents", handler).get("/x/agents", handler);
+    expect(errorsOf(server, routesOf(app))).toEqual([]);
+    expect([...routesOf(express.Router().use(corsMiddleware).get("/agents", handler))]).toHaveLength(1);
   });
 
   it("reports no route below a folder as hidden: it runs if there is no such file", () => {
@@ -218,23 +347,12 @@ describe.each(EXPRESS_VERSIONS)("an MCP server in %s with the OAuth router of th
   };
   const TABLE: ScopeMappings = { ...PUBLIC, "* /mcp": [], "GET /agents": ["agents:read"] };
 
-  /** The SDK may have an Express of its own, and 5.0 to 5.2 keep no path of a mount. */
-  function forgetPaths({ stack }: { readonly stack: readonly object[] }): void {
-    for (const layer of stack) {
-      Object.assign(layer, { rawPath: undefined });
-      const { handle } = layer as { readonly handle: object };
-      if ("stack" in handle) forgetPaths(handle as { readonly stack: readonly object[] });
-    }
-  }
-
-  function create(table: ScopeMappings, isOldSdk: boolean) {
+  function create(table: ScopeMappings) {
     const server = serverFor(table);
     const resourceServerUrl = new URL("https://api.example/mcp");
     const options = { provider: provider as unknown as OAuthServerProvider, issuerUrl, resourceServerUrl };
-    const oauth = mcpAuthRouter(options) as RequestHandler & { readonly stack: readonly object[] };
-    if (isOldSdk) forgetPaths(oauth);
     const app = express();
-    app.use(oauth);
+    app.use(mcpAuthRouter(options));
     app.use("/mcp", protectMcp(server));
     app.all("/mcp", handler);
     app.use(protectExpress(server));
@@ -242,25 +360,50 @@ describe.each(EXPRESS_VERSIONS)("an MCP server in %s with the OAuth router of th
     return { server, app, routes: routesOf(app) };
   }
 
-  it.each([
-    ["reports its mounts", false],
-    ["doesn't report its mounts", true],
-  ])(
-    "has no finding, and names each endpoint without a rule, if the Express of the SDK %s",
-    (__, isOldSdk) => {
-      const { server, routes } = create(TABLE, isOldSdk);
-      const report = audit(server, routes);
-      expect(report).toMatchObject({ ok: true, findings: [], summary: "7 routes, each with a rule" });
-      const closed = create({ "* /mcp": [], "GET /agents": ["agents:read"] }, isOldSdk);
-      const hints = Object.keys(PUBLIC).map((key) => `If anyone may call it, write "${key}": "public"`);
-      const errors = errorsOf(closed.server, closed.routes);
-      for (const hint of hints) expect(errors.join()).toContain(hint);
-      expect(errors.join()).not.toContain("unknown mount");
-    },
-  );
+  it("has no finding", () => {
+    const { server, routes } = create(TABLE);
+    const report = audit(server, routes);
+    expect(report).toMatchObject({ ok: true, findings: [], summary: "7 routes, each with a rule" });
+  });
+
+  it("asks once for a public rule for each endpoint", () => {
+    const { server, routes } = create({ "* /mcp": [], "GET /agents": ["agents:read"] });
+    expect(errorsOf(server, routes).toSorted()).toEqual(
+      Object.keys(PUBLIC)
+        .toSorted()
+        .map((key) => {
+          const start = `route_unguarded: \`${key}\` is registered before protect: its handler runs without any check. `;
+          const hint = `If OAuth clients call it before they have a token, write "${key}": "public" in scopeMappings. `;
+          return `${start}${hint}Otherwise: Move app.use(protect(server)) before it.`;
+        }),
+    );
+  });
+
+  it("asks to remove the rule for an endpoint that the provider doesn't have", () => {
+    const { server, routes } = create({ ...TABLE, "POST /revoke": "public" });
+    expect(errorsOf(server, routes)).toEqual([
+      "rule_unreached: no route reaches the rule `POST /revoke` (custom). If the OAuth provider doesn't have this endpoint, remove the rule.",
+    ]);
+  });
+
+  it("asks for protectMcp, not only for protect, if the MCP server is unguarded", () => {
+    const server = serverFor({ "* /mcp": [], "MCP tools/call search": ["docs:read"] });
+    const FOR_MCP =
+      "If it's an MCP server, write protectMcp(server) instead of protect(server), which doesn't check tools.";
+    const early = express().all("/mcp", handler).use(protectExpress(server));
+    const none = express().all("/mcp", handler);
+    for (const [app, kind] of [
+      [early, "route_unguarded"],
+      [none, "guard_missing"],
+    ] as const)
+      expect(audit(server, routesOf(app)).findings[0]).toMatchObject({
+        kind,
+        hint: expect.stringContaining(FOR_MCP) as string,
+      });
+  });
 
   it("responds as the table says", async () => {
-    const { app } = create(TABLE, false);
+    const { app } = create(TABLE);
     const port = await serve(app);
     expect(await statusWith(port, "/.well-known/oauth-authorization-server")).toBe(200);
     expect(await statusWith(port, "/agents")).toBe(401);

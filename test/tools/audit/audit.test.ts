@@ -211,8 +211,8 @@ describe("a route without a rule", () => {
     expect(report.summary).toBe("2 routes, 1 with a rule");
     expect(onlyFinding(report, "route_unmapped")).toMatchObject({
       message:
-        "`OPTIONS /*path` has no rule of its own: every request for it that reaches protect, and that no other rule allows, is refused.",
-      hint: 'If CORS middleware runs before protect, there\'s nothing to do: it responds to preflights. Otherwise add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
+        "`OPTIONS /*path` has no rule of its own: requests that reach it, and that no other rule allows, are refused.",
+      hint: 'If it\'s middleware before other routes, or for CORS, there\'s nothing to do. Otherwise add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
     });
     expect(found({ "GET /a": [] }, keys, { fate: "open" })).toEqual(["error route_unmapped OPTIONS /*path"]);
   });
@@ -373,7 +373,7 @@ error route_unreadable: the route \`GET x\` can't be compared with the table: \`
   Register it with a path, or list the paths that it serves instead: audit(server, [...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).
 
 error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
-  If static files, a mounted application or an upgrade serve these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]), or for scopegate audit, export an array with it as routes. If another service with this policy has the route, move the rule to defaultScopeMappings. Otherwise the rule is misspelled or unused.
+  If static files, a mounted application or an upgrade behind protect serve these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]), or for scopegate audit, export an array with it as routes. If another service with this policy has the route, move the rule to defaultScopeMappings. Otherwise the rule is misspelled or unused.
 
 warning method_weaker: \`DELETE /a/:id\` itself is decided by \`* /a/*path\`, which requires a valid token; \`GET /a/:id\` requires a:b.
   Add "DELETE /a/:id" with what it requires, or write \`* /a/:id\` for every other method of the path.`);
@@ -405,7 +405,7 @@ describe("a route for every method before other routes, as NestJS registers midd
     const report = audit(table, keys);
     expect(report.findings.map(aboutOf)).toEqual([`note route_unmapped ${about}`]);
     expect(onlyFinding(report, "route_unmapped").hint).toMatch(
-      /^If it's middleware before other routes, there's nothing to do\. Otherwise add to scopeMappings: /,
+      /^If it's middleware before other routes, or for CORS, there's nothing to do\. Otherwise add to scopeMappings: /,
     );
     expect(report.orThrow({ warnings: true })).toBe(report);
   });
@@ -432,15 +432,9 @@ describe("a public rule for every path", () => {
     expect(message).toContain("a route that is missing from the table is public");
     expect(hint).toContain(`audit(server, routes, { publicCatchAll: ["${key}"] })`);
     expect(hint).toContain(`--public-catch-all '${key}'`);
-    expect(hint).toContain(`write in scopeMappings "* /api{/*path}"`);
-  });
-
-  it.each([
-    [["api:use"], "`* /api{/*path}` only covers forgotten routes below /api"],
-    ["public", 'write in scopeMappings "* /api{/*path}": ["resource:action"]'],
-  ] as const)("adapts the hint to an existing rule for the API that requires %j", (api, hint) => {
-    const report = audit({ "GET /{*path}": "public", "* /api{/*path}": api }, ["GET /a"]);
-    expect(onlyFinding(report, "public_catch_all").hint).toContain(hint);
+    expect(hint).toContain(
+      'Let a rule such as "* /api{/*path}": ["resource:action"] decide all paths of your API.',
+    );
   });
 
   it("causes no error if the options of the audit name it", () => {

@@ -16,6 +16,15 @@ const found = (...routes: readonly (readonly ListedRoute[])[]) =>
   audit(server, routes.flat()).findings.map(({ kind, severity }) => `${severity} ${kind}`);
 
 describe("an audit of operations", () => {
+  it.each([null, "string", 1])("ignores %j as the types of arguments, as it ignores such names", (types) => {
+    const routes = ALL.map((route) => ({
+      ...route,
+      parameters: ["agent_id"],
+      parameterTypes: types as never,
+    }));
+    expect(audit(server, routes).findings).toEqual([]);
+  });
+
   it("passes if every operation has a rule and every rule an operation", () => {
     const report = audit(server, ALL).orThrow({ warnings: true });
     expect(report.summary).toBe("3 routes, each with a rule");

@@ -8,16 +8,16 @@ import {
   toPatterns,
   visit,
 } from "../../../adapters/express/router.ts";
-import { isGuard } from "../../../adapters/shared/roles.ts";
+import { isGuard, isScopeCheck } from "../../../adapters/shared/roles.ts";
 import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
 import type { ListedRoute, UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";
-import { SERVES } from "../mounts.ts";
+import { ROOT, SERVES } from "../mounts.ts";
 import {
   describeUnguarded,
   findPlace,
-  isFolderListed,
   isEveryMethod,
+  isMiddlewareListed,
   listInOrder,
   type Paths,
   pathsOf,
@@ -33,25 +33,14 @@ const MOUNTED: OptionCheck = {
 /**
  * Lists the routes of an Express application or router (4 and 5), nested routers included, and static files.
  * Regular expressions, and mounts that Express doesn't report (5.0 to 5.2), become unreadable patterns.
- * Express hides mounted applications, so pass them as `mounted`.
+ * Express hides mounted applications, so pass the outermost application, with the others as `mounted`.
  */
 export function listExpress(app: ExpressApplication, options: RoutesOptions): readonly ListedRoute[] {
   checkOptions("routesOf", options, { mounted: MOUNTED });
-  const { mounted = [] } = options;
-  const named = new Set([app, ...mounted]);
-  const around = new Set([...named].flatMap(lineOf));
-  const roots = [...around].filter((candidate) => !parentOf(candidate));
-  // An application in a router has no parent, but is part of another tree.
-  const inside = new Set(
-    roots.flatMap((root) =>
-      [...visit(root)].map(({ layer }) => layer.handle).filter((handle) => handle !== root),
-    ),
-  );
-  const outermost = roots.filter((root) => !inside.has(root));
-  return listInOrder(outermost.flatMap((root) => [...registrationsOf(root, named, around)]));
+  const order = [...visitAll(app, [], new Set(options.mounted))];
+  return listInOrder([...registrationsOf(order, isApplication(app))]);
 }
 
-type Applications = Set<ExpressApplication>;
 type Mounts = readonly string[] | undefined;
 /** A layer, after the layers whose routers contain it, the outermost one first. */
 type Line = readonly ExpressLayer[];
@@ -59,51 +48,47 @@ type Line = readonly ExpressLayer[];
 const parentOf = (app: ExpressApplication): ExpressApplication | undefined =>
   (app as { readonly parent?: ExpressApplication }).parent;
 
-/** Returns an application and the applications that contain it. */
-function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
-  const parent = parentOf(app);
-  return parent ? [app, ...lineOf(parent)] : [app];
-}
-
 /** A layer, in the order in which a request reaches it. */
 interface Step {
-  readonly app: ExpressApplication;
   readonly layer: ExpressLayer;
   readonly line: Line;
   /** Patterns of the mounts above a route, or of the path of middleware; absent if Express stores none. */
   readonly mounts: Mounts;
 }
 
-/**
- * Lists the routes of the named applications in one tree. `around` also contains the applications that
- * contain them.
- */
-function* registrationsOf(
-  root: ExpressApplication,
-  named: Applications,
-  around: Applications,
-): Iterable<Registration> {
-  const order = [...visitAll(root, [], named, new Set(around))];
+/** For a single router, it isn't known what runs before it. */
+function* registrationsOf(order: readonly Step[], isWhole: boolean): Iterable<Registration> {
   const guards = order.map(guardedPaths);
+  const corsPaths = order.map(({ layer, mounts = [] }) =>
+    layer.name === CORS ? mounts.map(patternBelow).flatMap(pathsOf) : [],
+  );
+  const lastHandlers = new Map(
+    order.flatMap(({ layer, mounts = [] }, index) =>
+      layer.route || isOwn(layer) ? [] : mounts.map((mount) => [patternBelow(mount), index] as const),
+    ),
+  );
   const routers = order.map(({ line }, index) =>
     guards[index]?.length === 0 ? [] : routerAround(line, order.slice(0, index).filter(mayLeave)),
   );
-  for (const [index, { app, layer, line, mounts }] of order.entries()) {
-    if (!named.has(app)) continue;
+  for (const [index, { layer, line, mounts }] of order.entries()) {
     const { route } = layer;
     const certain = guards.map((paths, guard) => (isInside(line, routers[guard] ?? []) ? paths : []));
     const describePlace = (pattern: string): UnguardedPlace | undefined => {
       // For a single router, it isn't known what runs before it.
-      if (!isApplication(root)) return undefined;
+      if (!isWhole) return undefined;
       const isCertain = findPlace(pattern, index, certain) === undefined;
       const place = findPlace(pattern, index, guards) ?? (isCertain ? undefined : "skipped");
       return place && describeUnguarded(place, route?.stack.map(({ handle }) => handle) ?? []);
     };
-    const serves = FILES.get(layer.name);
-    for (const mount of (serves && mounts) ?? []) {
-      const pattern = mount === "" ? "/{*path}" : `${mount}{/*path}`;
-      const unguarded = describePlace(pattern);
-      if (isFolderListed(unguarded)) yield { methods: ["GET"], pattern, serves, unguarded, isPartial: true };
+    for (const pattern of route || isOwn(layer) ? [] : (mounts ?? []).map(patternBelow)) {
+      const { method, serves } = SERVED.get(layer.name) ?? { method: "*", serves: SERVES.handler };
+      // Earlier CORS middleware responds first.
+      const isLate = isWhole && findPlace(pattern, index, corsPaths) !== undefined;
+      if (serves === SERVES.lateCors && !isLate) continue;
+      // Earlier handlers at a path are middleware: the last one responds.
+      if (serves === SERVES.handler && lastHandlers.get(pattern) !== index) continue;
+      const registration = { methods: [method], pattern, serves, unguarded: describePlace(pattern) };
+      if (isMiddlewareListed(registration)) yield { ...registration, isPartial: true };
     }
     if (!route) continue;
     for (const pattern of (mounts ?? ["unknown mount "]).flatMap((mount) => patternsOf(route, mount))) {
@@ -117,44 +102,43 @@ function* registrationsOf(
   }
 }
 
-/** The names of middleware that serves files. */
-const FILES: ReadonlyMap<string, string> = new Map([
-  ["serveStatic", SERVES.files],
-  ["swaggerInitFn", SERVES.swaggerUi],
+/** The name of the middleware of the package `cors`. */
+const CORS = "corsMiddleware";
+
+/** What middleware with these names serves. */
+const SERVED: ReadonlyMap<string, { readonly method: string; readonly serves: string }> = new Map([
+  ["serveStatic", { method: "GET", serves: SERVES.files }],
+  ["swaggerInitFn", { method: "GET", serves: SERVES.swaggerUi }],
+  [CORS, { method: "OPTIONS", serves: SERVES.lateCors }],
 ]);
 
-/** Lists all layers. `left` contains the applications that aren't reached yet. */
-function* visitAll(
-  root: ExpressApplication,
-  outer: Line,
-  named: Applications,
-  left: Applications,
-): Iterable<Step> {
-  const visited = [...visit(root)];
-  const paths = visited.flatMap(({ layer }) => mountsOf(layer) ?? toPatterns(layer.route?.path) ?? []);
-  for (const { app, around, layer } of visited) {
+const patternBelow = (mount: string): string => (mount === "" ? ROOT : `${mount}{/*path}`);
+
+/** Returns whether Express or scopegate registered the function, or it contains other layers. */
+const isOwn = ({ name, handle }: ExpressLayer): boolean =>
+  OWN_FUNCTIONS.includes(name) || isListable(handle) || isGuard(handle) || isScopeCheck(handle);
+
+/** Lists all layers. `left` contains the mounted applications that aren't reached yet. */
+function* visitAll(root: ExpressApplication, outer: Line, left: Set<ExpressApplication>): Iterable<Step> {
+  for (const { app, around, layer } of visit(root)) {
     const line = [...outer, ...around, layer];
     const mounts = line.reduce<Mounts>(
       (heads, each) => {
-        const tails = each.route ? [""] : (mountsOf(each) ?? findEndpoint(each, paths));
+        const tails = each.route ? [""] : mountsOf(each);
         return heads && tails?.flatMap((tail) => heads.map((head) => head + tail));
       },
       [""],
     );
-    yield { app, layer, line, mounts };
-    const { handle, name } = layer;
-    // An application that was passed includes the applications that its routers show.
-    if (isApplication(handle) && named.has(app)) named.add(handle);
+    yield { layer, line, mounts };
     // Express hides what `app.use` mounts.
-    if (name !== HIDDEN) continue;
+    if (layer.name !== HIDDEN) continue;
     const inside = [...left].find((other) => parentOf(other) === app && isMountedAt(other, mounts));
-    if (named.has(app) && !(inside && named.has(inside)))
+    if (!inside)
       throw new TypeError(
         `routesOf can't look into the application that is mounted at ${mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, { mounted: [admin] }). Replace an application that is mounted twice with a router.`,
       );
-    if (!inside) continue;
     left.delete(inside);
-    yield* visitAll(inside, line, named, left);
+    yield* visitAll(inside, line, left);
   }
 }
 
@@ -166,21 +150,6 @@ const OWN_FUNCTIONS = [HIDDEN, "query", "expressInit"];
 function isMountedAt(app: ExpressApplication, mounts: Mounts): boolean {
   const paths = toPatterns((app as { readonly mountpath?: unknown }).mountpath) ?? [];
   return !mounts || paths.every((path) => mounts.some((mount) => mount.endsWith(path)));
-}
-
-/** The endpoints of the OAuth router of the MCP SDK. */
-const ENDPOINTS = ["/authorize", "/token", "/register", "/revoke", "/.well-known/oauth-authorization-server"];
-
-/**
- * Finds where that router mounts an endpoint, if its Express doesn't report it (5.0 to 5.2). `paths` are
- * those of the application: the metadata of a resource has the path of the resource in its own path.
- */
-function findEndpoint(layer: ExpressLayer, paths: readonly string[]): Mounts {
-  const metadata = ["", ...paths].map((path) => `/.well-known/oauth-protected-resource${path}`);
-  // A parameter or a regular expression would also match the longer path.
-  const isMount = (path: string) => layer.match(path) && !layer.match(`${path}~`);
-  const mount = layer.matchers?.length === 1 && [...ENDPOINTS, ...metadata].find(isMount);
-  return mount ? [mount] : undefined;
 }
 
 /**

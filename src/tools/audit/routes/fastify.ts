@@ -14,6 +14,7 @@ export interface FastifyRoutesInstance {
 interface FastifyInstance extends FastifyRoutesInstance {
   /** The names of the plugins around a route. */
   readonly pluginName: string;
+  readonly prefix: string;
   addHook(name: "onRoute", hook: (this: FastifyInstance, route: FastifyRoute) => void): unknown;
   addHook(name: "onReady", hook: (done: () => void) => void): unknown;
 }
@@ -50,9 +51,12 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
   app.addHook("onRoute", function (route) {
     // Copied at once, because Fastify may reuse the object for another path.
     const methods = [route.method].flat();
-    const serves = this.pluginName.endsWith("fastifyTRPCPlugin") ? SERVES.procedures : undefined;
-    const registration = { methods, pattern: toWrittenPattern(route.url), serves };
-    registered.push({ instance: this, registration, handlers: Object.values(route).flat() });
+    const handlers = Object.values(route).flat();
+    const serves = findServed(this, methods, route.url);
+    const isSwaggerUi = serves === SERVES.swaggerUi;
+    const pattern = isSwaggerUi ? `${this.prefix}{/*path}` : toWrittenPattern(route.url);
+    if (isSwaggerUi && registered.some(({ registration }) => registration.pattern === pattern)) return;
+    registered.push({ instance: this, registration: { methods, pattern, serves }, handlers });
   });
   app.addHook("onReady", (done) => {
     isReady = true;
@@ -65,7 +69,7 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
           "The routes of plugins aren't registered yet. Write `await app.ready()` before audit(server, routes).",
         );
       // Only known now, because a hook also applies to routes that were registered before it.
-      const place = holdsGuard(app) ? "plugin" : "unknown";
+      const place = holdsGuard(app) ? "plugin" : "unregistered";
       const registrations = registered.map(({ instance, registration, handlers }) =>
         isGuardedInstance(instance)
           ? registration
@@ -74,4 +78,14 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
       return listRoutes(registrations)[Symbol.iterator]();
     },
   });
+}
+
+function findServed(instance: FastifyInstance, methods: readonly string[], url: string): string | undefined {
+  const { pluginName, prefix } = instance;
+  if (pluginName.endsWith("fastifyTRPCPlugin")) return SERVES.procedures;
+  // Fastify names a plugin by its file. All routes of this one belong to one page, which needs one rule.
+  if (/@fastify[/\\]swagger-ui[/\\]/.test(pluginName) && /[^/]$/.test(prefix)) return SERVES.swaggerUi;
+  // `@fastify/cors` registers this route with its hook, and hooks run in the order of registration.
+  const isCors = methods.includes("OPTIONS") && url.endsWith("*");
+  return isCors && isGuardedInstance(instance) ? SERVES.lateCors : undefined;
 }

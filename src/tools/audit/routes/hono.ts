@@ -1,6 +1,6 @@
 import { toPattern } from "../../../adapters/hono/pattern.ts";
 import { type HonoRoute, isRoute, unwrap } from "../../../adapters/hono/route-check.ts";
-import { isGuard } from "../../../adapters/shared/roles.ts";
+import { isGuard, isScopeCheck } from "../../../adapters/shared/roles.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";
@@ -8,7 +8,7 @@ import { SERVES } from "../mounts.ts";
 import {
   describeUnguarded,
   findPlace,
-  isFolderListed,
+  isMiddlewareListed,
   listInOrder,
   type Paths,
   pathsOf,
@@ -41,16 +41,18 @@ export function listHono({ routes }: HonoApplication, options: RoutesOptions): r
     // The last handler may be behind a guard for other routes, which doesn't show that this one is guarded.
     const isInFront = all.slice(index, last).some((other) => isGuard(other.handler) && !same.includes(other));
     const isPassing = isGuard(handler) || (handler.length > 1 && last !== index && !isInFront);
+    if (isRoute(route) ? isPassing : isGuard(handler) || isScopeCheck(handler)) return [];
     const serves = isRoute(route) ? undefined : findServed(handler);
-    const isMiddleware = isRoute(route) ? isPassing : serves === undefined;
-    if (isMiddleware) return [];
+    // Earlier handlers at a path are middleware: the last one responds.
+    if (serves === SERVES.handler && last !== index) return [];
     const guards = all.map((other) => {
       if (!isGuard(other.handler) || !["ALL", method].includes(other.method)) return [];
       return mayCover(other.path, path) ? pathsOf(other.pattern) : NOWHERE;
     });
     const handlers = same.map((other) => other.handler);
-    return (serves === undefined ? writeOut(route.pattern) : [route.pattern]).flatMap((pattern) => {
-      const isReadable = pathsOf(pattern).length > 0;
+    return (serves === undefined ? writeOut(route.pattern) : [route.pattern]).flatMap((written) => {
+      const isReadable = pathsOf(written).length > 0;
+      const pattern = isReadable ? written.replace(/\*"\*"(?=\}?$)/, "*path") : `RegExp ${path}`;
       // An unreadable route counts as guarded only if a guard covers the whole application.
       const place = findPlace(
         isReadable ? pattern : toPattern(`${basePath}/*`.replace("//", "/")),
@@ -58,10 +60,10 @@ export function listHono({ routes }: HonoApplication, options: RoutesOptions): r
         guards,
       );
       const unguarded = place && describeUnguarded(place, handlers);
-      if (serves === SERVES.files && !isFolderListed(unguarded)) return [];
+      if (!isMiddlewareListed({ pattern, serves, unguarded })) return [];
       return {
         methods: [serves === SERVES.files ? "GET" : method.replace("ALL", "*")],
-        pattern: isReadable ? pattern.replace(/\*"\*"(?=\}?$)/, "*path") : `RegExp ${path}`,
+        pattern,
         serves,
         isPartial: path.includes("{") || serves !== undefined,
         unguarded,
@@ -72,10 +74,10 @@ export function listHono({ routes }: HonoApplication, options: RoutesOptions): r
 }
 
 /** Finds out what middleware serves. The functions of `mount` and `serveStatic` have no names. */
-function findServed(handler: unknown): string | undefined {
+function findServed(handler: unknown): string {
   const code = String(handler);
   if (code.includes("applicationHandler(")) return SERVES.application;
-  return code.includes("getMimeType(") ? SERVES.files : undefined;
+  return code.includes("getMimeType(") ? SERVES.files : SERVES.handler;
 }
 
 /** A path that no request has. A guard with it covers no route. */

@@ -60,14 +60,11 @@ function usedRouters(app: KoaApplication | KoaRouter | readonly KoaRouter[]): re
   const guard = app.middleware.findIndex(isGuard);
   return routers.flatMap((router, index): readonly UsedRouter[] => {
     if (!isRouter(router)) return [];
-    if (guard < 0) return [{ router, place: placeIn(router) }];
-    return [{ router, place: guard < index ? undefined : "before" }];
+    if (guard >= 0) return [{ router, place: guard < index ? undefined : "before" }];
+    const holdsGuard = router.stack.some(({ stack }) => stack.some(isGuard));
+    return [{ router, place: holdsGuard ? "router" : "unknown" }];
   });
 }
-
-/** Returns where an unguarded router is. */
-const placeIn = ({ stack }: KoaRouter): UnguardedRoute =>
-  stack.some((layer) => layer.stack.some(isGuard)) ? "router" : "unknown";
 
 /** Returns no route for a layer without methods: it's middleware. */
 const registrationsOf = ({ router, place }: UsedRouter, mount: string): readonly Registration[] =>

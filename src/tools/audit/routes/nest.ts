@@ -1,12 +1,12 @@
-import { type ExpressApplication, visit } from "../../../adapters/express/router.ts";
+import type { ExpressApplication } from "../../../adapters/express/router.ts";
 import { guardingServers, notedRoutes } from "../../../adapters/nest/noted-routes.ts";
-import { isCounted, isGuard } from "../../../adapters/shared/roles.ts";
+import { isCounted } from "../../../adapters/shared/roles.ts";
 import { orUndefined } from "../../../core/errors.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { identityOf } from "../../../core/policy/pattern.ts";
 import { parseRoutePattern } from "../../../core/policy/route-comparison.ts";
-import { addRemark } from "../remarks.ts";
+import { SERVES } from "../mounts.ts";
 import { listExpress } from "./express.ts";
 import { listInOrder, listRoutes, type Registration, type RoutesOptions } from "./registration.ts";
 
@@ -46,10 +46,7 @@ export function listNest(app: NestApplication, options: RoutesOptions): readonly
   }));
   if (adapter.getType() === "fastify") return listRoutes(registrations);
   const express = adapter.getInstance();
-  const routes = listInOrder([...registrations, ...findUnnoted(express, registrations)]);
-  const [first] = routes;
-  if (first && hasLateCors(express)) addRemark(first, CORS_AFTER_GUARD);
-  return routes;
+  return listInOrder([...registrations, ...findUnnoted(express, registrations)]);
 }
 
 const UNGUARDED = Object.freeze({
@@ -67,7 +64,8 @@ function findUnnoted(
   );
   // Express hides mounted applications, so their routes stay unlisted. NestJS runs no guard for them.
   const listed = orUndefined(() => listExpress(express, {})) ?? [];
-  return listed.flatMap(({ method, pattern, unguarded }) => {
+  return listed.flatMap(({ method, pattern, unguarded, serves }): readonly Registration[] => {
+    if (serves === SERVES.lateCors) return [{ methods: [method], pattern, serves }];
     const isNoted = identitiesOf(method, pattern).every((identity) => noted.has(identity));
     return isNoted || !unguarded ? [] : [{ methods: [method], pattern, unguarded: UNGUARDED }];
   });
@@ -78,23 +76,3 @@ const identitiesOf = (method: string, pattern: string): readonly string[] =>
   parseRoutePattern(pattern)?.alternatives.map(({ segments }) => `${method} ${identityOf(segments)}`) ?? [
     `${method} ${pattern}`,
   ];
-
-/**
- * With `cors: true`, NestJS adds its middleware in `app.init()`, which is after `app.use(protect(server))`.
- */
-function hasLateCors(express: ExpressApplication): boolean {
-  const handles = [...visit(express)].map(({ layer }) => layer.handle);
-  const guard = handles.findIndex(isGuard);
-  const cors = handles.findIndex(
-    (handle) => (Object(handle) as { readonly name?: unknown }).name === "corsMiddleware",
-  );
-  return guard >= 0 && guard < cors;
-}
-
-const CORS_AFTER_GUARD = {
-  kind: "cors_after_guard",
-  severity: "warning",
-  message:
-    "protect runs before the CORS middleware of NestJS, and refuses every preflight: browsers can't call the application.",
-  hint: "Call app.enableCors() before app.use(protect(server)), instead of passing `cors` to NestFactory.create.",
-} as const;

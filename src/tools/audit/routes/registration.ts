@@ -6,6 +6,7 @@ import type { PatternSegment } from "../../../core/policy/pattern.ts";
 import { parseRoutePattern } from "../../../core/policy/route-comparison.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { recordPosition } from "../hidden-routes.ts";
+import { ROOT, SERVES } from "../mounts.ts";
 
 /** How the routes of an application are listed. */
 export interface RoutesOptions {
@@ -37,17 +38,13 @@ export const listRoutes = (registrations: readonly Registration[]): readonly Lis
 
 /** Like `listRoutes`, for a framework that runs the first route that matches, and for routes in its order. */
 export function listInOrder(registrations: readonly Registration[]): readonly ListedRoute[] {
-  const partial = new Set<ListedRoute>();
-  const routes = keepOnce(
-    registrations.flatMap((registration) => {
-      const listed = toRoutes(registration);
-      if (registration.isPartial === true) for (const route of listed) partial.add(route);
-      return listed;
-    }),
-  );
-  for (const [index, route] of routes.entries())
-    recordPosition(route, { list: routes, index, isPartial: partial.has(route) });
-  return routes;
+  const listed = registrations.flatMap((registration, index) => {
+    const isPartial = registration.isPartial === true;
+    const routes = toRoutes(registration);
+    for (const route of routes) recordPosition(route, { list: registrations, index, isPartial });
+    return routes;
+  });
+  return keepOnce(listed);
 }
 
 const toRoutes = ({ methods, pattern, serves, unguarded }: Registration): readonly ListedRoute[] =>
@@ -89,6 +86,10 @@ const PLACES = {
     place: "is in a router that contains protect",
     hint: "Write app.use(protect(server)) before the router.",
   },
+  unregistered: {
+    place: "has no protect that routesOf can find",
+    hint: "Write await app.register(protect(server)) on the instance that holds every route.",
+  },
   unknown: {
     place: "has no protect that routesOf can find",
     hint: "Write app.use(protect(server)) before all routes. If it is already there, another package has wrapped it.",
@@ -101,16 +102,24 @@ export type UnguardedRoute = keyof typeof PLACES;
 export function describeUnguarded(route: UnguardedRoute, handlers: readonly unknown[]): UnguardedPlace {
   const { place, hint } = PLACES[route];
   // Another package may hide the guard, so the audit only warns.
-  if (route === "unknown") return Object.freeze({ message: `${place}.`, hint, isUncertain: true });
+  if (route === "unknown" || route === "unregistered")
+    return Object.freeze({ message: `${place}.`, hint, isUncertain: true });
   const consequence = handlers.some(isScopeCheck)
     ? "requireScopes finds no caller, and every request gets 500"
     : "its handler runs without any check";
   return Object.freeze({ message: `${place}: ${consequence}.`, hint });
 }
 
-/** Files before `protect` are public on purpose, so they need no rule. */
-export const isFolderListed = (place: UnguardedPlace | undefined): boolean =>
-  place === undefined || place.isUncertain === true;
+/**
+ * Returns whether the audit needs to know middleware. Handlers behind a guard are usually middleware, and so
+ * are handlers for every path. CORS middleware is only a mistake behind a guard.
+ */
+export function isMiddlewareListed({ pattern, serves, unguarded }: Omit<Registration, "methods">): boolean {
+  if (serves === SERVES.lateCors) return !unguarded;
+  if (serves !== SERVES.handler) return true;
+  const isReadable = pathsOf(pattern).length > 0;
+  return isReadable && pattern !== ROOT && unguarded !== undefined && !unguarded.isUncertain;
+}
 
 /** The alternatives of the patterns that a guard runs for; empty for other middleware. */
 export type Paths = readonly (readonly PatternSegment[])[];

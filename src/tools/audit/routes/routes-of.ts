@@ -16,26 +16,26 @@ type Routes = Iterable<ListedRoute> | Promise<readonly ListedRoute[]>;
 /** The frameworks whose applications are recognized. */
 export type ListedFramework = "trpc" | "nest" | "fastify" | "hono" | "koa" | "express";
 
-const LISTS: Readonly<Record<ListedFramework, (app: never, options: never) => Routes>> = {
-  trpc: listTrpc,
-  nest: listNest,
-  fastify: listFastify,
-  hono: listHono,
-  koa: listKoa,
-  express: listExpress,
-};
+interface Framework {
+  readonly name: ListedFramework;
+  readonly recognizes: (app: unknown) => boolean;
+  readonly list: (app: never, options: never) => Routes;
+}
+
+const FRAMEWORKS: readonly Framework[] = [
+  // A router of tRPC comes first, because its procedures are properties with any name.
+  { name: "trpc", recognizes: isTrpc, list: listTrpc },
+  { name: "nest", recognizes: isNest, list: listNest },
+  { name: "fastify", recognizes: isFastify, list: listFastify },
+  { name: "hono", recognizes: isHono, list: listHono },
+  // Routers of Koa have a stack, as those of Express do.
+  { name: "koa", recognizes: (app) => isKoa(app) || isRouter(app) || areRouters(app), list: listKoa },
+  { name: "express", recognizes: isListable, list: listExpress },
+];
 
 /** Returns the framework of an application; `undefined` for any other value. */
-export function frameworkOf(app: unknown): ListedFramework | undefined {
-  // A router of tRPC comes first, because its procedures are properties with any name.
-  if (isTrpc(app)) return "trpc";
-  if (isNest(app)) return "nest";
-  if (isFastify(app)) return "fastify";
-  if (isHono(app)) return "hono";
-  // Routers of Koa have a stack, as those of Express do.
-  if (isKoa(app) || isRouter(app) || areRouters(app)) return "koa";
-  return isListable(app) ? "express" : undefined;
-}
+export const frameworkOf = (app: unknown): ListedFramework | undefined =>
+  FRAMEWORKS.find(({ recognizes }) => recognizes(app))?.name;
 
 /**
  * Lists the routes of an application for `audit`, `page` and `scopegate audit`: of Express (4 and 5), Koa,
@@ -73,10 +73,12 @@ export function routesOf(router: TrpcRouter, options: TrpcRoutesOptions): Promis
 export function routesOf(app: FastifyRoutesInstance): readonly ListedRoute[];
 export function routesOf(app: object, options?: RoutesOptions): readonly ListedRoute[];
 export function routesOf(app: object, options: RoutesOptions | TrpcRoutesOptions = {}): Routes {
-  const framework = frameworkOf(app);
-  if (framework) return withRelisting(() => LISTS[framework](app as never, options as never));
+  const framework = FRAMEWORKS.find(({ recognizes }) => recognizes(app));
+  if (framework) return withRelisting(() => framework.list(app as never, options as never));
+  const { constructor } = Object(app) as { readonly constructor?: { readonly name?: unknown } };
+  const received = Object(app) === app ? String(constructor?.name) : typeof app;
   throw new TypeError(
-    `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, or a router of Express, Koa or tRPC. It received ${describeValue(app)}.`,
+    `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, or a router of Express, Koa or tRPC, but received ${received}.`,
   );
 }
 
@@ -97,11 +99,4 @@ function withRelisting(list: () => Routes): Routes {
     // An async function that returns the array reads `then`, which may be before the application is ready.
     get: (_, name) => (name === "then" ? undefined : (Reflect.get(readList(), name) as unknown)),
   });
-}
-
-function describeValue(value: unknown): string {
-  if (Array.isArray(value)) return "an array";
-  if (typeof value !== "object" || value === null) return value == null ? String(value) : `a ${typeof value}`;
-  const { name } = Object(value.constructor) as { readonly name?: unknown };
-  return typeof name === "string" && name !== "Object" ? `an object of the class ${name}` : "an object";
 }

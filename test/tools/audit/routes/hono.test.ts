@@ -12,6 +12,9 @@ const pass: MiddlewareHandler = async (_context, next) => next();
 const listed = (app: object) =>
   routesOf(app).map(({ method, pattern, unguarded }) => `${unguarded ? "! " : ""}${method} ${pattern}`);
 
+/** Without the server that guards the routes. */
+const listedAgain = (app: object) => routesOf(app).map((route) => ({ ...route }));
+
 describe("routesOf for Hono", () => {
   it("lists the routes of nested applications and base paths with their whole patterns", () => {
     const inner = new Hono().get("/", (c) => c.text("")).on(["PUT", "POST"], "/:id?", (c) => c.text(""));
@@ -126,10 +129,24 @@ describe("routesOf for Hono", () => {
     expect(listed(app)).toEqual(["! GET /early", "! GET /early/:id", "GET /late", "GET /late/:id"]);
   });
 
-  it("lists static files behind protect, and not those before it, which are public on purpose", () => {
+  it("lists static files, and marks those before protect, which are public unless they have a rule", () => {
     const app = new Hono().use("/brand/*", serveStatic({ root: "docs" })).use(protect(server));
     app.use("/manuals/*", serveStatic({ root: "docs" }));
-    expect(listed(app)).toEqual(["GET /manuals{/*path}"]);
+    expect(listed(app)).toEqual(["! GET /brand{/*path}", "GET /manuals{/*path}"]);
+    const kindsFor = (table: ScopeMappings) =>
+      audit(serverFor({ "GET /manuals{/*path}": [], ...table }), listedAgain(app)).findings.map(
+        ({ kind }) => kind,
+      );
+    expect(kindsFor({})).toEqual([]);
+    expect(kindsFor({ "GET /brand{/*path}": ["brand:read"] })).toEqual(["route_unguarded"]);
+  });
+
+  it("marks a handler before protect, which is reported if a rule is meant for it", () => {
+    const app = new Hono().use(pass).use("/graphql/*", pass).use(protect(server)).use("/docs/*", pass);
+    expect(listed(app)).toEqual(["! * /graphql{/*path}"]);
+    expect(listed(new Hono().use("/docs/*", pass).use(protect(server)).use("/docs/*", pass))).toEqual([]);
+    const { findings } = audit(serverFor({ "POST /graphql": ["graph:query"] }), listedAgain(app));
+    expect(findings.map(({ kind }) => kind)).toEqual(["route_unguarded"]);
   });
 
   const open = async (context: Context, _next: Next) => Promise.resolve(context.text("OPEN"));

@@ -29,21 +29,21 @@ describe("routesOf", () => {
 
   it.each<[string, unknown]>([
     ["undefined", undefined],
-    ["null", null],
-    ["a string", "app"],
-    ["a function", handler],
-    ["an array", []],
-    ["an array", [{}]],
-    ["an array", [express()]],
-    ["an object", {}],
-    ["an object", { middleware: {} }],
-    ["an object", { _def: {} }],
-    ["an object", Object.create(null)],
-    ["an object of the class Server", createServer()],
+    ["object", null],
+    ["string", "app"],
+    ["Function", handler],
+    ["Array", []],
+    ["Array", [{}]],
+    ["Array", [express()]],
+    ["Object", {}],
+    ["Object", { middleware: {} }],
+    ["Object", { _def: {} }],
+    ["undefined", Object.create(null)],
+    ["Server", createServer()],
   ])("throws for %s, and says what it takes", (received, value) => {
     expect(() => routesOf(value as object)).toThrow(
       new TypeError(
-        `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, or a router of Express, Koa or tRPC. It received ${received}.`,
+        `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, or a router of Express, Koa or tRPC, but received ${received}.`,
       ),
     );
   });
