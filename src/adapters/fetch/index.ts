@@ -17,8 +17,8 @@ import { createScopeCheck } from "../shared/scope-check.ts";
 export { type Access, type WebRequest };
 
 /**
- * Decides a request. Returns the access, which has a `decision`, or the response to send, which has none. Pass
- * the route that the host reports, in its own syntax, and the parameters: its rule must be satisfied too.
+ * Decides a request. Returns the access, which has a `decision`, or the response to send, which has none.
+ * Pass the route that the host reports, in its own syntax, and the parameters: its rule decides too.
  */
 export type FetchGuard = (
   request: WebRequest,
