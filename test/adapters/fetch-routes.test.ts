@@ -128,8 +128,9 @@ describe("withScopes with a route", () => {
   it("names the route in the refusal of a handler that another handler calls", async () => {
     const seen: unknown[] = [];
     const server = serverWith({
-      onDecision: (decision, { target, matchedPattern }) =>
-        void (decision.allowed || seen.push([target, matchedPattern, decision.reason])),
+      onDecision: (decision, { target, matchedPattern }) => {
+        if (!decision.allowed) seen.push([target, matchedPattern, decision.reason]);
+      },
     });
     const inner = withScopes(server, { route: "GET /api/admin/users" }, run);
     const outer = withScopes(server, { route: "GET /docs{/*path}" }, (request, _access, _context?: object) =>

@@ -26,7 +26,9 @@ export const fetchApplicationWithRoutes: Application = {
         return Response.json((await route.handle({ principal, params, source: request })) ?? null);
       };
       const written = route.method === "ALL" ? route.path : `${route.method} ${route.path}`;
-      type Context = { readonly params: Promise<Readonly<Record<string, string>>> };
+      interface Context {
+        readonly params: Promise<Readonly<Record<string, string>>>;
+      }
       const handle = server
         ? withScopes(server, { route: written }, async (request: Request, { principal }, context: Context) =>
             respond(request, principal, await context.params),
@@ -38,7 +40,7 @@ export const fetchApplicationWithRoutes: Application = {
     const answer = async (request: Request): Promise<Response> => {
       const path = new URL(request.url).pathname;
       for (const route of table) {
-        const match = serves(route, request.method) && route.find(path);
+        const match = serves(route, request.method) && findSafely(route, path);
         if (match) return route.run(request, { params: Promise.resolve({ ...match.params }) });
       }
       const access = await guard?.(request);
@@ -48,7 +50,7 @@ export const fetchApplicationWithRoutes: Application = {
   },
 };
 
-/** Finds the route by the URL, behind one handler for all of them. */
+/** The program finds the route by the URL, after one guard for all of them. */
 export const fetchApplication: Application = {
   name: "Fetch",
   parsesUrl: true,
@@ -72,12 +74,24 @@ export const fetchApplication: Application = {
       }
       return new Response(null, { status: 404 });
     };
-    const handle = server
-      ? withScopes(server, (request, { principal }) => respond(request, principal))
-      : (request: Request) => respond(request, undefined);
+    const guard = server && protect(server);
+    const handle = async (request: Request): Promise<Response> => {
+      if (!guard) return respond(request, undefined);
+      const access = await guard(request);
+      return "decision" in access ? respond(request, access.principal) : access;
+    };
     return { ...(await serve(handle, server && hasMetadata ? metadata(server) : undefined)), ran };
   },
 };
+
+/** Hosts run no route for a path that can't be decoded. */
+function findSafely({ find }: ReturnType<typeof withFinders>[number], path: string) {
+  try {
+    return find(path);
+  } catch {
+    return false;
+  }
+}
 
 async function serve(
   handle: (request: Request) => Response | Promise<Response>,

@@ -10,7 +10,7 @@ import { decideRequest, findPrincipal, guardRoute, refusalOf, verdictOf } from "
 import { createMetadata } from "../shared/metadata.ts";
 import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
 import { type Access, GrantedAccess, isAccess } from "./access.ts";
-import { createRoute, type FindRoute, type RouteParams } from "./route.ts";
+import { type BindRoute, createRoute, type FindRoute, type RouteParams } from "./route.ts";
 import { readWebRequest, targetOf, toResponse, type WebRequest } from "../shared/web-request.ts";
 import { createScopeCheck } from "../shared/scope-check.ts";
 
@@ -76,15 +76,15 @@ export function protect(server: ResourceServer, options: NoOptions = {}): FetchG
     throw new TypeError("protect takes no handler: write withScopes(server, handler).");
   assertNoOptions(options);
   assertNoSocket(server, "protect");
-  const routes = new Map<string, FindRoute>();
-  return async (request, reported) => {
-    if (reported === undefined) return decideAccess(server, request, false);
-    const { route, params } = reported;
-    const findRoute = routes.get(route) ?? createRoute(server, "guard", route);
+  const routes = new Map<unknown, BindRoute>();
+  const findReported = ({ route, params }: NonNullable<Parameters<FetchGuard>[1]>): FindRoute => {
+    const bindRoute = routes.get(route) ?? createRoute(server, "guard", route);
     // A host has few routes. A program could pass paths, and these must not fill the memory.
-    if (routes.size < 1_000) routes.set(route, findRoute);
-    return decideAccess(server, request, false, findRoute, params);
+    if (routes.size < 1_000) routes.set(route, bindRoute);
+    return bindRoute(params);
   };
+  return async (request, reported) =>
+    decideAccess(server, request, false, reported && ((sent) => findReported(reported)(sent)));
 }
 
 /** No certificate could ever be found, so every token that is bound to one would be refused. */
@@ -109,12 +109,11 @@ function decideAccess(
   request: WebRequest,
   isAtHandler: boolean,
   findRoute?: FindRoute,
-  params?: unknown,
 ): Pending<Access | Response> {
   if (typeof (request.headers as Partial<Headers> | undefined)?.get !== "function")
     throw misplaced("fetch", request);
   const sent: GuardedRequest = { ...readWebRequest(request, request), isAtHandler };
-  const route = findRoute?.(sent, params);
+  const route = findRoute?.(sent);
   return andThen(decideRequest(server, request, sent, route !== undefined), (verdict) => {
     const refusal = route ? guardRoute(request, () => route) : refusalOf(verdict, server);
     return andThen(refusal, (refused) =>
@@ -128,10 +127,9 @@ function decideAccess(
 /**
  * Guards one handler, or one for each method. They receive the caller as the second argument, and then the
  * arguments that the framework or runtime passes after the request, for example `env` and `ctx` of Workers.
- * They run only for allowed requests. An error is thrown, or rejects the promise.
- *
- * The rule for `route` and the rule for the client's path must both be satisfied, because hosts rewrite URLs.
- * Without a route, an open rule with a wildcard doesn't open the handler.
+ * They run only for allowed requests: the rule for `route` and the rule for the client's path must both be
+ * satisfied, because hosts rewrite URLs. Without a route, an open rule with a wildcard doesn't open a handler.
+ * An error is thrown, or rejects the promise.
  *
  * @throws TypeError for anything but a resource server and functions
  * @throws ConfigurationError for a route that isn't written as in the table
@@ -193,7 +191,7 @@ const pathOnly: OptionCheck = {
 function guardHandler(
   server: ResourceServer,
   handler: unknown,
-  findRoute?: FindRoute,
+  bindRoute?: BindRoute,
   readParams: (request: WebRequest, ...rest: readonly unknown[]) => unknown = findParams,
 ): FetchHandler<WebRequest, readonly unknown[]> {
   if (typeof handler !== "function")
@@ -204,8 +202,8 @@ function guardHandler(
       const response = (handler as GuardedHandler<WebRequest, readonly unknown[]>)(request, access, ...rest);
       return access.nextNonce === undefined ? response : withNextNonce(response, access.nextNonce);
     };
-    const params = findRoute && readParams(request, ...rest);
-    const access = andThen(params, (awaited) => decideAccess(server, request, true, findRoute, awaited));
+    const params = bindRoute && readParams(request, ...rest);
+    const access = andThen(params, (awaited) => decideAccess(server, request, true, bindRoute?.(awaited)));
     return andThen(access, respond);
   };
 }

@@ -12,10 +12,11 @@ import type { ResourceServer } from "../../core/server.ts";
 export type RouteParams = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Returns the route as it runs for a request. @throws Error without its parameters */
-export type FindRoute = (sent: AccessRequest, params: unknown) => RunningRoute;
+export type FindRoute = (sent: AccessRequest) => RunningRoute;
+export type BindRoute = (params: unknown) => FindRoute;
 
 /** @throws ConfigurationError for a route that isn't written as in the table */
-export function createRoute(server: ResourceServer, caller: string, written: unknown): FindRoute {
+export function createRoute(server: ResourceServer, caller: string, written: unknown): BindRoute {
   const route = pipelineOf(server).parseRoute(String(written), caller === "guard");
   if (!("pattern" in route)) throw new ConfigurationError([{ ...route, path: [caller, "route"] }]);
   const { source, alternatives } = route.pattern;
@@ -23,20 +24,21 @@ export function createRoute(server: ResourceServer, caller: string, written: unk
   // Only the parameters show which alternative runs.
   if (new Set(names).size < names.length)
     throw optionError([caller, "route"], "has an optional part without a parameter.", "Write two routes.");
-  return ({ method, target }, params) => {
-    // Not the client's path: hosts rewrite URLs, and decode them in their own way.
-    const path = spellRoute(route.pattern, Object(params) as object);
-    const sentPath = pathOf(target);
-    const isSent = path === sentPath || normalize(path) === normalize(sentPath);
-    const ownTarget = isSent ? target : path + target.slice(sentPath.length);
-    const isOwnMethod = ["*", method, method === "HEAD" ? "GET" : method].includes(route.method);
-    return {
-      method,
-      target: ownTarget,
-      matchedPattern: source,
-      patterns: isOwnMethod ? [source] : undefined,
+  return (params) =>
+    ({ method, target }) => {
+      // Not the client's path: hosts rewrite URLs, and decode them in their own way.
+      const path = spellRoute(route.pattern, Object(params) as object);
+      const sentPath = pathOf(target);
+      const isSent = path === sentPath || normalize(path) === normalize(sentPath);
+      const ownTarget = isSent ? target : path + target.slice(sentPath.length);
+      const isOwnMethod = ["*", method, method === "HEAD" ? "GET" : method].includes(route.method);
+      return {
+        method,
+        target: ownTarget,
+        matchedPattern: source,
+        patterns: isOwnMethod ? [source] : undefined,
+      };
     };
-  };
 }
 
 /** Spells the longest alternative that the parameters have values for. */
