@@ -128,8 +128,8 @@ function decideAccess(
  * Guards one handler, or one for each method. They receive the caller as the second argument, and then the
  * arguments that the framework or runtime passes after the request, for example `env` and `ctx` of Workers.
  * They run only for allowed requests: the rule for `route` and the rule for the client's path must both be
- * satisfied, because hosts rewrite URLs. Without a route, an open rule with a wildcard doesn't open a handler.
- * An error is thrown, or rejects the promise.
+ * satisfied, because hosts rewrite URLs. Without a route, an open rule with a wildcard opens no handler. An
+ * error is thrown, or rejects the promise.
  *
  * @throws TypeError for anything but a resource server and functions
  * @throws ConfigurationError for a route that isn't written as in the table
