@@ -105,6 +105,13 @@ describe("withScopes with a route", () => {
     }
   });
 
+  it("reports the request of the client, without what only the adapter needs", async () => {
+    const seen: object[] = [];
+    const server = serverWith({ onDecision: (_, request) => seen.push(request) });
+    await withScopes(server, { route: "GET /api/admin/users" }, run)(requestOf("/api/admin/users?token=1"));
+    expect(seen).toEqual([{ method: "GET", target: "/api/admin/users" }]);
+  });
+
   it("finds no caller before the route is decided, nor after an error of that decision", async () => {
     const server = serverWith();
     const found: unknown[] = [];
