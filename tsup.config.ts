@@ -5,6 +5,7 @@ export default {
   entry: {
     index: "src/index.ts",
     complete: "src/complete/index.ts",
+    connections: "src/core/until-expiry.ts",
     express: "src/adapters/express/index.ts",
     koa: "src/adapters/koa/index.ts",
     fastify: "src/adapters/fastify/index.ts",

@@ -21,6 +21,7 @@ const budget = (entry, alone, whole) => [
 export default [
   ...budget("index", "79.4 kB", "85.8 kB"),
   ...budget("complete", "80.9 kB", "87.3 kB"),
+  ...budget("connections", "4.8 kB", "4.8 kB"),
   ...budget("express", "11.9 kB", "13.2 kB"),
   ...budget("koa", "7.3 kB", "7.3 kB"),
   ...budget("fastify", "13.5 kB", "14.9 kB"),

@@ -49,6 +49,3 @@ export {
 
 // Scopes in the code of handlers
 export { hasScopes } from "./core/scopes/has-scopes.ts";
-
-// Connections that outlive a request
-export { type AccessEnd, untilExpiry } from "./core/until-expiry.ts";

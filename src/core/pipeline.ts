@@ -5,6 +5,8 @@ import type { ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
 import type { HandlerValues } from "./policy/handler-values.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
+import { fromHost } from "./policy/pattern-dialects.ts";
+import { parseRouteKey, type RouteKey, type RouteKeyMistake } from "./policy/route-key.ts";
 import type { Governing, RoutePattern, Table } from "./policy/table.ts";
 import type { AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
@@ -28,7 +30,8 @@ import type { Identified } from "./token/identification.ts";
 import type { Principal } from "./token/principal.ts";
 
 /** A route that is about to run, and the current state of the request. */
-export interface RunningRoute extends Pick<AccessRequest, "method" | "target">, HandlerValues {
+export interface RunningRoute
+  extends Pick<AccessRequest, "method" | "target" | "matchedPattern">, HandlerValues {
   /** How the route is written; `undefined` refuses the request, because the route no longer matches it. */
   readonly patterns: readonly RoutePattern[] | undefined;
 }
@@ -80,6 +83,12 @@ export class Pipeline {
     ];
   }
 
+  /** Parses a route, with or without a method, for an adapter, which must not load the parser by itself. */
+  parseRoute(route: string, isReported: boolean): RouteKey | RouteKeyMistake {
+    const key = route.startsWith("/") ? `* ${route}` : route.replace(/^ANY /, "* ");
+    return parseRouteKey(isReported ? key.replace(/\/.*/, fromHost) : key);
+  }
+
   /** Functions to call when the server is closed. */
   readonly #closers: (() => void)[] = [];
 
@@ -106,9 +115,10 @@ export class Pipeline {
    * guard verified. If the guard read no token because the path is public, the credential of `sent` is used.
    */
   decideRoute(verdict: Verdict, running: RunningRoute, sent = verdict.request): PendingVerdict {
-    const { method, target, patterns } = running;
+    const { method, target, matchedPattern, patterns } = running;
     const isSameRequest = verdict.request.method === method && verdict.request.target === target;
-    const request = isSameRequest ? verdict.request : { ...verdict.request, method, target };
+    const moved = isSameRequest ? verdict.request : { ...verdict.request, method, target };
+    const request = matchedPattern === undefined ? moved : { ...moved, matchedPattern };
     const ofPath = isSameRequest ? verdict.governing : this.table.forTarget(method, target, true);
     const governing = this.table.forRoute(ofPath, method, patterns, running);
     return this.decideAgain(verdict, governing, request, sent);

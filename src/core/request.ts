@@ -45,6 +45,9 @@ export interface AccessRequest {
   readonly source?: object | undefined;
 }
 
+/** With `isAtHandler`, the guard belongs to one handler: a guard of all routes may have run before it. */
+export type GuardedRequest = AccessRequest & { readonly isAtHandler?: boolean };
+
 /** A path that every router divides into the same segments. */
 export interface Path {
   /** The path from its first slash, without the query, still percent-encoded. */
@@ -134,8 +137,9 @@ export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "
  * Returns the request for hooks, channels and logs: without credentials, query and user information, and with
  * `[token]` for each token or API key that a client sent in a path, a parameter or the name of an operation.
  */
-export function withoutCredentials(request: AccessRequest): ObservedRequest {
-  const { authorization, cookie, headers, raw, source, target, params, operations, ...others } = request;
+export function withoutCredentials(request: GuardedRequest): ObservedRequest {
+  const { authorization, cookie, headers, raw, source, target, params, operations, isAtHandler, ...others } =
+    request;
   return compact({
     ...others,
     target: withoutTokens(printable(observedPath(request))),

@@ -1,4 +1,4 @@
-/** Ends long-lived connections when their token expires or is revoked. */
+/** The entry point `scopegate/connections`: ends long-lived connections when their token expires or is revoked. */
 import { callback, checkOptions, type OptionChecks, required } from "./options/check-options.ts";
 import type { ResourceServer } from "./server.ts";
 import { notify } from "./runtime/notify.ts";
@@ -16,7 +16,7 @@ export interface AccessEnd {
 }
 
 /** The options of `untilExpiry`. */
-export interface UntilExpiryOptions {
+interface UntilExpiryOptions {
   /** Called once, when access ends. An exception becomes a process warning. */
   readonly onEnd: (end: AccessEnd) => unknown;
   /** The server that accepted the token: its clock, tolerance and `isRevoked` apply. Default: `exp` alone. */

@@ -21,7 +21,7 @@ import * as forKoa from "scopegate/koa";
 import * as forNest from "scopegate/nest";
 import { EXPRESS_VERSIONS, FASTIFY_VERSIONS, KOA_VERSIONS, koaListener } from "../support/frameworks.ts";
 import { listen } from "../support/http.ts";
-import { fetchApplication } from "./fetch-application.ts";
+import { fetchApplication, fetchApplicationWithRoutes } from "./fetch-application.ts";
 import { honoApplication } from "./hono-application.ts";
 import { nodeApplication } from "./node-application.ts";
 import {
@@ -296,6 +296,7 @@ export const applications: readonly Application[] = [
     fastifyApplication(name, fastify, name === "Fastify 4" ? fastifyCors9 : fastifyCors),
   ),
   fetchApplication,
+  fetchApplicationWithRoutes,
   honoApplication,
   nodeApplication,
   nestApplication("Express"),

@@ -77,6 +77,13 @@ describe("the log for development", () => {
     expect(lineFor(refuse("token_rejected", [], facts))).toBe(`"GET /a" token_rejected, ${text}`);
   });
 
+  it("names the route that was checked, if its pattern is known", () => {
+    const request = () => ({ method: "GET", target: "/a", matchedPattern: "/api/admin/users" });
+    expect(linesOf((log) => log.logDecision(refuse("credential_missing"), request))).toEqual([
+      '"GET /a" credential_missing; route "/api/admin/users"',
+    ]);
+  });
+
   it("writes the cause of any other refusal", () => {
     const cause = new Error("line\nbreak");
     expect(lineFor(refuse("route_unmapped"))).toBe('"GET /a" route_unmapped');

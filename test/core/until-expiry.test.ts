@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { once } from "node:events";
-import { type Principal, type ResourceServerOptions, untilExpiry } from "scopegate";
-import type { AccessEnd } from "../../src/core/until-expiry.ts";
+import type { Principal, ResourceServerOptions } from "scopegate";
+import { type AccessEnd, untilExpiry } from "scopegate/connections";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 import { type OwnTimers, useOwnTimers } from "../support/timers.ts";
 import { until } from "../support/until.ts";

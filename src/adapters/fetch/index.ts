@@ -1,21 +1,36 @@
-import type { AccessRequest } from "../../core/request.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { NONCE_FIELD } from "../../core/response/challenge.ts";
 import type { ResourceServer } from "../../core/server.ts";
-import type { Verdict } from "../../core/pipeline.ts";
-import { isPending, type Pending } from "../../core/runtime/pending.ts";
+import { anyString, callback, checkOptions, type OptionCheck } from "../../core/options/check-options.ts";
+import type { GuardedRequest } from "../../core/request.ts";
+import { andThen } from "../../core/runtime/and-then.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
 import type { Principal } from "../../core/token/principal.ts";
-import { decideRequest, findPrincipal, refusalOf } from "../shared/guard.ts";
+import { decideRequest, findPrincipal, guardRoute, refusalOf, verdictOf } from "../shared/guard.ts";
 import { createMetadata } from "../shared/metadata.ts";
 import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
 import { type Access, GrantedAccess, isAccess } from "./access.ts";
+import { type BindRoute, createRoute, type FindRoute, type RouteParams } from "./route.ts";
 import { readWebRequest, targetOf, toResponse, type WebRequest } from "../shared/web-request.ts";
 import { createScopeCheck } from "../shared/scope-check.ts";
 
 export { type Access, type WebRequest };
 
-/** Decides a request. Returns the access, which has a `decision`, or the response to send, which has none. */
-export type FetchGuard = (request: WebRequest) => Promise<Access | Response>;
+/**
+ * Decides a request. Returns the access, which has a `decision`, or the response to send, which has none.
+ * Pass the route that the host reports, in its own syntax, and the parameters: its rule decides too.
+ */
+export type FetchGuard = (
+  request: WebRequest,
+  reported?: { readonly route: string; readonly params?: RouteParams | undefined },
+) => Promise<Access | Response>;
+
+interface HandlerRoute<Requested, Rest extends readonly unknown[]> {
+  /** As the table writes it, with or without a method: `GET /agents/:agent_id`, `/docs{/*path}`. */
+  readonly route: string;
+  /** Returns its parameters. Default: `params` of the next argument, as in Next.js, or of Bun's request. */
+  readonly params?: (request: Requested, ...rest: Rest) => Pending<RouteParams | undefined>;
+}
 
 /** A handler after the guard; `rest` are the arguments that the framework passes after the request. */
 export type GuardedHandler<Requested, Rest extends readonly unknown[]> = (
@@ -31,14 +46,12 @@ export type FetchHandler<Requested, Rest extends readonly unknown[]> = (
 ) => Response | Promise<Response>;
 
 /** Returns the response to send if the caller of a guarded request lacks the scopes. */
-export type ScopeGuard = (request: WebRequest, params?: Params) => Response | undefined;
-
-type Params = AccessRequest["params"];
+export type ScopeGuard = (request: WebRequest, params?: RouteParams) => Response | undefined;
 
 /**
  * Decides Fetch-standard requests: call the guard before anything else. If the result is a response (it has
- * no `decision`), return it. The guard has no router, so it refuses a path that isn't spelled as in the
- * table. Find the handler by the same `request.url`. An error rejects the promise.
+ * no `decision`), return it. Find the handler by the same `request.url`, or pass the route that the host has
+ * found: without it, a path that isn't spelled as in the table is refused. An error rejects the promise.
  *
  * @throws TypeError for anything but a resource server
  * @throws ConfigurationError for any option
@@ -63,7 +76,15 @@ export function protect(server: ResourceServer, options: NoOptions = {}): FetchG
     throw new TypeError("protect takes no handler: write withScopes(server, handler).");
   assertNoOptions(options);
   assertNoSocket(server, "protect");
-  return async (request) => decideAccess(server, request);
+  const routes = new Map<unknown, BindRoute>();
+  const findReported = ({ route, params }: NonNullable<Parameters<FetchGuard>[1]>): FindRoute => {
+    const bindRoute = routes.get(route) ?? createRoute(server, "guard", route);
+    // A host has few routes. A program could pass paths, and these must not fill the memory.
+    if (routes.size < 1_000) routes.set(route, bindRoute);
+    return bindRoute(params);
+  };
+  return async (request, reported) =>
+    decideAccess(server, request, false, reported && ((sent) => findReported(reported)(sent)));
 }
 
 /** No certificate could ever be found, so every token that is bound to one would be refused. */
@@ -83,58 +104,112 @@ async function withNextNonce(pending: Response | Promise<Response>, nonce: strin
   return new Response(response.body, { status, statusText, headers });
 }
 
-function decideAccess(server: ResourceServer, request: WebRequest): Pending<Access | Response> {
+function decideAccess(
+  server: ResourceServer,
+  request: WebRequest,
+  isAtHandler: boolean,
+  findRoute?: FindRoute,
+): Pending<Access | Response> {
   if (typeof (request.headers as Partial<Headers> | undefined)?.get !== "function")
     throw misplaced("fetch", request);
-  const verdict = decideRequest(server, request, readWebRequest(request, request), false);
-  return isPending(verdict)
-    ? verdict.then((awaited) => toResult(awaited, server))
-    : toResult(verdict, server);
-}
-
-function toResult(verdict: Verdict, server: ResourceServer): Access | Response {
-  const refusal = refusalOf(verdict, server);
-  if (refusal) return toResponse(refusal);
-  return new GrantedAccess(verdict);
+  const sent: GuardedRequest = { ...readWebRequest(request, request), isAtHandler };
+  const route = findRoute?.(sent);
+  return andThen(decideRequest(server, request, sent, route !== undefined), (verdict) => {
+    const refusal = route ? guardRoute(request, () => route) : refusalOf(verdict, server);
+    return andThen(refusal, (refused) =>
+      refused
+        ? toResponse(refused)
+        : new GrantedAccess(verdictOf(request, server) ?? verdict, verdict.nextNonce),
+    );
+  });
 }
 
 /**
- * Runs `protect` before a handler. The handler receives the caller as its second argument, and then the
+ * Guards one handler, or one for each method. They receive the caller as the second argument, and then the
  * arguments that the framework or runtime passes after the request, for example `env` and `ctx` of Workers.
- * It runs only for allowed requests. An error is thrown, or rejects the promise.
+ * They run only for allowed requests: the rule for `route` and the rule for the client's path must both be
+ * satisfied, because hosts rewrite URLs. Without a route, an open rule with a wildcard opens no handler. An
+ * error is thrown, or rejects the promise.
  *
- * @throws TypeError for anything but a resource server and a function
+ * @throws TypeError for anything but a resource server and functions
+ * @throws ConfigurationError for a route that isn't written as in the table
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";
  * import { withScopes } from "scopegate/fetch";
  *
  * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
- * export default {
- *   fetch: withScopes(server, (request, { principal }) => Response.json({ caller: principal?.userId })),
- * };
+ * export const { GET, DELETE } = withScopes(server, { route: "/agents/:agent_id" }, {
+ *   GET: (request, { principal }) => Response.json({ caller: principal?.userId }),
+ *   DELETE: () => new Response(null, { status: 204 }),
+ * });
  * ```
  */
 export function withScopes<
   Requested extends WebRequest = Request,
   Rest extends readonly unknown[] = readonly unknown[],
->(server: ResourceServer, handler: GuardedHandler<Requested, Rest>): FetchHandler<Requested, Rest> {
+>(
+  server: ResourceServer,
+  route: HandlerRoute<Requested, Rest>,
+  handler: GuardedHandler<Requested, Rest>,
+): FetchHandler<Requested, Rest>;
+export function withScopes<
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- with unknown, arguments aren't inferred
+  Rests extends Readonly<Record<string, readonly any[]>>,
+  Requested extends WebRequest = Request,
+>(
+  server: ResourceServer,
+  route: HandlerRoute<Requested, readonly never[]>,
+  handlers: { readonly [Method in keyof Rests]: GuardedHandler<Requested, Rests[Method]> },
+): { readonly [Method in keyof Rests]: FetchHandler<Requested, Rests[Method]> };
+export function withScopes<
+  Requested extends WebRequest = Request,
+  Rest extends readonly unknown[] = readonly unknown[],
+>(server: ResourceServer, handler: GuardedHandler<Requested, Rest>): FetchHandler<Requested, Rest>;
+export function withScopes(server: ResourceServer, ...written: readonly unknown[]): unknown {
   assertResourceServer(server, "withScopes");
-  if (typeof (handler as unknown) !== "function")
-    throw new TypeError("withScopes takes a handler: write withScopes(server, (request) => ...).");
   assertNoSocket(server, "withScopes");
-  // Not async: a promise costs as much as checking a remembered token.
+  if (written.length < 2) return guardHandler(server, written[0]);
+  const [options, handler] = written as [HandlerRoute<WebRequest, readonly unknown[]>, unknown];
+  const byMethod = typeof handler === "object" && handler !== null ? handler : undefined;
+  const params = callback("Write a function that returns the parameters of the route.");
+  checkOptions("withScopes", options, { route: byMethod ? pathOnly : anyString, params });
+  const guard = (route: string, each: unknown) =>
+    guardHandler(server, each, createRoute(server, "withScopes", route), options.params);
+  if (!byMethod) return guard(options.route, handler);
+  return Object.fromEntries(
+    Object.entries(byMethod).map(([method, each]) => [method, guard(`${method} ${options.route}`, each)]),
+  );
+}
+
+const pathOnly: OptionCheck = {
+  accepts: (value) => String(value).startsWith("/"),
+  hint: "Write only the path of the route: the names of the handlers are its methods.",
+};
+
+/** Returns a function that isn't async: a promise costs as much as checking a remembered token. */
+function guardHandler(
+  server: ResourceServer,
+  handler: unknown,
+  bindRoute?: BindRoute,
+  readParams: (request: WebRequest, ...rest: readonly unknown[]) => unknown = findParams,
+): FetchHandler<WebRequest, readonly unknown[]> {
+  if (typeof handler !== "function")
+    throw new TypeError("withScopes takes a handler: write withScopes(server, { route }, (request) => ...).");
   return (request, ...rest) => {
     const respond = (access: Access | Response) => {
       if (!isAccess(access)) return access;
-      const response = handler(request, access, ...rest);
-      const { nextNonce } = access;
-      return nextNonce === undefined ? response : withNextNonce(response, nextNonce);
+      const response = (handler as GuardedHandler<WebRequest, readonly unknown[]>)(request, access, ...rest);
+      return access.nextNonce === undefined ? response : withNextNonce(response, access.nextNonce);
     };
-    const access = decideAccess(server, request);
-    return isPending(access) ? access.then(respond) : respond(access);
+    const params = bindRoute && readParams(request, ...rest);
+    const access = andThen(params, (awaited) => decideAccess(server, request, true, bindRoute?.(awaited)));
+    return andThen(access, respond);
   };
 }
+
+const findParams = (request: object, context?: unknown): unknown =>
+  Reflect.get(Object.hasOwn(Object(context) as object, "params") ? (context as object) : request, "params");
 
 /**
  * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: call the

@@ -1,6 +1,7 @@
 /** Decides without keys and tokens: finds the rules for a request, and if a known caller satisfies them. */
-import { type AccessRequest, ownProperty, requireString } from "../request.ts";
+import { type AccessRequest, type GuardedRequest, ownProperty, requireString } from "../request.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
+import { compact } from "../runtime/compact.ts";
 import { createPrincipal, type Principal } from "../token/principal.ts";
 import type { CompiledTable } from "./compile-rules.ts";
 import type { Moment } from "./conditions/condition.ts";
@@ -55,12 +56,15 @@ export class Policy {
       });
     const pattern = ownProperty(request, "matchedPattern");
     const pathRules = this.table.forTarget(method, target, isRouteChecked || pattern !== undefined);
-    if (
-      ownProperty(request, "upgrade") &&
-      pathRules.kind === "rules" &&
-      pathRules.matches.some(isOpenSubtree)
-    )
-      return { ...pathRules, kind: "unmapped", matches: [] };
+    const isHandler =
+      ownProperty<GuardedRequest, "isAtHandler">(request, "isAtHandler") === true && !isRouteChecked;
+    if (pathRules.kind === "rules" && (isHandler || ownProperty(request, "upgrade"))) {
+      const kinds = isHandler ? OPEN : ["public"];
+      if (
+        pathRules.matches.some((match) => kinds.includes(match.compiled.requirement.kind) && isSubtree(match))
+      )
+        return { ...pathRules, kind: "unmapped", matches: [], ...(isHandler && { cause: UNKNOWN_ROUTE }) };
+    }
     return pattern === undefined ? pathRules : this.table.forRoute(pathRules, method, [pattern]);
   }
 
@@ -79,8 +83,10 @@ export class Policy {
   refuseByTable(governing: Governing): Refused | undefined {
     if (governing.kind === "ambiguous")
       return refuse("request_ambiguous", undefined, { cause: governing.cause });
-    if (governing.kind !== "unmapped" || !this.needsRule) return undefined;
-    return refuse("route_unmapped", undefined, governing.isOperation ? { isOperation: true } : {});
+    if (governing.kind !== "unmapped") return undefined;
+    const { cause, isOperation } = governing;
+    if (!this.needsRule && cause === undefined) return undefined;
+    return refuse("route_unmapped", undefined, compact({ cause, isOperation }));
   }
 
   /** Returns whether a path without a rule is refused. */
@@ -178,10 +184,18 @@ function kindOf({ text }: { readonly text: string }): string {
   return action === undefined ? text : `${resource}:${action}`;
 }
 
-/** The public wildcard rule of a single-page application isn't meant for WebSockets. */
-const isOpenSubtree = ({ compiled: { requirement, pattern } }: RuleMatch): boolean =>
-  requirement.kind === "public" &&
+/**
+ * The open wildcard rule of a single-page application isn't meant for WebSockets, nor for handlers of a host
+ * that rewrites URLs: any route could run below it.
+ */
+const isSubtree = ({ compiled: { pattern } }: RuleMatch): boolean =>
   pattern.alternatives.some(({ segments }) => segments.some(({ kind }) => kind === "wildcard"));
+
+const UNKNOWN_ROUTE =
+  "An open rule with a wildcard doesn't open a handler of an unknown route: write withScopes(server, { route }, handler).";
+
+/** The kinds of rules that need no token. */
+const OPEN = ["public", "optional"];
 
 function resolveUnmapped(rules: PolicyRules): UnmappedRoutes {
   if (!rules.authorization || rules.unmappedRoutes === "authenticated") return "open";
@@ -192,7 +206,7 @@ function resolveUnmapped(rules: PolicyRules): UnmappedRoutes {
 export function decideAnonymous({ kind, matches, restrictions }: RequestRules): Decision {
   const isOpen =
     kind === "rules" &&
-    matches.every(({ compiled: { requirement } }) => ["public", "optional"].includes(requirement.kind)) &&
+    matches.every(({ compiled: { requirement } }) => OPEN.includes(requirement.kind)) &&
     restrictions().active.length === 0;
   const rules = rulesOf(matches);
   return isOpen ? allow(rules) : refuse("credential_missing", rules);

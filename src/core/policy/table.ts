@@ -6,7 +6,7 @@ import type { CompiledTable } from "./compile-rules.ts";
 import { collectReadings, findPathRule, findRouteRules, MAX_RULES } from "./find-rules.ts";
 import type { Operation } from "./operation-key.ts";
 import type { OperationRules } from "./operation-rules.ts";
-import { type HandlerValues, hasOtherValue, UNKNOWN } from "./handler-values.ts";
+import { type HandlerValues, hasOtherValue, readsPath, UNKNOWN } from "./handler-values.ts";
 import { identityOf } from "./pattern.ts";
 import {
   ComparablePath,
@@ -41,6 +41,8 @@ interface GoverningRules {
   readonly path: Path;
   /** Whether an operation of MCP has no rule. */
   readonly isOperation?: true;
+  /** Why a request counts as one without a rule; it's refused whatever `unmappedRoutes` is. */
+  readonly cause?: string;
 }
 
 const NONE: readonly [] = [];
@@ -244,11 +246,14 @@ export class Table {
     const matchedRoutes: MatchedRoute[] = [];
     let hasUnreadable = false;
     let hasReadable = false;
+    let hidesValue = false;
     for (const pattern of patterns) {
       const mounted = typeof pattern === "string" ? { mount: "", pattern, isAsWritten: true } : pattern;
       const alternatives = this.#alternatives(mounted.pattern);
-      if (alternatives.length === 0) hasUnreadable = true;
-      else hasReadable = true;
+      if (alternatives.length === 0) {
+        hasUnreadable = true;
+        hidesValue ||= repeatsName(mounted.pattern);
+      } else hasReadable = true;
       // A pattern that can't be read, such as a regular expression, may match every path below its mount.
       for (const alternative of alternatives.length > 0 ? alternatives : this.#alternatives(ANY_PATH)) {
         const matchedRoute = this.#matchRoute(alternative, mounted, comparablePath, method);
@@ -261,6 +266,7 @@ export class Table {
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path isn't spelled as in the table.");
     const rules = this.#addRouteRules(pathRules, method, matchedRoutes);
+    if (hidesValue && handlerValues.readHandlerValues && readsPath(rules)) return OTHER_VALUE;
     return hasOtherValue(rules, matchedRoutes, handlerValues) ? OTHER_VALUE : rules;
   }
 
@@ -360,6 +366,15 @@ const ambiguous = (cause: string): Governing => ({
 });
 
 const OTHER_VALUE = ambiguous("The handler receives another value of a parameter than a rule has read.");
+
+/**
+ * Returns whether a pattern that can't be read names two parameters alike. Its handler receives only one of
+ * their values, and which of them isn't known.
+ */
+function repeatsName(pattern: string): boolean {
+  const names = pattern.match(/(?<=:|\(\?<)\w+/g) ?? [];
+  return new Set(names).size < names.length;
+}
 
 /** Returns whether a rule allows requests without a token. */
 const isOpen = ({ requirement: { kind } }: CompiledRule): boolean => kind === "public" || kind === "optional";

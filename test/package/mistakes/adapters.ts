@@ -87,6 +87,18 @@ createServer((request, response) => {
 console.log(result.principal);
 // @ts-expect-error -- the handler is required
 forFetch.withScopes(server);
+// @ts-expect-error -- the handler is required, and is no option
+forFetch.withScopes(server, { route: "GET /agents", handler: () => new Response() });
+// @ts-expect-error -- the route comes first
+forFetch.withScopes(server, () => new Response(), { route: "GET /agents" });
+// @ts-expect-error -- a misspelt option would leave the route undecided
+forFetch.withScopes(server, { rout: "GET /agents" }, () => new Response());
+// @ts-expect-error -- parameters are known when a request arrives
+forFetch.withScopes(server, { route: "/agents/:id", params: { id: "web" } }, () => new Response());
+// @ts-expect-error -- each method needs a handler
+forFetch.withScopes(server, { route: "/agents/:id" }, { GET: new Response() });
+// @ts-expect-error -- parameters without their route
+void forFetch.protect(server)(new Request("https://api.example"), { params: { id: "web" } });
 // @ts-expect-error -- the handler must return a response
 forFetch.withScopes(server, (_request, { principal: caller }) => caller);
 

@@ -26,6 +26,7 @@ import { protectMcp } from "scopegate/mcp";
 import { guardUpgrades, protect as protectNode, protectUpgrade } from "scopegate/node";
 import * as forNest from "scopegate/nest";
 import * as forSocketIo from "scopegate/socketio";
+import { memoryStore } from "scopegate/store";
 import * as trpc from "scopegate/trpc";
 import { HOSTS, startHost } from "../../adapters/trpc/hosts.ts";
 import {
@@ -46,7 +47,7 @@ import {
 } from "../../support/frameworks.ts";
 import { listenerOf } from "../../support/hosts.ts";
 import { exchange, openRaw, render } from "../../support/raw-http.ts";
-import { ALICE_TOKEN, ORIGIN, type ProofOptions, type Sent, sentBy } from "./forge.ts";
+import { ALICE_TOKEN, NONCE_SECRET, NOW, ORIGIN, type ProofOptions, type Sent, sentBy } from "./forge.ts";
 import { createService, sendTo } from "./service.ts";
 
 const RULE = ["agents:read"];
@@ -316,6 +317,86 @@ describe("a proof in scopegate/fetch", () => {
     const server = serverWith();
     const handle = forFetch.withScopes(server, () => new Response("done"));
     await expectOnce(await serve(listenerOf(handle)), "/agents/7");
+  });
+});
+
+describe("a proof in front of the application and at the handler", () => {
+  const RULES = { "GET /agents/:id": RULE, "GET /teams{/*path}": "public" } as const;
+
+  /** Two instances of one module with one store, as for `proxy.ts` and a route handler of Next.js. */
+  const guards = () => {
+    const replay = memoryStore({ now: () => NOW * 1_000 });
+    const front = createService({ replay }, { scopeMappings: RULES });
+    const back = createService({ replay }, { scopeMappings: RULES });
+    const guard = forFetch.protect(front.server);
+    const params = () => ({ id: "7" });
+    const handler = forFetch.withScopes(
+      back.server,
+      { route: "GET /agents/:id", params },
+      () => new Response(),
+    );
+    return {
+      atFront: async (sent: Sent) => {
+        const access = await guard(toRequest(sent));
+        return "decision" in access ? 200 : access.status;
+      },
+      atHandler: async (sent: Sent) => (await handler(toRequest(sent))).status,
+    };
+  };
+
+  /** Each process creates its own object for a request. */
+  const toRequest = ({ target = "", method = "GET", fields }: Sent): Request =>
+    new Request(ORIGIN + target, { method, headers: fields.map(([name, value]) => [name, value]) });
+
+  it("counts once for each of them", async () => {
+    const { atFront, atHandler } = guards();
+    const request = requestFor("/agents/7");
+    expect([await atFront(request), await atHandler(request)]).toEqual([200, 200]);
+    expect([await atFront(request), await atHandler(request)]).toEqual([401, 401]);
+    const another = requestFor("/agents/7");
+    expect([await atHandler(another), await atHandler(another), await atFront(another)]).toEqual([
+      200, 401, 200,
+    ]);
+  });
+
+  it("counts once at the handler if the path in front is public", async () => {
+    const { atFront, atHandler } = guards();
+    const request = requestFor("/teams/7/agents/7");
+    expect([await atFront(request), await atHandler(request)]).toEqual([200, 200]);
+    expect([await atFront(request), await atHandler(request)]).toEqual([200, 401]);
+  });
+
+  it("counts once for a handler that calls another one with the same request", async () => {
+    const { server } = createService({}, { scopeMappings: RULES });
+    const params = () => ({ id: "7" });
+    const inner = forFetch.withScopes(server, { route: "GET /agents/:id", params }, () => new Response());
+    const outer = forFetch.withScopes(server, { route: "/agents/:id", params }, (request) => inner(request));
+    const guard = forFetch.protect(server);
+    const handle = async (request: Request): Promise<Response> => {
+      const access = await guard(request);
+      return "decision" in access ? outer(request) : access;
+    };
+    const sent = requestFor("/agents/7");
+    expect((await handle(toRequest(sent))).status).toBe(200);
+    expect((await handle(toRequest(sent))).status).toBe(401);
+  });
+
+  it("passes a new nonce on from the first question", async () => {
+    const { server } = createService(
+      { nonce: { secret: NONCE_SECRET, lifetimeSeconds: 60 }, windowSeconds: 300 },
+      { scopeMappings: RULES, now: () => now * 1_000 },
+    );
+    let now = NOW;
+    const params = () => ({ id: "8" });
+    const handler = forFetch.withScopes(server, { route: "GET /agents/:id", params }, () => new Response());
+    const asked = await handler(toRequest(requestFor("/agents/7")));
+    const nonce = asked.headers.get("dpop-nonce");
+    expect([asked.status, nonce]).toEqual([401, expect.any(String)]);
+    now += 60;
+    const answer = await handler(toRequest(requestFor("/agents/7", "GET", { claims: { nonce, iat: now } })));
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("dpop-nonce")).not.toBe(nonce);
+    expect(answer.headers.get("dpop-nonce")).toEqual(expect.any(String));
   });
 });
 
