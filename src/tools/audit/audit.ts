@@ -26,6 +26,7 @@ import { isCoveredInParts, SERVES, withProcedures } from "./mounts.ts";
 import { auditOperations, isOperationRoute } from "./operations.ts";
 import { withoutOtherGuards } from "./other-guards.ts";
 import { remarksOn } from "./remarks.ts";
+import { findInRewrites } from "./rewrites.ts";
 import { pathsOf } from "./routes/registration.ts";
 import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
 import { findInTable, servesOf, strengthOf } from "./table-findings.ts";
@@ -78,7 +79,7 @@ export function auditRoutes(
   const listed = requireIterable(routes);
   const list = readList(server ? withoutOtherGuards(listed, server) : listed);
   if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
-  findings.push(...findHidden(listed), ...remarksOn(listed));
+  findings.push(...findHidden(listed), ...remarksOn(listed), ...findInRewrites(table, listed, fate));
   const operations = auditOperations(table, list.filter(isOperationRoute), fate);
   const routesOnly = list.filter((route) => !isOperationRoute(route));
   for (const route of routesOnly) {

@@ -10,16 +10,18 @@ export const SERVES = {
   procedure: "a tRPC procedure",
   procedures: "tRPC procedures",
   listedProcedures: "the listed tRPC procedures",
+  page: "a page",
+  rewrite: "a rewrite",
 } as const;
 
 export const PROCEDURES: readonly unknown[] = [SERVES.procedures, SERVES.listedProcedures];
 
-const { files, swaggerUi, application, procedure, listedProcedures } = SERVES;
+const { files, swaggerUi, application, procedure, listedProcedures, rewrite } = SERVES;
 
 /** Returns whether rules for some paths of a route are enough. */
 export const isCoveredInParts = ({ route: { serves }, touching }: RouteCoverage): boolean =>
   serves === listedProcedures ||
-  ([files, swaggerUi, application].some((each) => each === serves) && touching.length > 0);
+  ([files, swaggerUi, application, rewrite].some((each) => each === serves) && touching.length > 0);
 
 /** Finds the routes that serve the listed procedures: `* /trpc/:path` for example, or `* /trpc/*path`. */
 export function withProcedures(coverages: readonly RouteCoverage[]): readonly RouteCoverage[] {
