@@ -5,6 +5,7 @@ import type { ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
 import type { ReadHandlerValues } from "./policy/handler-values.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
+import { parseRouteKey } from "./policy/route-key.ts";
 import type { Governing, RoutePattern, Table } from "./policy/table.ts";
 import type { AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
@@ -28,7 +29,7 @@ import type { Identified } from "./token/identification.ts";
 import type { Principal } from "./token/principal.ts";
 
 /** A route that is about to run, and the current state of the request. */
-export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
+export interface RunningRoute extends Pick<AccessRequest, "method" | "target" | "matchedPattern"> {
   /** How the route is written; `undefined` refuses the request, because the route no longer matches it. */
   readonly patterns: readonly RoutePattern[] | undefined;
   readonly readHandlerValues?: ReadHandlerValues;
@@ -56,6 +57,8 @@ export class Pipeline {
   readonly #senderConstraint: SenderConstraint | undefined;
   readonly policy: Policy;
   readonly table: Table;
+  /** Parses a route, for an adapter, which must not load the parser by itself. */
+  readonly parseRoute = parseRouteKey;
   readonly observer: Observer;
   /** Whether `refusalBody` creates the bodies of refusals. If so, tools can't know them. */
   readonly hasRefusalBody: boolean;
@@ -108,11 +111,12 @@ export class Pipeline {
    */
   decideRoute(
     verdict: Verdict,
-    { method, target, patterns, readHandlerValues }: RunningRoute,
+    { method, target, matchedPattern, patterns, readHandlerValues }: RunningRoute,
     sent = verdict.request,
   ): PendingVerdict {
     const isSameRequest = verdict.request.method === method && verdict.request.target === target;
-    const request = isSameRequest ? verdict.request : { ...verdict.request, method, target };
+    const moved = isSameRequest ? verdict.request : { ...verdict.request, method, target };
+    const request = matchedPattern === undefined ? moved : { ...moved, matchedPattern };
     const ofPath = isSameRequest ? verdict.governing : this.table.forTarget(method, target, true);
     const governing = this.table.forRoute(ofPath, method, patterns, readHandlerValues);
     return this.decideAgain(verdict, governing, request, sent);

@@ -15,7 +15,7 @@ type Issuers = readonly {
 }[];
 
 /** Without credentials and query. */
-type LoggedRequest = Pick<AccessRequest, "method" | "target" | "operations">;
+type LoggedRequest = Pick<AccessRequest, "method" | "target" | "matchedPattern" | "operations">;
 
 export type RefusalLog = ReturnType<typeof createRefusalLog>;
 
@@ -48,13 +48,14 @@ function describeRefusal(
   issuers: Issuers,
 ): readonly string[] {
   const { reason, rejection, claim, condition, proofRejection, rule, claimed } = refused;
-  const { operations = [] } = request;
+  const { matchedPattern, operations = [] } = request;
   const reasons = [reason, rejection, claim, condition, proofRejection]
     .filter((part) => part !== undefined)
     .join(", ");
   const parts = [`${describeRequest(request)} ${reasons}`];
   if (isReported) parts.push("allowed, because it is only reported");
   if (operations.length > 0) parts.push(`calls ${withoutTokens(operations.join(", "))}`);
+  if (matchedPattern !== undefined) parts.push(`route ${JSON.stringify(matchedPattern)}`);
   if (rule) parts.push(`rule ${JSON.stringify(rule.key)}`);
   parts.push(...describeExpected(refused, issuers).map(withoutTokens));
   if (isAboutKey(refused))

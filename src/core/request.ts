@@ -45,6 +45,12 @@ export interface AccessRequest {
   readonly source?: object | undefined;
 }
 
+/** A request as an adapter passes it to the pipeline. */
+export interface GuardedRequest extends AccessRequest {
+  /** Whether the guard belongs to one handler: a guard of all routes may have decided the request before. */
+  readonly isAtHandler?: boolean | undefined;
+}
+
 /** A path that every router divides into the same segments. */
 export interface Path {
   /** The path from its first slash, without the query, still percent-encoded. */
@@ -134,8 +140,9 @@ export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "
  * Returns the request for hooks, channels and logs: without credentials, query and user information, and with
  * `[token]` for each token or API key that a client sent in a path, a parameter or the name of an operation.
  */
-export function withoutCredentials(request: AccessRequest): ObservedRequest {
-  const { authorization, cookie, headers, raw, source, target, params, operations, ...others } = request;
+export function withoutCredentials(request: GuardedRequest): ObservedRequest {
+  const { authorization, cookie, headers, raw, source, target, params, operations, isAtHandler, ...others } =
+    request;
   return compact({
     ...others,
     target: withoutTokens(printable(observedPath(request))),
@@ -162,10 +169,10 @@ const withoutTokensInParams = (params: Params): Params =>
   );
 
 /** Returns an own property of a request. A polluted prototype must not add a credential. */
-export const ownProperty = <Name extends keyof AccessRequest>(
-  request: AccessRequest,
+export const ownProperty = <Name extends keyof GuardedRequest>(
+  request: GuardedRequest,
   name: Name,
-): AccessRequest[Name] | undefined => (Object.hasOwn(request, name) ? request[name] : undefined);
+): GuardedRequest[Name] | undefined => (Object.hasOwn(request, name) ? request[name] : undefined);
 
 /** Returns the fields of one name; an array for several. Own properties only, like `ownProperty`. */
 export function headerOf(request: AccessRequest, name: string): string | readonly string[] | undefined {

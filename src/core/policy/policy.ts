@@ -1,6 +1,7 @@
 /** Decides without keys and tokens: finds the rules for a request, and if a known caller satisfies them. */
 import { type AccessRequest, ownProperty, requireString } from "../request.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
+import { compact } from "../runtime/compact.ts";
 import { createPrincipal, type Principal } from "../token/principal.ts";
 import type { CompiledTable } from "./compile-rules.ts";
 import type { Moment } from "./conditions/condition.ts";
@@ -8,8 +9,9 @@ import { decideByConditions, findUnmet, type KnownCaller } from "./conditions/ev
 import { allow, decideByRules, type Decision, refuse, type Refused, report, rulesOf } from "./decision.ts";
 import { explainDecision, type Explanation, type ExplainQuery, requireQuery } from "./explain.ts";
 import { splitScope } from "../scopes/scope.ts";
-import { scopesOf } from "./requirement.ts";
+import { type CompiledRequirement, scopesOf } from "./requirement.ts";
 import { readsPath } from "./handler-values.ts";
+import type { Pattern } from "./pattern.ts";
 import { isOperation, type Operation, splitOperation } from "./operation-key.ts";
 import type { RuleMatch } from "./rule.ts";
 import { areSatisfied } from "./satisfaction.ts";
@@ -61,6 +63,13 @@ export class Policy {
       pathRules.matches.some(isOpenSubtree)
     )
       return { ...pathRules, kind: "unmapped", matches: [] };
+    if (
+      ownProperty(request, "isAtHandler") &&
+      !isRouteChecked &&
+      pathRules.kind === "rules" &&
+      pathRules.matches.some(isOpenToHandlers)
+    )
+      return { ...pathRules, kind: "unmapped", matches: [], cause: UNKNOWN_ROUTE };
     return pattern === undefined ? pathRules : this.table.forRoute(pathRules, method, [pattern]);
   }
 
@@ -78,8 +87,10 @@ export class Policy {
   refuseByTable(governing: Governing): Refused | undefined {
     if (governing.kind === "ambiguous")
       return refuse("request_ambiguous", undefined, { cause: governing.cause });
-    if (governing.kind !== "unmapped" || !this.needsRule) return undefined;
-    return refuse("route_unmapped", undefined, governing.isOperation ? { isOperation: true } : {});
+    if (governing.kind !== "unmapped") return undefined;
+    const { cause, isOperation } = governing;
+    if (!this.needsRule && cause === undefined) return undefined;
+    return refuse("route_unmapped", undefined, compact({ cause, isOperation }));
   }
 
   /** Returns whether a path without a rule is refused. */
@@ -179,8 +190,22 @@ function kindOf({ text }: { readonly text: string }): string {
 
 /** The public wildcard rule of a single-page application isn't meant for WebSockets. */
 const isOpenSubtree = ({ compiled: { requirement, pattern } }: RuleMatch): boolean =>
-  requirement.kind === "public" &&
-  pattern.alternatives.some(({ segments }) => segments.some(({ kind }) => kind === "wildcard"));
+  requirement.kind === "public" && hasWildcard(pattern);
+
+/**
+ * A host that rewrites URLs calls the handler of another route. Below an open wildcard it could be any route,
+ * so the path alone must not open it.
+ */
+const isOpenToHandlers = ({ compiled: { requirement, pattern } }: RuleMatch): boolean =>
+  needsNoToken(requirement) && hasWildcard(pattern);
+
+const needsNoToken = ({ kind }: CompiledRequirement): boolean => kind === "public" || kind === "optional";
+
+const hasWildcard = ({ alternatives }: Pattern): boolean =>
+  alternatives.some(({ segments }) => segments.some(({ kind }) => kind === "wildcard"));
+
+const UNKNOWN_ROUTE =
+  "An open rule with a wildcard doesn't open a handler whose route isn't known: write withScopes(server, { route }, handler).";
 
 function resolveUnmapped(rules: PolicyRules): UnmappedRoutes {
   if (!rules.authorization || rules.unmappedRoutes === "authenticated") return "open";
@@ -191,7 +216,7 @@ function resolveUnmapped(rules: PolicyRules): UnmappedRoutes {
 export function decideAnonymous({ kind, matches, restrictions }: RequestRules): Decision {
   const isOpen =
     kind === "rules" &&
-    matches.every(({ compiled: { requirement } }) => ["public", "optional"].includes(requirement.kind)) &&
+    matches.every(({ compiled: { requirement } }) => needsNoToken(requirement)) &&
     restrictions.active.length === 0;
   const rules = rulesOf(matches);
   return isOpen ? allow(rules) : refuse("credential_missing", rules);

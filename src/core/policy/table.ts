@@ -41,6 +41,8 @@ interface GoverningRules {
   readonly path: Path;
   /** Whether an operation of MCP has no rule. */
   readonly isOperation?: true;
+  /** Why a request counts as one without a rule; it's refused whatever `unmappedRoutes` is. */
+  readonly cause?: string;
 }
 
 const NONE: readonly [] = [];

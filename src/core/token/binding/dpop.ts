@@ -6,7 +6,7 @@ import { jwtVerify } from "jose/jwt/verify";
 import type { Algorithm } from "../../keys/algorithm.ts";
 import { importJwk } from "../../keys/import-key.ts";
 import { materialOf, type VerificationKey } from "../../keys/verification-key.ts";
-import type { AccessRequest } from "../../request.ts";
+import { type AccessRequest, ownProperty } from "../../request.ts";
 import { readClock } from "../../runtime/clock.ts";
 import { rememberOnce } from "../../runtime/once.ts";
 import type { Store } from "../../runtime/store.ts";
@@ -150,7 +150,9 @@ export class DpopVerifier {
     if (typeof jti !== "string" || jti === "" || jti.length > MAX_JTI_LENGTH) return rejectProof("jti");
     const endSeconds = Math.min(iat + windowSeconds, knownNonce?.endSeconds ?? Infinity);
     const until = new Date((endSeconds + CLOCK_DIFFERENCE_SECONDS) * 1000);
-    const useUp = this.#createUse(`dpop ${thumbprint} ${jti}`, until, thumbprint);
+    // A guard of all routes and the guard of a handler each count a proof once: they may be two processes.
+    const kind = ownProperty(request, "isAtHandler") ? "dpop-handler" : "dpop";
+    const useUp = this.#createUse(`${kind} ${thumbprint} ${jti}`, until, thumbprint);
     const nextNonce = knownNonce?.isExpiring ? nonces?.current() : undefined;
     return nextNonce === undefined ? { kind: "proved", useUp } : { kind: "proved", useUp, nextNonce };
   }
