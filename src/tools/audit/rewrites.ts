@@ -17,10 +17,12 @@ import { boundIn, strengthOf } from "./table-findings.ts";
 
 /** A rewrite of an application. */
 export interface Rewrite {
-  /** As it's written: `/teams/:path* -> /:path*`. */
+  /** What it is, such as: the rewrite `/teams/:path*` -> `/:path*`. */
   readonly text: string;
   readonly pairs: readonly PathPair[];
-  /** The routes that only the guard in front of the application protects. */
+  /** The routes of the application. */
+  readonly routes: readonly ListedRoute[];
+  /** Those that only the rule for the path of the client protects. */
   readonly targets: readonly ListedRoute[];
   /** The paths that this guard checks; `undefined` without a guard. */
   readonly isGuarded: Matcher | undefined;
@@ -83,7 +85,7 @@ export const findInRewrites = (
         severity: "error",
         route,
         routes: Object.freeze(opened.map(({ target }) => target)),
-        message: `the rewrite \`${rewrite.text}\` opens ${opened.length === 1 ? "a route" : `${opened.length} routes`}: ${lines.join("; ")}.`,
+        message: `${rewrite.text} opens ${opened.length === 1 ? "a route" : `${opened.length} routes`}: ${lines.join("; ")}.`,
         hint: "Let the rules of these paths require what the rules of the routes require, or rewrite fewer paths.",
       },
     ];
@@ -112,8 +114,8 @@ function* findOpened(table: CheckedTable, rewrite: Rewrite, fate: UnmappedRoutes
 /** Returns what decides a part of these paths instead of a rule of the route that requires more. */
 function findWeaker(
   table: CheckedTable,
-  { isGuarded }: Rewrite,
-  { method: own, serves }: ListedRoute,
+  { isGuarded, routes }: Rewrite,
+  { method: own, pattern, serves }: ListedRoute,
   pair: PathPair,
   fate: UnmappedRoutes,
 ): string | undefined {
@@ -122,16 +124,22 @@ function findWeaker(
   if (isPage && !isGuarded) return undefined;
   // Next.js renders a page for every method.
   const methods = isPage ? new Set([own, ...table.rules.map(({ rule }) => rule.method)]) : [own];
+  const wide = alternativesOf(pattern);
+  const narrower = routes
+    .flatMap((other) => (other.serves === SERVES.rewrite ? [] : alternativesOf(other.pattern)))
+    .filter((other) => wide.some((path) => covers(path, other) && identityOf(path) !== identityOf(other)));
   for (const method of methods)
     for (const required of placesOf(table, [method, own], pair.target))
       for (const part of narrow(pair, "target", required.segments)) {
         const strength = strengthOf(required.compiled);
+        if (narrower.some((other) => covers(other, part.target))) continue;
         if (isPage && strength > 0 && !isGuarded?.(part.client)) return "without protect";
         if (fate !== "refused" && strength > 1 && !findRouteRule(table.tree, method, part.client))
           return "without a rule";
         for (const deciding of placesOf(table, [method], part.client))
           for (const both of narrow(part, "client", deciding.segments))
             if (
+              !narrower.some((other) => covers(other, both.target)) &&
               decides(table, [method], both.client, deciding) &&
               decides(table, [method, own], both.target, required) &&
               !isImplied(table, method, deciding, required, both)

@@ -10,7 +10,10 @@ import { inFile, readJson } from "./files.ts";
 
 export const POLICY_OPTIONS: Readonly<Record<string, Option>> = {
   config: { value: "FILE", text: "the configuration as JSON, or only its scope mappings" },
-  app: { value: "MODULE", text: "exports `app` (its routes), `server` (used without --config) or both" },
+  app: {
+    value: "MODULE",
+    text: "exports `app` (its routes), `server` (used without --config) or both; or Next.js's folder `app`",
+  },
 };
 
 export interface Policy {

@@ -18,7 +18,7 @@ const COMMENT_OR_STRING =
 /** The names of a variable, of a pattern, of a function, or of a list; or `*`. */
 const EXPORT =
   /\bexport\s*(?:(?:const|let|var)\s+(?:(\w+)|\{([^}]*)\})\s*(?::[^=]*)?=\s*|(?:async\s+)?function\s*\*?\s*(\w+)|\{([^}]*)\}|(\*))/g;
-const NEXT_VARIABLE = new RegExp(`,\\s*(${METHODS.join("|")})\\s*(?::[^=,]*)?=(?![=>])`, "g");
+const NEXT_VARIABLE = new RegExp(`,\\s*(${METHODS.join("|")})\\s*(?::[^=,;(){}]*)?=(?![=>])`, "g");
 const WRAPPED =
   /withScopes(?:<[^()]*>)?\(\s*[\w$.]+\s*,\s*(?:\{\s*route:\s*(?:"([^"]*)"|'([^']*)'|`([^`$]*)`))?/y;
 

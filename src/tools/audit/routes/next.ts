@@ -5,8 +5,16 @@ import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
 import { literalPattern, quoteName, unquote } from "../../../core/policy/render-pattern.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { SERVES } from "../mounts.ts";
-import { alternativesOf, atRoot, chain, createMatcher, readRewrite, toPattern } from "../next-paths.ts";
-import { addNote, addWrongRoute, recordRewrite, type Rewrite } from "../rewrites.ts";
+import {
+  alternativesOf,
+  atRoot,
+  chain,
+  createMatcher,
+  type PathPair,
+  readRewrite,
+  toPattern,
+} from "../next-paths.ts";
+import { addNote, addWrongRoute, recordRewrite } from "../rewrites.ts";
 import { findHandlers, importsFunction, readMatcher } from "./next-source.ts";
 
 /** How a Next.js application is configured. */
@@ -67,15 +75,12 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
   const matcher = createMatcher(readMatcher(proxy)?.map((source) => basePath + source));
   const isGuarded = importsFunction(proxy, "protect") ? (matcher ?? (() => true)) : undefined;
   const routes: ListedRoute[] = [];
-  const targets: ListedRoute[] = [];
-  const aliases: NextRewrite[] = [];
+  const targets = new Map<string, ListedRoute>();
+  const aliases: { readonly page: ListedRoute; readonly source: string }[] = [];
   for (const path of (await readdir(folder, { recursive: true })).toSorted()) {
     const served = readServed(`/${path.replaceAll("\\", "/")}`, pageExtensions);
     if (!served) continue;
     const pattern = atRoot(basePath + served.pattern);
-    // A client can also request an intercepting page by the path of its folder.
-    if (served.written !== served.pattern)
-      aliases.push({ source: basePath + served.written, destination: pattern });
     const isHandler = served.kind === "route";
     for (const handler of isHandler
       ? findHandlers(await readFile(`${folder}/${path}`, "utf8"))
@@ -89,22 +94,32 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
       const route = Object.freeze({ method, pattern, ...compact({ serves, unguarded }) });
       const isWrong = handler?.isWrapped === true && !isRouteOf(route, handler.route);
       if (isWrong) addWrongRoute(route, handler.route);
-      if (!handler?.isWrapped || isWrong) targets.push(route);
+      if (!handler?.isWrapped || isWrong) targets.set(`${method} ${pattern}`, route);
+      // A client can also request an intercepting page by the path of its folder.
+      if (served.written !== served.pattern) aliases.push({ page: route, source: basePath + served.written });
       routes.push(route);
     }
   }
-  const rewrites: Rewrite[] = [];
-  for (const { source, destination } of [...(await readRewrites(config)), ...aliases]) {
-    const route = Object.freeze({ method: "*", pattern: toPattern(source), serves: SERVES.rewrite });
+  const earlier: PathPair[] = [];
+  const record = (route: ListedRoute, text: string, source: string, destination: string): void => {
     const direct = destination.startsWith("/") ? readRewrite(source, destination) : [];
     // Next.js also applies later rewrites to the path.
-    const earlier = rewrites.flatMap(({ pairs }) => pairs).slice(0, MAX_PAIRS);
-    const pairs = [...direct, ...earlier.flatMap((pair) => direct.flatMap((next) => chain(pair, next)))];
-    const rewrite = { text: `${source} -> ${destination}`, pairs, targets, isGuarded };
-    recordRewrite(route, rewrite);
-    rewrites.push(rewrite);
+    const chained = earlier
+      .slice(0, MAX_PAIRS)
+      .flatMap((pair) => direct.flatMap((later) => chain(pair, later)));
+    const pairs = [...direct, ...chained];
+    recordRewrite(route, { text, pairs, routes, targets: [...targets.values()], isGuarded });
+    earlier.push(...pairs);
+  };
+  for (const { source, destination } of await readRewrites(config)) {
+    const route = Object.freeze({ method: "*", pattern: toPattern(source), serves: SERVES.rewrite });
+    const text = `the rewrite \`${source}\` -> \`${destination}\``;
+    if (!destination.startsWith("/")) addNote(route, `where ${text} leads: to another host`);
+    record(route, text, source, destination);
     routes.push(route);
   }
+  for (const { page, source } of aliases)
+    record(page, `the folder of the intercepting route \`${page.pattern}\``, source, page.pattern);
   const [first] = routes;
   if (first && !matcher) addNote(first, "the matcher of proxy.ts, which counts as matching every path");
   if (first && i18n !== undefined) addNote(first, "i18n, which adds locales to paths");
