@@ -5,7 +5,8 @@ import type { ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
 import type { ReadHandlerValues } from "./policy/handler-values.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
-import { parseRouteKey } from "./policy/route-key.ts";
+import { fromHost } from "./policy/pattern-dialects.ts";
+import { parseRouteKey, type RouteKey, type RouteKeyMistake } from "./policy/route-key.ts";
 import type { Governing, RoutePattern, Table } from "./policy/table.ts";
 import type { AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
@@ -57,8 +58,6 @@ export class Pipeline {
   readonly #senderConstraint: SenderConstraint | undefined;
   readonly policy: Policy;
   readonly table: Table;
-  /** Parses a route, for an adapter, which must not load the parser by itself. */
-  readonly parseRoute = parseRouteKey;
   readonly observer: Observer;
   /** Whether `refusalBody` creates the bodies of refusals. If so, tools can't know them. */
   readonly hasRefusalBody: boolean;
@@ -82,6 +81,12 @@ export class Pipeline {
       ...(dpop ? [PROOF_HEADER] : []),
       ...(mtls?.kind === "header" ? [mtls.header] : []),
     ];
+  }
+
+  /** Parses a route, with or without a method, for an adapter, which must not load the parser by itself. */
+  parseRoute(route: string, isReported: boolean): RouteKey | RouteKeyMistake {
+    const key = route.startsWith("/") ? `* ${route}` : route.replace(/^ANY /, "* ");
+    return parseRouteKey(isReported ? key.replace(/\/.*/, fromHost) : key);
   }
 
   /** Functions to call when the server is closed. */

@@ -45,11 +45,8 @@ export interface AccessRequest {
   readonly source?: object | undefined;
 }
 
-/** A request as an adapter passes it to the pipeline. */
-export interface GuardedRequest extends AccessRequest {
-  /** Whether the guard belongs to one handler: a guard of all routes may have decided the request before. */
-  readonly isAtHandler?: boolean | undefined;
-}
+/** With `isAtHandler`, the guard belongs to one handler: a guard of all routes may have run before it. */
+export type GuardedRequest = AccessRequest & { readonly isAtHandler?: boolean };
 
 /** A path that every router divides into the same segments. */
 export interface Path {

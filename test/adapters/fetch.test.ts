@@ -98,7 +98,7 @@ describe("withScopes", () => {
 
   it.each([undefined, null, {}, "handler"])("refuses %j as a handler", (handler) => {
     expect(() => withScopes(serverWith(), handler as never)).toThrow(
-      new TypeError("withScopes takes a handler: write withScopes(server, (request) => ...)."),
+      new TypeError("withScopes takes a handler: write withScopes(server, { route }, (request) => ...)."),
     );
   });
 

@@ -18,7 +18,7 @@ export class GrantedAccess implements Access {
   readonly nextNonce: string | undefined;
   readonly #decide: () => Decision;
 
-  constructor({ principal, decision, nextNonce }: Verdict) {
+  constructor({ principal, decision, nextNonce: ofVerdict }: Verdict, nextNonce = ofVerdict) {
     this.principal = principal;
     this.nextNonce = nextNonce;
     this.#decide = decision;

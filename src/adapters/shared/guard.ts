@@ -6,7 +6,6 @@ import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { NONCE_FIELD } from "../../core/response/challenge.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
-import { andThen } from "../../core/runtime/and-then.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { assertRequestOf, type Framework, warnOfPreflight } from "./misuse.ts";
@@ -57,17 +56,13 @@ export function assumeVerdict(raw: object, server: ResourceServer, verdict: Verd
   guards.splice(0, guards.length, { server, sent: verdict.request, verdict });
 }
 
-/**
- * Decides a request, and stores the verdict in `raw`. `withHeaders` is the request of the platform. With
- * `route`, which must run next and alone, an allowed request is decided again at this route.
- */
+/** Decides a request, and stores the verdict in `raw`. `withHeaders` is the request of the platform. */
 export function decideRequest(
   server: ResourceServer,
   raw: object,
   seen: AccessRequest,
   isRouteChecked: boolean,
   withHeaders = raw,
-  route?: RunningRoute,
 ): PendingVerdict {
   const request = withCredentialHeaders(server, withHeaders, seen);
   const guards = Kept.of(raw) ?? Kept.add(raw);
@@ -79,17 +74,7 @@ export function decideRequest(
   const { sent } = guarded;
   const { authorization, cookie, headers } = sent;
   const withCredentials = sent === request ? request : { ...request, authorization, cookie, headers };
-  const pipeline = pipelineOf(server);
-  const ofPath = pipeline.decide(withCredentials, isRouteChecked, sent);
-  if (!route) return storeVerdict(guarded, ofPath);
-  // The verdict for the path alone isn't stored: nothing may find a caller before the route is decided.
-  const ofBoth = andThen(ofPath, (verdict) => {
-    if (!verdict.isAllowed) return verdict;
-    const { nextNonce } = verdict;
-    const ofRoute = pipeline.decideRoute(verdict, route, sent);
-    return nextNonce === undefined ? ofRoute : andThen(ofRoute, (decided) => ({ ...decided, nextNonce }));
-  });
-  return storeVerdict(guarded, ofBoth);
+  return storeVerdict(guarded, pipelineOf(server).decide(withCredentials, isRouteChecked, sent));
 }
 
 /** `method-override` keeps the method on the wire, which a DPoP proof names (RFC 9449 section 4.2). */

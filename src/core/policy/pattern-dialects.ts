@@ -7,10 +7,29 @@ const FOREIGN_PARAMETERS: readonly (readonly [RegExp, string])[] = [
   [/\{(\w+)(?::[^{}]*)?\}|<(?:\w+:)?(\w+)>/g, ":"],
 ];
 
+/** Routes as hosts write them: the folders of Next.js and SvelteKit, h3, and API Gateway. */
+const HOST_SPELLINGS: readonly (readonly [RegExp, string])[] = [
+  [/\/\([\w-]+\)(?=\/|$)/g, ""],
+  [/\/\[\[\.\.\.(\w+)\]\]/, "{/*$1}"],
+  [/\/(?:\[\.\.\.(\w+)\]|\*\*:(\w+)|\{(\w+)\+\})/, "/*$1$2$3"],
+  [/\/\*\*$/, "/*_"],
+  [/\/\[\[(\w+)(?:=\w+)?\]\]/g, "{/:$1}"],
+  [/\/(?:\[(\w+)(?:=\w+)?\]|\{(\w+)\})/g, "/:$1$2"],
+  [/^\{\/([^{}]+)\}$|^$/, "/{$1}"],
+  [/\{\}$/, ""],
+];
+
+const translateHost = (route: string): string =>
+  HOST_SPELLINGS.reduce((text, [spelling, written]) => text.replace(spelling, written), route);
+
+/** Translates a route that a host reports. Its parameters show whether a wildcard has a segment. */
+export const fromHost = (route: string): string => includeRoot(translateHost(route));
+
 const REWRITES: readonly ((source: string) => string)[] = [
   (source) => includeRoot(source.replace(/\/(?:\*+|\(\.\*\)|:\w+\*)(?=\/|$)/, "/*path")),
   (source) => source.replace(/^\/:(\w+)\?/, "/{:$1}").replace(/\/:\w+\?/, (part) => `{${part.slice(0, -1)}}`),
   (source) => source.replaceAll(/(:\w+)\((?:[^()]|\([^()]*\))*\)/g, "$1"),
+  (source) => (/\/\[|\+\}/.test(source) ? translateHost(source) : ""),
 ];
 
 /** Translates the parameters of other routers to the syntax of the table. */

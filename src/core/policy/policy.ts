@@ -9,9 +9,8 @@ import { decideByConditions, findUnmet, type KnownCaller } from "./conditions/ev
 import { allow, decideByRules, type Decision, refuse, type Refused, report, rulesOf } from "./decision.ts";
 import { explainDecision, type Explanation, type ExplainQuery, requireQuery } from "./explain.ts";
 import { splitScope } from "../scopes/scope.ts";
-import { type CompiledRequirement, scopesOf } from "./requirement.ts";
+import { scopesOf } from "./requirement.ts";
 import { readsPath } from "./handler-values.ts";
-import type { Pattern } from "./pattern.ts";
 import { isOperation, type Operation, splitOperation } from "./operation-key.ts";
 import type { RuleMatch } from "./rule.ts";
 import { areSatisfied } from "./satisfaction.ts";
@@ -57,19 +56,14 @@ export class Policy {
       });
     const pattern = ownProperty(request, "matchedPattern");
     const pathRules = this.table.forTarget(method, target, isRouteChecked || pattern !== undefined);
-    if (
-      ownProperty(request, "upgrade") &&
-      pathRules.kind === "rules" &&
-      pathRules.matches.some(isOpenSubtree)
-    )
-      return { ...pathRules, kind: "unmapped", matches: [] };
-    if (
-      ownProperty(request, "isAtHandler") &&
-      !isRouteChecked &&
-      pathRules.kind === "rules" &&
-      pathRules.matches.some(isOpenToHandlers)
-    )
-      return { ...pathRules, kind: "unmapped", matches: [], cause: UNKNOWN_ROUTE };
+    const isHandler = ownProperty(request, "isAtHandler") === true && !isRouteChecked;
+    if (pathRules.kind === "rules" && (isHandler || ownProperty(request, "upgrade"))) {
+      const kinds = isHandler ? OPEN : ["public"];
+      if (
+        pathRules.matches.some((match) => kinds.includes(match.compiled.requirement.kind) && isSubtree(match))
+      )
+        return { ...pathRules, kind: "unmapped", matches: [], ...(isHandler && { cause: UNKNOWN_ROUTE }) };
+    }
     return pattern === undefined ? pathRules : this.table.forRoute(pathRules, method, [pattern]);
   }
 
@@ -188,24 +182,18 @@ function kindOf({ text }: { readonly text: string }): string {
   return action === undefined ? text : `${resource}:${action}`;
 }
 
-/** The public wildcard rule of a single-page application isn't meant for WebSockets. */
-const isOpenSubtree = ({ compiled: { requirement, pattern } }: RuleMatch): boolean =>
-  requirement.kind === "public" && hasWildcard(pattern);
-
 /**
- * A host that rewrites URLs calls the handler of another route. Below an open wildcard it could be any route,
- * so the path alone must not open it.
+ * The open wildcard rule of a single-page application isn't meant for WebSockets, nor for handlers of a host
+ * that rewrites URLs: any route could run below it.
  */
-const isOpenToHandlers = ({ compiled: { requirement, pattern } }: RuleMatch): boolean =>
-  needsNoToken(requirement) && hasWildcard(pattern);
-
-const needsNoToken = ({ kind }: CompiledRequirement): boolean => kind === "public" || kind === "optional";
-
-const hasWildcard = ({ alternatives }: Pattern): boolean =>
-  alternatives.some(({ segments }) => segments.some(({ kind }) => kind === "wildcard"));
+const isSubtree = ({ compiled: { pattern } }: RuleMatch): boolean =>
+  pattern.alternatives.some(({ segments }) => segments.some(({ kind }) => kind === "wildcard"));
 
 const UNKNOWN_ROUTE =
-  "An open rule with a wildcard doesn't open a handler whose route isn't known: write withScopes(server, { route }, handler).";
+  "An open rule with a wildcard doesn't open a handler of an unknown route: write withScopes(server, { route }, handler).";
+
+/** The kinds of rules that need no token. */
+const OPEN = ["public", "optional"];
 
 function resolveUnmapped(rules: PolicyRules): UnmappedRoutes {
   if (!rules.authorization || rules.unmappedRoutes === "authenticated") return "open";
@@ -216,7 +204,7 @@ function resolveUnmapped(rules: PolicyRules): UnmappedRoutes {
 export function decideAnonymous({ kind, matches, restrictions }: RequestRules): Decision {
   const isOpen =
     kind === "rules" &&
-    matches.every(({ compiled: { requirement } }) => needsNoToken(requirement)) &&
+    matches.every(({ compiled: { requirement } }) => OPEN.includes(requirement.kind)) &&
     restrictions.active.length === 0;
   const rules = rulesOf(matches);
   return isOpen ? allow(rules) : refuse("credential_missing", rules);
