@@ -108,6 +108,7 @@ const SEGMENTS = [
 /** Paths as clients send them. */
 export const requestPath: fc.Arbitrary<string> = fc
   .array(fc.constantFrom(...SEGMENTS), { maxLength: 4 })
+  .chain((segments) => fc.constantFrom(segments, ["r", ...segments]))
   .map((segments) => new URL(`/${segments.join("/")}`, "http://host.example").pathname);
 
 const PATTERNS = [

@@ -113,14 +113,15 @@ function isAllowed(
 }
 
 const REQUESTS = 10;
-const requests = fc.array(
-  fc.record({
-    method: fc.constantFrom("GET", "GET", "HEAD", "POST"),
-    path: requestPath,
-    scopes: callerScopes,
-  }),
-  { minLength: REQUESTS, maxLength: REQUESTS },
-);
+const requestsOf = (count: number) =>
+  fc.array(
+    fc.record({
+      method: fc.constantFrom("GET", "GET", "HEAD", "POST"),
+      path: requestPath,
+      scopes: callerScopes,
+    }),
+    { minLength: count, maxLength: count },
+  );
 
 /** A request to a path of the application. */
 async function requestOf(
@@ -174,12 +175,77 @@ describe("a random Next.js application", () => {
       }
     };
     const numRuns = Math.ceil(fuzzRuns(3_000) / REQUESTS);
-    await fc.assert(fc.asyncProperty(application, table, requests, check), { numRuns });
+    await fc.assert(fc.asyncProperty(application, table, requestsOf(REQUESTS), check), { numRuns });
     // Otherwise the test would show nothing.
-    if (process.env["COUNT"]) console.log({ ran, rewritten, numRuns });
     expect(ran).toBeGreaterThan(numRuns / 10);
     expect(rewritten).toBeGreaterThan(0);
   });
+
+  it("renders no page whose rule the caller doesn't satisfy, if the audit reports no route", async () => {
+    const parent = temporaryFolder("next-fuzz");
+    let [audited, ran] = [0, 0];
+    const check = async (app: NextApplication, some: readonly Rule[], sent: Sent[]): Promise<void> => {
+      // A page without a rule is reported, so each has one.
+      const rules = some.some(isForAll) ? some : [...some, FOR_ALL];
+      const server = serverWith(rules);
+      if (!server) return;
+      const folder = writePages(parent, app);
+      const { findings } = audit(server, await routesOf(folder, { config: configOf(app) }));
+      rmSync(folder, { recursive: true });
+      if (findings.some(({ severity, kind }) => severity === "error" && REPORTED.includes(kind))) return;
+      audited += 1;
+      const guard = protect(server);
+      for (const { method, path: inside, scopes } of sent) {
+        const path = `${app.basePath ?? ""}${inside}`;
+        const match = resolve(app, path);
+        // The rules of paths that aren't rewritten are meant as they are written.
+        if (!match || match.path === path) continue;
+        const access = await guard(await requestOf(method, path, scopes));
+        if (!("decision" in access)) continue;
+        ran += 1;
+        const route = routeOf(app, match.folder);
+        const at = divide(match.path);
+        const candidates = candidatesFor(rules, "GET", at);
+        const ruling = rulesOfPath(candidates, "GET", at.hasSlash);
+        // A path that routers read in several ways is refused, so no rule was written for it.
+        const required = ruling.kind === "rules" && ruling.isExact ? [...ruling.rules] : [];
+        const unmet = required.filter((each) => !isSatisfied(each, at.segments, scopes));
+        expect({ path, target: match.path, route, unmet }).toMatchObject({ unmet: [] });
+      }
+    };
+    const numRuns = Math.ceil(fuzzRuns(3_000) / REQUESTS);
+    await fc.assert(fc.asyncProperty(application, table, requestsOf(4 * REQUESTS), check), { numRuns });
+    if (process.env["COUNT"]) console.log({ audited, ran, numRuns });
+    expect(audited).toBeGreaterThan(numRuns / 50);
+    expect(ran).toBeGreaterThan(0);
+  });
+});
+
+const FOR_ALL: Rule = { method: "GET", pattern: "/{*rest}", requirement: ["a:read", "b:read"] };
+const isForAll = ({ method, pattern }: Rule): boolean => method !== "POST" && pattern === FOR_ALL.pattern;
+
+const REPORTED: readonly string[] = [
+  "rewrite_weaker",
+  "route_unmapped",
+  "route_partly_mapped",
+  "route_unguarded",
+  "guard_missing",
+];
+
+/** Writes an application of pages that a proxy guards, and returns the path of its folder `app`. */
+function writePages(parent: string, { folders }: NextApplication): string {
+  const project = mkdtempSync(join(parent, "project-"));
+  writeFileSync(join(project, "proxy.ts"), proxy());
+  for (const folder of folders) {
+    mkdirSync(join(project, "app", folder), { recursive: true });
+    writeFileSync(join(project, "app", folder, "page.tsx"), "");
+  }
+  return join(project, "app");
+}
+
+const configOf = ({ basePath = "", beforeFiles = [], afterFiles = [], fallback = [] }: NextApplication) => ({
+  basePath,
+  rewrites: () => ({ beforeFiles, afterFiles, fallback }),
 });
 
 type Sent = Readonly<{ method: string; path: string; scopes: readonly string[] | undefined }>;
