@@ -13,7 +13,7 @@ export interface PathPair {
   readonly target: Segments;
 }
 
-/** Matches a parameter that is a whole segment, in the syntax of path-to-regexp 6: `/:path(.*)` or `/:path*`. */
+/** Matches a parameter that is a whole segment, as path-to-regexp 6 writes it: `/:path(.*)` or `/:path*`. */
 const PARAMETER = /\/:(\w+)(\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\))?([*+?]?)(?=\/|$)/g;
 
 /** Matches an expression that matches neither a slash nor an empty string. */
@@ -58,12 +58,12 @@ export function readRewrite(source: string, destination: string): readonly PathP
   const path = destination.replace(/[?#].*/, "");
   const targets = alternativesOf(toPattern(path, mayBeLong, "/{*anyDestination}"));
   const all = new Set(targets.flat().flatMap(namesOf));
-  const optional = [...kinds.keys()].filter((name) => all.has(name));
+  const common = [...kinds.keys()].filter((name) => all.has(name));
   const has = (path: Segments, name: string): boolean =>
     path.some((segment) => namesOf(segment).includes(name));
   return clients.flatMap((client) =>
     targets
-      .filter((target) => optional.every((name) => has(client, name) === has(target, name)))
+      .filter((target) => common.every((name) => has(client, name) === has(target, name)))
       .map((target) => ({ client, target })),
   );
 }
@@ -131,21 +131,19 @@ export const chain = (earlier: PathPair, later: PathPair): readonly PathPair[] =
 export type Matcher = (path: Segments) => boolean;
 
 /**
- * Creates the matcher of some sources; `undefined` if they can't be read. `/((?!api|_next/static).*)` excludes
- * every path that starts with these letters, such as `/apiary`. Next.js runs no route below `/_next`.
+ * Creates the matcher of some sources; `undefined` if they can't be read. The source `/((?!api).*)` excludes
+ * all paths that start with these letters, such as `/apiary`. Next.js runs no route below `/_next`.
  */
-export function createMatcher(sources: readonly string[] | undefined): Matcher | undefined {
+export function createMatcher(sources: readonly string[] | undefined, basePath: string): Matcher | undefined {
   const matchers = sources?.map((source): Matcher | undefined => {
     const [, excluded] = /^\/\(\(\?!([\w/.|-]+)\)\.\*\)$/.exec(source) ?? [];
-    const starts = (excluded ?? "").split("|").filter((start) => !start.startsWith("_next/"));
-    const outside = starts.flatMap((start) =>
+    const starts = excluded?.split("|").filter((start) => !start.startsWith("_next/"));
+    const outside = starts?.flatMap((start) =>
       start.endsWith("/") ? [`/${start}*rest`] : [`/${start}{/*rest}`, `/${start}:more{/*rest}`],
     );
-    const overlaps = outside.flatMap(alternativesOf);
-    const inside = alternativesOf(toPattern(source));
-    if (excluded !== undefined)
-      return (path) => overlaps.every((excludedPath) => commonPatterns(excludedPath, path).length === 0);
-    return source.includes("(") ? undefined : (path) => inside.some((wide) => covers(wide, path));
+    const paths = (outside ?? [toPattern(source)]).flatMap((path) => alternativesOf(basePath + path));
+    if (outside) return (path) => paths.every((each) => commonPatterns(each, path).length === 0);
+    return source.includes("(") ? undefined : (path) => paths.some((each) => covers(each, path));
   });
   if (!matchers || matchers.includes(undefined)) return undefined;
   return (path) => matchers.length === 0 || matchers.some((matches) => matches?.(path));

@@ -1,4 +1,4 @@
-/** Finds rewrites that open a route: the rule for the path of the client requires less than that of the route. */
+/** Finds rewrites that open a route, because the rule for the path of the client requires less. */
 import { createRouteCoverage } from "../../adapters/shared/route-coverage.ts";
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
@@ -177,7 +177,7 @@ const decides = (
   { compiled }: Place,
 ): boolean => placesOf(table, methods, path).some((place) => place.compiled === compiled);
 
-/** Returns whether all callers who satisfy a rule at the client's path satisfy the other one at the target. */
+/** Returns whether all callers who satisfy a rule at the client's path satisfy the other at the target. */
 function isImplied(
   table: CheckedTable,
   method: string,
@@ -188,7 +188,7 @@ function isImplied(
   const width = Math.max(
     ...[client, target, deciding.segments, required.segments].map(({ length }) => length),
   );
-  // Rules of one path are compared, so both paths are written one after the other, with a text for each value.
+  // `implies` compares rules of one path: here, both paths one after the other, with a text for each value.
   const spread = (path: Segments): Segments => {
     const end = path.findIndex(({ kind }) => kind === "wildcard");
     const known = path.slice(0, end < 0 ? path.length : end);

@@ -27,7 +27,7 @@ async function listFolder(folder: string): Promise<readonly ListedRoute[]> {
   const file = findAbove(folder, NEXT_CONFIGS);
   if (file === undefined) return routesOf(folder);
   try {
-    const { default: config } = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as {
+    const { default: config } = (await import(/* @vite-ignore */ pathToFileURL(resolve(file)).href)) as {
       readonly default: object;
     };
     return await routesOf(folder, { config });

@@ -1,7 +1,7 @@
 /** Reads and writes the files of commands. */
 import { constants, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { closeSync, fstatSync, linkSync, mkdtempSync, openSync, rmSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { orUndefined, ConfigurationError, type ConfigurationIssue } from "../../core/errors.ts";
 import { toJsonIssue } from "../../complete/configuration.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
@@ -20,7 +20,7 @@ export const isFolder = (path: string): boolean => orUndefined(() => statSync(pa
 /** Finds a file in the folder above, or in one above that, up to the first one with a `package.json`. */
 export function findAbove(folder: string, names: readonly string[]): string | undefined {
   const parent = dirname(resolve(folder));
-  const found = names.map((name) => join(parent, name)).find((path) => existsSync(path));
+  const found = names.map((name) => relative("", join(parent, name))).find((path) => existsSync(path));
   const isLast = existsSync(join(parent, "package.json")) || parent === resolve(folder);
   return found ?? (isLast ? undefined : findAbove(parent, names));
 }

@@ -10,10 +10,7 @@ import { inFile, readJson } from "./files.ts";
 
 export const POLICY_OPTIONS: Readonly<Record<string, Option>> = {
   config: { value: "FILE", text: "the configuration as JSON, or only its scope mappings" },
-  app: {
-    value: "MODULE",
-    text: "exports `app` (its routes), `server` (used without --config) or both; or Next.js's folder `app`",
-  },
+  app: { value: "MODULE", text: "exports `app` (its routes), `server` (used without --config) or both" },
 };
 
 export interface Policy {

@@ -51,19 +51,19 @@ export function findHandlers(text: string): readonly Handler[] {
   return handlers.length === 0 || isHiding ? [...handlers, { method: "*", isWrapped: false }] : handlers;
 }
 
-/** In a list, a handler is exported as the last name: `{ handler as GET }`, or `{ get: GET }` in a pattern. */
+/** In a list or a pattern, the last name is exported: `{ handler as GET }`, or `{ get: GET }`. */
 const exportedName = (entry: string): string | undefined => /(\w+)["']?\s*$/.exec(entry)?.[1];
 
 const countExports = (text: string): number => text.match(/^\s*export\b/gm)?.length ?? 0;
 
-/** Returns the strings of `matcher`; none if there is no matcher, and `undefined` for anything but strings. */
-export function readMatcher(text: string): readonly string[] | undefined {
-  const code = withoutComments(text);
+/** Returns the strings of `matcher`; none without a matcher, and `undefined` for anything but strings. */
+export function readMatcher(module: string): readonly string[] | undefined {
+  const code = withoutComments(module);
   if (!/\bmatcher\b/.test(code)) return [];
-  const [, written] = /\bmatcher\s*:\s*(\[[^\]]*\]|(["'`])(?:\\.|(?!\2).)*\2)/.exec(code) ?? [];
-  const strings = [...(written ?? "").matchAll(STRING)].map(([, , content = ""]) => content);
-  const isReadable = strings.length > 0 && /^[\s,[\]]*$/.test((written ?? "").replaceAll(STRING, ""));
-  return isReadable ? strings.map((content) => content.replaceAll(/\\(.)/g, "$1")) : undefined;
+  const written = /\bmatcher\s*:\s*(\[[^\]]*\]|(["'`])(?:\\.|(?!\2).)*\2)/.exec(code)?.[1] ?? "";
+  const strings = written.match(STRING) ?? [];
+  const isReadable = strings.length > 0 && /^[\s,[\]]*$/.test(written.replaceAll(STRING, ""));
+  return isReadable ? strings.map((text) => text.slice(1, -1).replaceAll(/\\(.)/g, "$1")) : undefined;
 }
 
-const STRING = /(["'`])((?:\\.|(?!\1).)*)\1/g;
+const STRING = /(["'`])(?:\\.|(?!\1).)*\1/g;

@@ -1,7 +1,6 @@
 /** Lists the routes of a Next.js application: the files of its folder `app`, and its rewrites. */
 import { anyValue, checkOptions } from "../../../core/options/check-options.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
-import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
 import { literalPattern, quoteName, unquote } from "../../../core/policy/render-pattern.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { SERVES } from "../mounts.ts";
@@ -72,7 +71,7 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
     pageExtensions.some((extension) => name === `proxy.${extension}`),
   );
   const proxy = proxyFile === undefined ? "" : await readFile(`${folder}/../${proxyFile}`, "utf8");
-  const matcher = createMatcher(readMatcher(proxy)?.map((source) => basePath + source));
+  const matcher = createMatcher(readMatcher(proxy), basePath);
   const isGuarded = importsFunction(proxy, "protect") ? (matcher ?? (() => true)) : undefined;
   const routes: ListedRoute[] = [];
   const targets = new Map<string, ListedRoute>();
@@ -81,32 +80,33 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
     const served = readServed(`/${path.replaceAll("\\", "/")}`, pageExtensions);
     if (!served) continue;
     const pattern = atRoot(basePath + served.pattern);
-    const isHandler = served.kind === "route";
-    for (const handler of isHandler
-      ? findHandlers(await readFile(`${folder}/${path}`, "utf8"))
-      : [undefined]) {
-      const method = handler?.method ?? "GET";
-      const isInside = isGuarded && alternativesOf(pattern).every(isGuarded);
-      const placeOfPage = isInside ? undefined : isGuarded ? OUTSIDE_MATCHER : PROXY_MISSING;
-      const placeOfHandler = handler?.isWrapped ? undefined : unwrapped(method, pattern);
-      const unguarded = handler ? placeOfHandler : placeOfPage;
-      const serves = served.kind === "page" ? SERVES.page : undefined;
-      const route = Object.freeze({ method, pattern, ...compact({ serves, unguarded }) });
-      const isWrong = handler?.isWrapped === true && !isRouteOf(route, handler.route);
-      if (isWrong) addWrongRoute(route, handler.route);
-      if (!handler?.isWrapped || isWrong) targets.set(`${method} ${pattern}`, route);
-      // A client can also request an intercepting page by the path of its folder.
-      if (served.written !== served.pattern) aliases.push({ page: route, source: basePath + served.written });
-      routes.push(route);
+    if (served.kind === "route") {
+      for (const handler of findHandlers(await readFile(`${folder}/${path}`, "utf8"))) {
+        const { method, isWrapped } = handler;
+        const unguarded = isWrapped ? undefined : unwrapped(method, pattern);
+        const route = Object.freeze({ method, pattern, ...compact({ unguarded }) });
+        routes.push(route);
+        if (isWrapped && isRouteOf(route, handler.route)) continue;
+        if (isWrapped) addWrongRoute(route, handler.route);
+        targets.set(`${method} ${pattern}`, route);
+      }
+      continue;
     }
+    const isInside = isGuarded !== undefined && alternativesOf(pattern).every(isGuarded);
+    const unguarded = isInside ? undefined : isGuarded ? OUTSIDE_MATCHER : PROXY_MISSING;
+    const serves = served.kind === "page" ? SERVES.page : undefined;
+    const page = Object.freeze({ method: "GET", pattern, ...compact({ serves, unguarded }) });
+    routes.push(page);
+    targets.set(`GET ${pattern}`, page);
+    // A client can also request an intercepting page by the path of its folder.
+    if (served.written !== served.pattern) aliases.push({ page, source: basePath + served.written });
   }
   const earlier: PathPair[] = [];
   const record = (route: ListedRoute, text: string, source: string, destination: string): void => {
     const direct = destination.startsWith("/") ? readRewrite(source, destination) : [];
     // Next.js also applies later rewrites to the path.
-    const chained = earlier
-      .slice(0, MAX_PAIRS)
-      .flatMap((pair) => direct.flatMap((later) => chain(pair, later)));
+    const known = earlier.length > MAX_PAIRS ? [] : [...earlier];
+    const chained = known.flatMap((pair) => direct.flatMap((later) => chain(pair, later)));
     const pairs = [...direct, ...chained];
     recordRewrite(route, { text, pairs, routes, targets: [...targets.values()], isGuarded });
     earlier.push(...pairs);
@@ -122,6 +122,8 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
     record(page, `the folder of the intercepting route \`${page.pattern}\``, source, page.pattern);
   const [first] = routes;
   if (first && !matcher) addNote(first, "the matcher of proxy.ts, which counts as matching every path");
+  if (first && earlier.length > MAX_PAIRS)
+    addNote(first, "all orders in which these rewrites follow each other");
   if (first && i18n !== undefined) addNote(first, "i18n, which adds locales to paths");
   if (first && siblings.includes("pages")) addNote(first, "the folder pages");
   return Object.freeze(routes);
@@ -157,7 +159,9 @@ const ENDINGS: ReadonlyMap<string, string> = new Map([
 
 /** Reads the path of a file; returns `undefined` if Next.js doesn't serve the file. */
 function readServed(path: string, pageExtensions: readonly string[]): Served | undefined {
-  const [, folder = "", file = "", name = ""] = /^(.*)\/(([^/.]*)[^/]*)$/.exec(path) ?? [];
+  const folder = path.slice(0, path.lastIndexOf("/"));
+  const file = path.slice(folder.length + 1);
+  const name = file.replace(/\..*/, "");
   const isCode = pageExtensions.some((extension) => file === `${name}.${extension}`);
   const isFile = isCode || /\.(?:ico|jpe?g|png|svg|gif|txt|xml|json|webmanifest)$/.test(file);
   const kind = isCode && (name === "page" || name === "route") ? name : "file";
@@ -195,10 +199,7 @@ const unwrapped = (method: string, pattern: string) => {
 
 /** Returns whether the option `route` of a handler is its route, with the same names of parameters. */
 function isRouteOf({ method, pattern }: ListedRoute, written = ""): boolean {
-  const [, writtenMethod = method, path = ""] = /^(?:([A-Z]+) )?(.*)$/.exec(written) ?? [];
-  const shapes = [path, pattern].map((each) => {
-    const parsed = parsePattern(each);
-    return isPattern(parsed) && JSON.stringify(parsed.alternatives.map(({ segments }) => segments));
-  });
-  return writtenMethod === method && shapes[0] !== false && shapes[0] === shapes[1];
+  const path = written.startsWith(`${method} `) ? written.slice(method.length + 1) : written;
+  const [shape, ownShape] = [path, pattern].map((each) => JSON.stringify(alternativesOf(each)));
+  return shape === ownShape && path.startsWith("/");
 }

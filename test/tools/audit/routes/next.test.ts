@@ -69,6 +69,11 @@ describe("routesOf for Next.js", () => {
     expect(unguardedOf(below)).toEqual(["GET /base{/*path}"]);
   });
 
+  it("lists a folder that no rule can name, and the audit reports it", async () => {
+    const files = { "app/a;b/page.tsx": "", "proxy.ts": proxy() };
+    expect(await errorsOf(files, { "* /{*path}": ["a:b"] })).toEqual(["route_unreadable GET /a;b"]);
+  });
+
   it("lists files for search engines and images", async () => {
     const files = [
       "sitemap.ts",
@@ -245,6 +250,15 @@ describe("a page of Next.js", () => {
     expect(found.toSorted()).toEqual(outside.map((path) => `route_unguarded GET ${path}`));
   });
 
+  it("is compared with a matcher below the basePath of the configuration", async () => {
+    const below = { "GET /base/admin{/*path}": ["admin:use"], "GET /base": "public" } as const;
+    const config = { basePath: "/base" };
+    for (const matcher of ['["/", "/admin/:path*"]', '"/((?!api).*)"'])
+      expect(await errorsOf({ ...pages, "proxy.ts": proxy(matcher) }, below, config)).toEqual([]);
+    const found = await errorsOf({ ...pages, "proxy.ts": proxy('"/((?!admin/).*)"') }, below, config);
+    expect(found).toEqual(["route_unguarded GET /base/admin/:id"]);
+  });
+
   it("is rendered for every method, so a rule for all methods may open it", async () => {
     const weak = { ...table, "* /{*path}": [] };
     const routes = await list({ ...pages, "proxy.ts": proxy() });
@@ -366,6 +380,41 @@ describe("a rewrite of Next.js", () => {
     expect(routes.filter((route) => !route.startsWith("route_")).toSorted()).toEqual(
       opened.map((path) => `GET ${path}`).toSorted(),
     );
+  });
+
+  it("doesn't open a page for the path of a narrower route", async () => {
+    const app = {
+      "proxy.ts": proxy(),
+      "app/[...path]/page.tsx": "",
+      "app/api/users/route.ts": wrapped("GET /api/users"),
+      "app/hello/route.ts": wrapped("GET /hello"),
+    };
+    const table = {
+      "GET /*path": ["pages:read"],
+      "GET /api/users": ["users:read"],
+      "GET /hello": "public",
+      "GET /teams{/*path}": ["pages:read"],
+      "GET /teams/:team/hello": "public",
+    } as const;
+    const config = { rewrites: () => toRewrites(teams) };
+    expect(await errorsOf(app, table, config)).toEqual([]);
+    const open = { ...table, "GET /teams/:team/bye": "public" } as const;
+    expect(await errorsOf(app, open, config)).toEqual(["rewrite_weaker GET /*path"]);
+  });
+
+  it("isn't reported for a page that no proxy guards", async () => {
+    const table = { "GET /admin": ["admin:use"], "GET /a": "public" } as const;
+    const config = { rewrites: () => toRewrites([["/a", "/admin"]]) };
+    expect(await errorsOf({ "app/admin/page.tsx": "" }, table, config)).toEqual(["guard_missing"]);
+  });
+
+  it("is not followed by others in every order if there are too many", async () => {
+    const every = Array.from({ length: 12 }, (): Rewrites[number] => ["/:path*", "/:path*"]);
+    const routes = await list(files, { rewrites: () => toRewrites(every) });
+    const { findings } = audit(serverFor(base), routes);
+    expect(findings.filter(({ kind }) => kind === "not_audited")).toMatchObject([
+      { message: expect.stringContaining("all orders") as string },
+    ]);
   });
 
   it("is reported once, with each path that it opens", async () => {

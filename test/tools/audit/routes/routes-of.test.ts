@@ -30,7 +30,7 @@ describe("routesOf", () => {
   it.each<[string, unknown]>([
     ["undefined", undefined],
     ["null", null],
-    ["a string", "app"],
+    ["a number", 1],
     ["a function", handler],
     ["an array", []],
     ["an array", [{}]],
@@ -43,7 +43,7 @@ describe("routesOf", () => {
   ])("throws for %s, and says what it takes", (received, value) => {
     expect(() => routesOf(value as object)).toThrow(
       new TypeError(
-        `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, or a router of Express, Koa or tRPC. It received ${received}.`,
+        `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, a router of Express, Koa or tRPC, or the path of the folder app of Next.js. It received ${received}.`,
       ),
     );
   });
