@@ -67,33 +67,36 @@ function matchFolder(folder: string, path: string): Params | undefined {
   return sent.length === segments.length ? params : undefined;
 }
 
-/** Matches a parameter of a source or destination: its text before, its name, expression and modifier. */
-const PARAMETER = /(\/?)([\w-]*):(\w+)(\([^)]*\))?([*+?]?)/g;
+/** Matches a parameter of a source or destination: the text before it, its name, expression and modifier. */
+const PARAMETER = /\/([^/:]*):(\w+)(\([^)]*\))?([*+?]?)/g;
 
-/** Matches a path with a source, in any letter case. Parameters with a modifier are the rest of the path. */
-function matchSource(source: string, path: string): Readonly<Record<string, string>> | undefined {
-  const expression = source
-    .replaceAll(/[.]/g, "\\$&")
-    .replaceAll(PARAMETER, (_, slash: string, text: string, name: string, inner = "", modifier = "") => {
-      const one = inner === "" ? "[^/]+?" : inner.slice(1, -1);
-      if (text !== "") return `${slash}${text}(?<${name}>${one})`;
-      if (modifier === "*") return `(?:/(?<${name}>${one}(?:/${one})*))?`;
-      if (modifier === "+") return `/(?<${name}>${one}(?:/${one})*)`;
-      return modifier === "?" ? `(?:/(?<${name}>${one}))?` : `/(?<${name}>${one})`;
-    });
-  const match = new RegExp(`^${expression}/?$`, "i").exec(path);
+/** Matches a path with a source, in any letter case. */
+function matchSource(source: string, path: string): Readonly<Record<string, string | undefined>> | undefined {
+  const write = (
+    _: string,
+    text: string,
+    name: string,
+    inner: string | undefined,
+    modifier: string,
+  ): string => {
+    const one = inner?.slice(1, -1) ?? "[^/]+?";
+    if (modifier === "*") return `(?:/(?<${name}>${one}(?:/${one})*))?`;
+    if (modifier === "+") return `/(?<${name}>${one}(?:/${one})*)`;
+    return modifier === "?" ? `(?:/(?<${name}>${one}))?` : `/${text}(?<${name}>${one})`;
+  };
+  const match = new RegExp(`^${source.replaceAll(PARAMETER, write)}/?$`, "i").exec(path);
   return match ? { ...match.groups } : undefined;
 }
 
 /** Writes a destination, without its query. */
-const writeDestination = (
-  destination: string,
-  values: Readonly<Record<string, string | undefined>>,
-): string =>
-  destination.replace(/\?.*/, "").replaceAll(PARAMETER, (_, slash: string, text: string, name: string) => {
+function writeDestination(destination: string, values: Readonly<Record<string, string | undefined>>): string {
+  const write = (_: string, text: string, name: string): string => {
     const value = values[name];
-    return value === undefined ? `${text === "" ? "" : slash}${text}` : `${slash}${text}${value}`;
-  }) || "/";
+    return value === undefined ? "" : `/${text}${value}`;
+  };
+  const path = destination.replace(/\?.*/, "").replaceAll(PARAMETER, write);
+  return path === "" ? "/" : path;
+}
 
 /** Returns what runs for the path of a URL; `undefined` if nothing does. */
 export function resolve(app: NextApplication, sentPath: string): NextMatch | undefined {
@@ -102,7 +105,7 @@ export function resolve(app: NextApplication, sentPath: string): NextMatch | und
   let path = sentPath;
   const find = (isText: boolean): NextMatch | undefined => {
     if (path !== basePath && !path.startsWith(`${basePath}/`)) return undefined;
-    const inside = path.slice(basePath.length) || "/";
+    const inside = path.slice(basePath.length);
     for (const folder of folders.toSorted(compareFolders)) {
       if (!folder.includes("[") !== isText) continue;
       const params = matchFolder(folder, inside);

@@ -9,36 +9,32 @@ import { application, requestPath } from "../model/next-applications.ts";
 
 const MODULES = fileURLToPath(new URL("node_modules", import.meta.url));
 const load = createRequire(import.meta.url);
-const next = <T>(path: string): T => load(`${MODULES}/next/dist/${path}`) as T;
-
-interface CustomRoute {
-  readonly match: (path: string) => unknown;
-}
+const next = (path: string): unknown => load(`${MODULES}/next/dist/${path}`);
 
 /** The parts of Next.js that find a route. Their arguments are those of Next.js 16. */
-const parts = () => ({
-  ...next<{ getSortedRoutes: (pages: readonly string[]) => readonly string[] }>(
-    "shared/lib/router/utils/sorted-routes.js",
-  ),
-  ...next<{ getRouteRegex: (page: string) => object }>("shared/lib/router/utils/route-regex.js"),
-  ...next<{ getRouteMatcher: (regex: object) => (path: string) => object | false }>(
-    "shared/lib/router/utils/route-matcher.js",
-  ),
-  ...next<{ normalizeAppPath: (folder: string) => string }>("shared/lib/router/utils/app-paths.js"),
-  ...next<{ buildCustomRoute: (type: string, rewrite: NextRewrite, basePath: string) => CustomRoute }>(
-    "server/lib/router-utils/filesystem.js",
-  ),
-  ...next<{
-    getResolveRoutes: (...options: readonly unknown[]) => (request: {
-      readonly req: object;
-      readonly res: object;
-      readonly isUpgradeReq: boolean;
-    }) => Promise<{
-      readonly matchedOutput: { readonly itemPath: string } | null;
-      readonly parsedUrl: { readonly pathname: string };
-    }>;
-  }>("server/lib/router-utils/resolve-routes.js"),
-});
+interface Parts {
+  readonly getSortedRoutes: (pages: readonly string[]) => readonly string[];
+  readonly getRouteRegex: (page: string) => object;
+  readonly getRouteMatcher: (regex: object) => (path: string) => object | false;
+  readonly normalizeAppPath: (folder: string) => string;
+  readonly buildCustomRoute: (type: string, rewrite: NextRewrite, basePath: string) => object;
+  readonly getResolveRoutes: (...options: readonly unknown[]) => (request: object) => Promise<{
+    readonly matchedOutput: { readonly itemPath: string } | null;
+    readonly parsedUrl: { readonly pathname: string };
+  }>;
+}
+
+const FILES = [
+  "shared/lib/router/utils/sorted-routes.js",
+  "shared/lib/router/utils/route-regex.js",
+  "shared/lib/router/utils/route-matcher.js",
+  "shared/lib/router/utils/app-paths.js",
+  "server/lib/router-utils/filesystem.js",
+  "server/lib/router-utils/resolve-routes.js",
+];
+const loadParts = (): Parts => Object.assign({}, ...FILES.map(next)) as Parts;
+
+const asPath = (text: string): string => (text === "" ? "/" : text);
 
 /** Returns what Next.js runs: the page of the route, its parameters and the path after the rewrites. */
 function createRouter(app: NextApplication): (path: string) => Promise<object | undefined> {
@@ -49,7 +45,7 @@ function createRouter(app: NextApplication): (path: string) => Promise<object | 
     normalizeAppPath,
     buildCustomRoute,
     getResolveRoutes,
-  } = parts();
+  } = loadParts();
   const { basePath = "", beforeFiles = [], afterFiles = [], fallback = [] } = app;
   const pages = getSortedRoutes(app.folders.map(normalizeAppPath));
   const dynamicRoutes = pages
@@ -62,7 +58,7 @@ function createRouter(app: NextApplication): (path: string) => Promise<object | 
     );
   const getItem = (path: string) => {
     if (path !== basePath && !path.startsWith(`${basePath}/`)) return Promise.resolve(null);
-    const page = path.slice(basePath.length).replace(/\/$/, "") || "/";
+    const page = asPath(path.slice(basePath.length).replace(/\/$/, ""));
     return Promise.resolve(pages.includes(page) ? { type: "appFile", itemPath: page } : null);
   };
   const files = {
@@ -87,15 +83,19 @@ function createRouter(app: NextApplication): (path: string) => Promise<object | 
     const { matchedOutput, parsedUrl } = await run({ req, res: {}, isUpgradeReq: true });
     if (!matchedOutput) return undefined;
     const { itemPath } = matchedOutput;
-    const inside = parsedUrl.pathname.slice(basePath.length) || "/";
+    const inside = asPath(parsedUrl.pathname.slice(basePath.length));
     const dynamic = dynamicRoutes.find(({ page }) => page === itemPath);
-    return { folder: itemPath, params: { ...(dynamic?.match(inside) || {}) }, path: parsedUrl.pathname || "/" };
+    return {
+      folder: itemPath,
+      params: { ...(dynamic ? dynamic.match(inside) : {}) },
+      path: asPath(parsedUrl.pathname),
+    };
   };
 }
 
 describe.skipIf(!existsSync(`${MODULES}/next`))("the model of the router of Next.js", () => {
   it("runs the same route, with the same parameters, for the same requests", async () => {
-    const { normalizeAppPath } = parts();
+    const { normalizeAppPath } = loadParts();
     let matches = 0;
     const requests = fc.array(requestPath, { minLength: 10, maxLength: 10 });
     await fc.assert(

@@ -28,12 +28,13 @@ export function toPattern(
   mayBeLong: (name: string) => boolean = () => false,
   otherwise = "/{*anySource}",
 ): string {
-  const pattern = path.replaceAll(PARAMETER, (_, name: string, expression = "", modifier = "") => {
-    const isLong =
-      /[*+]/.test(modifier) || mayBeLong(name) || !(expression === "" || ONE_SEGMENT.test(expression));
+  const write = (_: string, name: string, expression: string | undefined, modifier: string): string => {
+    const isOneSegment = expression === undefined || ONE_SEGMENT.test(expression);
+    const isLong = modifier === "*" || modifier === "+" || mayBeLong(name) || !isOneSegment;
     const segment = `/${isLong ? "*" : ":"}${name}`;
     return modifier === "?" || (isLong && modifier !== "+") ? `{${segment}}` : segment;
-  });
+  };
+  const pattern = path.replaceAll(PARAMETER, write);
   const isRead = ![...pattern.matchAll(/[^/]:(\w+)/g)].some(([, name = ""]) => mayBeLong(name));
   const rooted = atRoot(pattern);
   return isRead && isPattern(parsePattern(rooted)) ? rooted : otherwise;
@@ -94,10 +95,7 @@ function* bindings(path: Segments, pattern: Segments, known: Binding = new Map()
 }
 
 const substitute = (path: Segments, binding: Binding): Segments =>
-  path.flatMap((segment) => {
-    const isNamed = segment.kind === "parameter" || segment.kind === "wildcard";
-    return (isNamed && binding.get(segment.name)) || [segment];
-  });
+  path.flatMap((segment) => ("name" in segment ? binding.get(segment.name) : undefined) ?? [segment]);
 
 let count = 0;
 

@@ -17,7 +17,7 @@ const COMMENT_OR_STRING =
 
 /** The names of a variable, of a pattern, of a function, or of a list; or `*`. */
 const EXPORT =
-  /\bexport\s*(?:(?:const|let|var)\s+(?:(\w+)|\{([^}]*)\})\s*(?::[^=]*)?=\s*|(?:async\s+)?function\s*\*?\s*(\w+)|\{([^}]*)\}|(\*))/g;
+  /\bexport\s*(?:(?:const|let|var)\s+(?:(\w+)|\{([^}]*)\})\s*(?::[^=]*)?=\s*|(?:async\s+)?function\b[\s*]*(\w+)|\{([^}]*)\}|(\*))/g;
 const NEXT_VARIABLE = new RegExp(`,\\s*(${METHODS.join("|")})\\s*(?::[^=,;(){}]*)?=(?![=>])`, "g");
 const WRAPPED =
   /withScopes(?:<[^()]*>)?\(\s*[\w$.]+\s*,\s*(?:\{\s*route:\s*(?:"([^"]*)"|'([^']*)'|`([^`$]*)`))?/y;
@@ -36,14 +36,15 @@ export function findHandlers(text: string): readonly Handler[] {
   const hasWrapper = importsFunction(text, "withScopes");
   const handlers: Handler[] = [];
   for (const match of code.matchAll(EXPORT)) {
-    const [statement, variable, pattern, functionName, list, all] = match;
+    const groups: readonly (string | undefined)[] = match.slice(1);
+    const [variable, pattern, functionName, list, all] = groups;
     const names = [variable, functionName, all, ...(pattern ?? list ?? "").split(",").map(exportedName)];
-    WRAPPED.lastIndex = match.index + statement.length;
+    WRAPPED.lastIndex = match.index + match[0].length;
     const wrapped = hasWrapper && functionName === undefined ? WRAPPED.exec(code) : null;
-    const route = wrapped?.slice(1).find((written) => written !== undefined);
+    const route = wrapped?.slice(1).find((written: string | undefined) => written !== undefined);
     for (const method of names)
-      if (method === "*" || METHODS.includes(method ?? ""))
-        handlers.push({ method: String(method), isWrapped: wrapped !== null, route });
+      if (method !== undefined && ["*", ...METHODS].includes(method))
+        handlers.push({ method, isWrapped: wrapped !== null, route });
   }
   for (const [, method = ""] of code.matchAll(NEXT_VARIABLE)) handlers.push({ method, isWrapped: false });
   // A regular expression can look like the start of a comment, which would hide the next export.
@@ -52,9 +53,9 @@ export function findHandlers(text: string): readonly Handler[] {
 }
 
 /** In a list or a pattern, the last name is exported: `{ handler as GET }`, or `{ get: GET }`. */
-const exportedName = (entry: string): string | undefined => /(\w+)["']?\s*$/.exec(entry)?.[1];
+const exportedName = (entry: string): string | undefined => entry.match(/\w+/g)?.at(-1);
 
-const countExports = (text: string): number => text.match(/^\s*export\b/gm)?.length ?? 0;
+const countExports = (text: string): number => text.match(/^[ \t]*export\b/gm)?.length ?? 0;
 
 /** Returns the strings of `matcher`; none without a matcher, and `undefined` for anything but strings. */
 export function readMatcher(module: string): readonly string[] | undefined {

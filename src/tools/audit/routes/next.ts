@@ -62,9 +62,7 @@ const OUTSIDE_MATCHER = Object.freeze({
 export async function listNext(folder: string, options: NextRoutesOptions): Promise<readonly ListedRoute[]> {
   checkOptions("routesOf", options, { config: anyValue });
   const { readdir, readFile } = await import("node:fs/promises");
-  const { config: exported = {} } = options;
-  const phase = ["phase-production-server", { defaultConfig: {} }] as const;
-  const config = (typeof exported === "function" ? await exported(...phase) : exported) as NextConfig;
+  const config = await readConfig(options.config);
   const { basePath = "", pageExtensions = ["tsx", "ts", "jsx", "js"], i18n } = config;
   const siblings = await readdir(`${folder}/..`);
   const proxyFile = siblings.find((name) =>
@@ -127,6 +125,12 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
   if (first && i18n !== undefined) addNote(first, "i18n, which adds locales to paths");
   if (first && siblings.includes("pages")) addNote(first, "the folder pages");
   return Object.freeze(routes);
+}
+
+async function readConfig(exported: object = {}): Promise<NextConfig> {
+  if (typeof exported !== "function") return exported;
+  const create = exported as (phase: string, context: object) => NextConfig | Promise<NextConfig>;
+  return create("phase-production-server", { defaultConfig: {} });
 }
 
 /** More than an application has, unless its rewrites follow each other in every order. */

@@ -445,7 +445,7 @@ describe("a rewrite of Next.js", () => {
     });
     const { findings } = audit(serverFor(below), await list(files, { basePath: "/base", rewrites }));
     const opened = findings.flatMap((finding) =>
-      "routes" in finding && finding.kind === "rewrite_weaker" ? written(finding.routes) : [],
+      finding.kind === "rewrite_weaker" ? written(finding.routes) : [],
     );
     expect(opened).toEqual(["GET /base/admin", "GET /base/orgs/:org"]);
   });
