@@ -72,10 +72,10 @@ export function frameworkOf(app: unknown): ListedFramework | undefined {
  * audit(server, routes).orThrow();
  * ```
  */
-export function routesOf(folder: string, options?: NextRoutesOptions): Promise<readonly ListedRoute[]>;
 export function routesOf(router: TrpcRouter, options: TrpcRoutesOptions): Promise<readonly ListedRoute[]>;
 export function routesOf(app: FastifyRoutesInstance): readonly ListedRoute[];
 export function routesOf(app: object, options?: RoutesOptions): readonly ListedRoute[];
+export function routesOf(folder: string, options?: NextRoutesOptions): Promise<readonly ListedRoute[]>;
 export function routesOf(
   app: object | string,
   options: NextRoutesOptions | RoutesOptions | TrpcRoutesOptions = {},
