@@ -49,7 +49,11 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   // The metadata of decorators belongs to NestJS.
   "@nestjs/common": ["adapters/nest/call.ts", "adapters/nest/index.ts", "adapters/nest/routes.ts"],
   "node:fs": ["tools/cli/files.ts", "core/keys/jwks-file.ts"],
-  "node:fs/promises": ["stores/api-keys/file-store.ts", "core/keys/jwks-file.ts"],
+  "node:fs/promises": [
+    "stores/api-keys/file-store.ts",
+    "core/keys/jwks-file.ts",
+    "tools/audit/routes/next.ts",
+  ],
   "node:timers/promises": ["stores/api-keys/file-store.ts"],
   "node:crypto": [
     "stores/api-keys/api-keys.ts",

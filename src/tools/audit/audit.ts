@@ -34,6 +34,7 @@ import { findHidden } from "./hidden-routes.ts";
 import { isCoveredInParts, isOutside, ROOT, SERVES, withProcedures } from "./mounts.ts";
 import { auditOperations, isOperationRoute } from "./operations.ts";
 import { withoutOtherGuards } from "./other-guards.ts";
+import { findInRewrites } from "./rewrites.ts";
 import { pathsOf } from "./routes/registration.ts";
 import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
 import { findInTable, servesOf, strengthOf } from "./table-findings.ts";
@@ -86,7 +87,7 @@ export function auditRoutes(
   const listed = requireIterable(routes);
   const list = readList(server ? withoutOtherGuards(listed, server) : listed);
   if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
-  findings.push(...findHidden(listed));
+  findings.push(...findHidden(listed), ...findInRewrites(table, listed, fate));
   const operations = auditOperations(table, list.filter(isOperationRoute), fate);
   const routesOnly = list.filter((route) => !isOperationRoute(route));
   for (const route of routesOnly) {

@@ -8,6 +8,7 @@ export {
   type AuditRemark,
   type AuditReport,
 } from "./report.ts";
+export type { NextRoutesOptions } from "./routes/next.ts";
 export type { RoutesOptions } from "./routes/registration.ts";
 export { routesOf } from "./routes/routes-of.ts";
 export type { FastifyRoutesInstance } from "./routes/fastify.ts";

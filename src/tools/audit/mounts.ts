@@ -15,11 +15,13 @@ export const SERVES = {
   procedure: "a tRPC procedure",
   procedures: "tRPC procedures",
   listedProcedures: "the listed tRPC procedures",
+  page: "a page",
+  rewrite: "a rewrite",
 } as const;
 
 export const PROCEDURES: readonly unknown[] = [SERVES.procedures, SERVES.listedProcedures];
 
-const { lateCors, handler, files, swaggerUi, application, procedure, listedProcedures } = SERVES;
+const { lateCors, handler, files, swaggerUi, application, procedure, listedProcedures, rewrite } = SERVES;
 
 /** Folders and handlers before `protect` are public on purpose, unless a rule is meant for them. */
 export const isOutside = ({ serves, unguarded }: ListedRoute): boolean =>
@@ -30,7 +32,9 @@ export function isCoveredInParts({ route, touching }: RouteCoverage): boolean {
   const { serves, pattern } = route;
   if (serves === lateCors || serves === listedProcedures || isOutside(route)) return true;
   // The page of Swagger UI needs its scripts and styles, so it needs a rule for every path.
-  const isInParts = serves === files || serves === application || (serves === swaggerUi && pattern === ROOT);
+  const isInParts =
+    [files, application, rewrite].some((each) => each === serves) ||
+    (serves === swaggerUi && pattern === ROOT);
   return isInParts && touching.length > 0;
 }
 

@@ -30,11 +30,19 @@ export type AuditFinding = AuditRemark &
           | "guard_missing"
           | "operations_missing"
           | "cors_after_guard"
-          | "authorization_off";
+          | "authorization_off"
+          | "not_audited";
       }
     | {
-        readonly kind: "route_unreadable" | "route_unmapped" | "route_unguarded" | "route_hidden";
+        readonly kind:
+          "route_unreadable" | "route_unmapped" | "route_unguarded" | "route_hidden" | "route_differs";
         readonly route: ListedRoute;
+      }
+    /** `route` is the source of a rewrite in Next.js, and `routes` are those that it opens. */
+    | {
+        readonly kind: "rewrite_weaker";
+        readonly route: ListedRoute;
+        readonly routes: readonly ListedRoute[];
       }
     /** `rules` are those that cover a part of the route. */
     | {

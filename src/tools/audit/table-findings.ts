@@ -14,6 +14,7 @@ import type { ScopeRules } from "../../core/scopes/scope.ts";
 import type { Leaf } from "../../core/policy/rule-tree.ts";
 import { leavesInOrder, overlappingLeaves } from "../../core/policy/walk-tree.ts";
 import { splitScope } from "../../core/scopes/scope.ts";
+import { SERVES } from "./mounts.ts";
 import type { AuditFinding } from "./report.ts";
 
 type Segments = readonly PatternSegment[];
@@ -207,7 +208,7 @@ function restricts({ rule, pattern, conditions }: CompiledRule, leaf: Leaf): boo
   return pattern.alternatives.some(({ segments }) => covers(segments, leaf.segments));
 }
 
-const boundIn = ({ conditions }: CompiledRule): readonly string[] =>
+export const boundIn = ({ conditions }: CompiledRule): readonly string[] =>
   (conditions?.all ?? []).flatMap(({ boundParameters = [] }) => boundParameters);
 
 /** Returns the parameter that a rule has in the place where another rule has `name`. */
@@ -327,6 +328,6 @@ export const servesOf =
   (method, path) =>
     routes.some(
       ({ route, alternatives }) =>
-        ([route.method, "*"].includes(method) || route.method === "*") &&
+        ([route.method, "*"].includes(method) || route.method === "*" || route.serves === SERVES.page) &&
         alternatives.some((alternative) => covers(path, alternative)),
     );

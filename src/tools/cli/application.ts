@@ -10,6 +10,7 @@ import type { FastifyRoutesInstance } from "../audit/routes/fastify.ts";
 import { frameworkOf, routesOf } from "../audit/routes/routes-of.ts";
 import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";
+import { findAbove, isFolder } from "./files.ts";
 
 type Routes = Iterable<ListedRoute>;
 
@@ -19,6 +20,27 @@ function isApplication(value: unknown): value is object {
   return framework !== undefined && framework !== "trpc";
 }
 
+const NEXT_CONFIGS = ["next.config.js", "next.config.mjs", "next.config.ts", "next.config.mts"];
+
+/** Lists the routes of the folder `app` of a Next.js application. */
+async function listFolder(folder: string): Promise<readonly ListedRoute[]> {
+  const file = findAbove(folder, NEXT_CONFIGS);
+  if (file === undefined) return routesOf(folder);
+  try {
+    const { default: config } = (await import(/* @vite-ignore */ pathToFileURL(resolve(file)).href)) as {
+      readonly default: object;
+    };
+    return await routesOf(folder, { config });
+  } catch (error) {
+    throw loadError(file, error);
+  }
+}
+
+const loadError = (file: string, error: unknown): UsageError =>
+  new UsageError(
+    `${quote(file)} can't be loaded: ${describeError(error)}${hintFor(error, file)}${renderPlaces(error)}`,
+  );
+
 /**
  * Imports a module. It may export `server`, `app`, `router` and `routes`, or a server or application by
  * default.
@@ -26,6 +48,7 @@ function isApplication(value: unknown): value is object {
 export async function loadApplication(
   file: string,
 ): Promise<{ readonly server?: ResourceServer; readonly routes?: readonly ListedRoute[] }> {
+  if (isFolder(file)) return { routes: await listFolder(file) };
   // Fastify reports routes only to hooks that were added before the first route.
   const lists = new Map<unknown, Routes>();
   subscribe("fastify.initialization", (message) => {
@@ -48,10 +71,7 @@ export async function loadApplication(
       );
     return compact({ server, routes });
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(
-      `${quote(file)} can't be loaded: ${describeError(error)}${hintFor(error, file)}${renderPlaces(error)}`,
-    );
+    throw error instanceof UsageError ? error : loadError(file, error);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Reads and writes the files of commands. */
-import { constants, readFileSync, statSync, writeFileSync } from "node:fs";
+import { constants, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { closeSync, fstatSync, linkSync, mkdtempSync, openSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { orUndefined, ConfigurationError, type ConfigurationIssue } from "../../core/errors.ts";
 import { toJsonIssue } from "../../complete/configuration.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
@@ -13,6 +13,16 @@ export function readText(path: string): string {
   if (text === undefined)
     throw new UsageError(`${quote(path)} can't be read. A relative path starts at the working directory.`);
   return text;
+}
+
+export const isFolder = (path: string): boolean => orUndefined(() => statSync(path))?.isDirectory() === true;
+
+/** Finds a file in the folder above, or in one above that, up to the first one with a `package.json`. */
+export function findAbove(folder: string, names: readonly string[]): string | undefined {
+  const parent = dirname(resolve(folder));
+  const found = names.map((name) => relative("", join(parent, name))).find((path) => existsSync(path));
+  const isLast = existsSync(join(parent, "package.json")) || parent === resolve(folder);
+  return found ?? (isLast ? undefined : findAbove(parent, names));
 }
 
 /** Names the file in every mistake that is found in it. */

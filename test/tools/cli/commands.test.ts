@@ -1,17 +1,19 @@
 import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { agentScopeMappings, createResourceServer, parseConfiguration } from "scopegate/complete";
 import { createApiKey } from "scopegate/api-keys";
 import { decisionLog } from "scopegate/decision-log";
 import { commands } from "../../../src/tools/cli/commands/index.ts";
 import { createIssuer } from "../../support/issuer.ts";
+import { nextFolders, proxy } from "../../support/next-folder.ts";
 import { setOf } from "../../support/remote-keys.ts";
 import { renderHelp } from "../../../src/tools/cli/run.ts";
 import { appOf, fileOf, folder, jsonOf, mistakesOf, outputOf, scopegate, useFolder } from "./support.ts";
 
 useFolder();
 
+const nextFolder = nextFolders();
 const issuer = createIssuer();
 const keyed = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
 /** A file that contains only scope mappings. */
@@ -478,6 +480,25 @@ describe("scopegate audit", () => {
     expect(await outputOf(args, 1)).toContain("error guard_missing: the application has no protect");
     expect(await outputOf([...args, "--guarded-elsewhere", "/{*path}"])).toContain("1 route, with a rule");
     expect(await outputOf([...args, "--guarded-elsewhere", "/other"], 1)).toContain("guard_missing");
+  });
+
+  it("lists a folder app of Next.js, with the configuration above it", async () => {
+    const table = fileOf({ "GET /admin": ["admin:use"], "GET /teams{/*path}": "public" });
+    const files = { "src/app/admin/page.tsx": "", "src/proxy.ts": proxy(), "package.json": "{}" };
+    const argsOf = (more: Readonly<Record<string, string>>) => {
+      const project = dirname(nextFolder({ ...files, ...more }));
+      return ["audit", "--config", table, "--app", join(project, "src/app")];
+    };
+    const rewrites = `async () => [{ source: "/teams/:path*", destination: "/:path*" }]`;
+    const config = `export default { rewrites: ${rewrites} };`;
+    const opened = "rewrite_weaker: the rewrite `/teams/:path*` -> `/:path*` opens a route";
+    expect(await outputOf(argsOf({ "next.config.mjs": config }), 1)).toContain(opened);
+    expect(await outputOf(argsOf({ "src/next.config.mjs": config }), 1)).toContain(opened);
+    const without = await outputOf(argsOf({}), 1);
+    expect(without).not.toContain("rewrite_weaker");
+    expect(without).toContain("1 route, with a rule");
+    const broken = await mistakesOf(argsOf({ "next.config.mjs": 'throw new Error("no database");' }));
+    expect(broken).toContain("can't be loaded: no database");
   });
 
   it("explains what a module must export", async () => {

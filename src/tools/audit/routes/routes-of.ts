@@ -8,6 +8,7 @@ import { type FastifyRoutesInstance, isFastify, listFastify } from "./fastify.ts
 import { isHono, listHono } from "./hono.ts";
 import { areRouters, isKoa, listKoa } from "./koa.ts";
 import { isNest, listNest } from "./nest.ts";
+import { listNext, type NextRoutesOptions } from "./next.ts";
 import type { RoutesOptions } from "./registration.ts";
 import { isTrpc, listTrpc, type TrpcRouter, type TrpcRoutesOptions } from "./trpc.ts";
 
@@ -39,7 +40,8 @@ export const frameworkOf = (app: unknown): ListedFramework | undefined =>
 
 /**
  * Lists the routes of an application for `audit`, `page` and `scopegate audit`: of Express (4 and 5), Koa,
- * Fastify, Hono or NestJS, of a router of Express or Koa, of an array of Koa's routers, or of a tRPC router.
+ * Fastify, Hono or NestJS, of a router of Express or Koa, of an array of Koa's routers, of a tRPC router, or
+ * of a folder `app` of Next.js.
  *
  * - Optional groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET.
  *   A route that no pattern can express, such as a regular expression, is also listed, so that the audit
@@ -48,6 +50,7 @@ export const frameworkOf = (app: unknown): ListedFramework | undefined =>
  *   route is marked. For a router alone and for tRPC, this isn't known.
  * - **Fastify**: call it right after `fastify()`, before any route or awaited plugin, and read the result
  *   after `app.ready()`. **NestJS**: call it after `app.init()`. **Koa** and **tRPC**: pass the `prefix`.
+ *   **Next.js**: pass the `config`. The result is a promise.
  *
  * @throws TypeError for any other value, and for a mounted application that isn't in `mounted`
  * @throws ConfigurationError for unknown options, and for options that this framework doesn't have
@@ -72,13 +75,18 @@ export const frameworkOf = (app: unknown): ListedFramework | undefined =>
 export function routesOf(router: TrpcRouter, options: TrpcRoutesOptions): Promise<readonly ListedRoute[]>;
 export function routesOf(app: FastifyRoutesInstance): readonly ListedRoute[];
 export function routesOf(app: object, options?: RoutesOptions): readonly ListedRoute[];
-export function routesOf(app: object, options: RoutesOptions | TrpcRoutesOptions = {}): Routes {
+export function routesOf(folder: string, options?: NextRoutesOptions): Promise<readonly ListedRoute[]>;
+export function routesOf(
+  app: object | string,
+  options: NextRoutesOptions | RoutesOptions | TrpcRoutesOptions = {},
+): Routes {
+  if (typeof app === "string") return listNext(app, options as NextRoutesOptions);
   const framework = FRAMEWORKS.find(({ recognizes }) => recognizes(app));
   if (framework) return withRelisting(() => framework.list(app as never, options as never));
   const { constructor } = Object(app) as { readonly constructor?: { readonly name?: unknown } };
   const received = Object(app) === app ? String(constructor?.name) : typeof app;
   throw new TypeError(
-    `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, or a router of Express, Koa or tRPC, but received ${received}.`,
+    `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, a router of Express, Koa or tRPC, or the path of the folder app of Next.js, but received ${received}.`,
   );
 }
 

@@ -23,6 +23,7 @@ export const audit: Command = {
       "--app ./app.js --config scopegate.json --warnings",
       "Checks against the table of a configuration. Warnings fail as well, for CI.",
     ],
+    ["--app src/app --config scopegate.json", "Checks a Next.js application, with its next.config."],
   ],
   async run(input) {
     const [{ server, routes }] = await input.all(() => {

@@ -30,7 +30,6 @@ describe("routesOf", () => {
   it.each<[string, unknown]>([
     ["undefined", undefined],
     ["object", null],
-    ["string", "app"],
     ["Function", handler],
     ["Array", []],
     ["Array", [{}]],
@@ -43,7 +42,7 @@ describe("routesOf", () => {
   ])("throws for %s, and says what it takes", (received, value) => {
     expect(() => routesOf(value as object)).toThrow(
       new TypeError(
-        `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, or a router of Express, Koa or tRPC, but received ${received}.`,
+        `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, a router of Express, Koa or tRPC, or the path of the folder app of Next.js, but received ${received}.`,
       ),
     );
   });

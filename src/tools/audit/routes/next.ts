@@ -1,0 +1,209 @@
+/** Lists the routes of a Next.js application: the files of its folder `app`, and its rewrites. */
+import { anyValue, checkOptions } from "../../../core/options/check-options.ts";
+import type { ListedRoute } from "../../../core/policy/listed-route.ts";
+import { literalPattern, quoteName, unquote } from "../../../core/policy/render-pattern.ts";
+import { compact } from "../../../core/runtime/compact.ts";
+import { SERVES } from "../mounts.ts";
+import {
+  alternativesOf,
+  atRoot,
+  chain,
+  createMatcher,
+  type PathPair,
+  readRewrite,
+  toPattern,
+} from "../next-paths.ts";
+import { addNote, addWrongRoute, recordRewrite } from "../rewrites.ts";
+import { findHandlers, importsFunction, readMatcher } from "./next-source.ts";
+
+/** How a Next.js application is configured. */
+export interface NextRoutesOptions {
+  /** What `next.config` exports: an object or a function. Default: an empty configuration. */
+  readonly config?: object;
+}
+
+interface NextRewrite {
+  readonly source: string;
+  readonly destination: string;
+  readonly basePath?: false;
+}
+
+/** The options of `next.config` that change routes. */
+interface NextConfig {
+  readonly basePath?: string;
+  readonly pageExtensions?: readonly string[];
+  readonly rewrites?: () => Promise<
+    readonly NextRewrite[] | Readonly<Record<string, readonly NextRewrite[]>>
+  >;
+  readonly i18n?: unknown;
+}
+
+/** A file that Next.js serves. */
+interface Served {
+  readonly kind: "page" | "route" | "file";
+  /** The pattern of the paths that clients request. */
+  readonly pattern: string;
+  /** The pattern of its folder, which differs for an intercepting page. */
+  readonly written: string;
+}
+
+const PROXY_MISSING = Object.freeze({
+  message: "has no proxy.ts that calls protect of scopegate/fetch, so nothing guards its pages.",
+  hint: "Write proxy.ts next to the folder app, as in the guide of Next.js.",
+  isUncertain: true,
+});
+
+const OUTSIDE_MATCHER = Object.freeze({
+  message: "is outside the matcher of proxy.ts: Next.js renders it without any check.",
+  hint: "Let the matcher include its path.",
+});
+
+/** Lists a folder `app`. Handlers without `withScopes`, and pages without `proxy.ts`, are unguarded. */
+export async function listNext(folder: string, options: NextRoutesOptions): Promise<readonly ListedRoute[]> {
+  checkOptions("routesOf", options, { config: anyValue });
+  const { readdir, readFile } = await import("node:fs/promises");
+  const config = await readConfig(options.config);
+  const { basePath = "", pageExtensions = ["tsx", "ts", "jsx", "js"], i18n } = config;
+  const siblings = await readdir(`${folder}/..`);
+  const proxyFile = siblings.find((name) =>
+    pageExtensions.some((extension) => name === `proxy.${extension}`),
+  );
+  const proxy = proxyFile === undefined ? "" : await readFile(`${folder}/../${proxyFile}`, "utf8");
+  const matcher = createMatcher(readMatcher(proxy), basePath);
+  const isGuarded = importsFunction(proxy, "protect") ? (matcher ?? (() => true)) : undefined;
+  const routes: ListedRoute[] = [];
+  const targets = new Map<string, ListedRoute>();
+  const aliases: { readonly page: ListedRoute; readonly source: string }[] = [];
+  for (const path of (await readdir(folder, { recursive: true })).toSorted()) {
+    const served = readServed(`/${path.replaceAll("\\", "/")}`, pageExtensions);
+    if (!served) continue;
+    const pattern = atRoot(basePath + served.pattern);
+    if (served.kind === "route") {
+      for (const handler of findHandlers(await readFile(`${folder}/${path}`, "utf8"))) {
+        const { method, isWrapped } = handler;
+        const unguarded = isWrapped ? undefined : unwrapped(method, pattern);
+        const route = Object.freeze({ method, pattern, ...compact({ unguarded }) });
+        routes.push(route);
+        if (isWrapped && isRouteOf(route, handler.route)) continue;
+        if (isWrapped) addWrongRoute(route, handler.route);
+        targets.set(`${method} ${pattern}`, route);
+      }
+      continue;
+    }
+    const isInside = isGuarded !== undefined && alternativesOf(pattern).every(isGuarded);
+    const unguarded = isInside ? undefined : isGuarded ? OUTSIDE_MATCHER : PROXY_MISSING;
+    const serves = served.kind === "page" ? SERVES.page : undefined;
+    const page = Object.freeze({ method: "GET", pattern, ...compact({ serves, unguarded }) });
+    routes.push(page);
+    targets.set(`GET ${pattern}`, page);
+    // A client can also request an intercepting page by the path of its folder.
+    if (served.written !== served.pattern) aliases.push({ page, source: basePath + served.written });
+  }
+  const earlier: PathPair[] = [];
+  const record = (route: ListedRoute, text: string, source: string, destination: string): void => {
+    const direct = destination.startsWith("/") ? readRewrite(source, destination) : [];
+    // Next.js also applies later rewrites to the path.
+    const known = earlier.length > MAX_PAIRS ? [] : [...earlier];
+    const chained = known.flatMap((pair) => direct.flatMap((later) => chain(pair, later)));
+    const pairs = [...direct, ...chained];
+    recordRewrite(route, { text, pairs, routes, targets: [...targets.values()], isGuarded });
+    earlier.push(...pairs);
+  };
+  for (const { source, destination } of await readRewrites(config)) {
+    const route = Object.freeze({ method: "*", pattern: toPattern(source), serves: SERVES.rewrite });
+    const text = `the rewrite \`${source}\` -> \`${destination}\``;
+    if (!destination.startsWith("/")) addNote(route, `where ${text} leads: to another host`);
+    record(route, text, source, destination);
+    routes.push(route);
+  }
+  for (const { page, source } of aliases)
+    record(page, `the folder of the intercepting route \`${page.pattern}\``, source, page.pattern);
+  const [first] = routes;
+  if (first && !matcher) addNote(first, "the matcher of proxy.ts, which counts as matching every path");
+  if (first && earlier.length > MAX_PAIRS)
+    addNote(first, "all orders in which these rewrites follow each other");
+  if (first && i18n !== undefined) addNote(first, "i18n, which adds locales to paths");
+  if (first && siblings.includes("pages")) addNote(first, "the folder pages");
+  return Object.freeze(routes);
+}
+
+async function readConfig(exported: object = {}): Promise<NextConfig> {
+  if (typeof exported !== "function") return exported;
+  const create = exported as (phase: string, context: object) => NextConfig | Promise<NextConfig>;
+  return create("phase-production-server", { defaultConfig: {} });
+}
+
+/** More than an application has, unless its rewrites follow each other in every order. */
+const MAX_PAIRS = 1_000;
+
+/** Returns the rewrites in the order in which Next.js tries them. */
+async function readRewrites({ basePath = "", rewrites }: NextConfig): Promise<readonly NextRewrite[]> {
+  const written = (await rewrites?.()) ?? [];
+  const phases =
+    "length" in written ? [written] : [written["beforeFiles"], written["afterFiles"], written["fallback"]];
+  return phases.flatMap((phase = []) =>
+    (phase as readonly NextRewrite[]).map(({ source, destination, basePath: hasBase }) => {
+      const isWithin = hasBase !== false && destination.startsWith("/");
+      const prefix = (path: string): string => (basePath + path).replace(/(?<=.)\/$/, "");
+      return {
+        source: hasBase === false ? source : prefix(source),
+        destination: isWithin ? prefix(destination) : destination,
+      };
+    }),
+  );
+}
+
+/** Files that Next.js serves under a path that isn't that of a page: images, and files for search engines. */
+const SPECIAL = /^(?:(?:icon|apple-icon|opengraph-image|twitter-image)\d?|favicon|sitemap|robots|manifest)$/;
+const ENDINGS: ReadonlyMap<string, string> = new Map([
+  ["sitemap", ".xml"],
+  ["robots", ".txt"],
+  ["manifest", ".webmanifest"],
+]);
+
+/** Reads the path of a file; returns `undefined` if Next.js doesn't serve the file. */
+function readServed(path: string, pageExtensions: readonly string[]): Served | undefined {
+  const folder = path.slice(0, path.lastIndexOf("/"));
+  const file = path.slice(folder.length + 1);
+  const name = file.replace(/\..*/, "");
+  const isCode = pageExtensions.some((extension) => file === `${name}.${extension}`);
+  const isFile = isCode || /\.(?:ico|jpe?g|png|svg|gif|txt|xml|json|webmanifest)$/.test(file);
+  const kind = isCode && (name === "page" || name === "route") ? name : "file";
+  // A folder whose name starts with an underscore is private.
+  if (folder.includes("/_") || (kind === "file" && !(isFile && SPECIAL.test(name)))) return undefined;
+  const last = kind === "file" ? `/${isCode ? name + (ENDINGS.get(name) ?? "") : file}` : "";
+  const written = toSegments(folder).join("") + last;
+  const [, before, markers = "", after = ""] = /^(.*?)\/((?:\(\.{1,3}\))+)(.*)$/.exec(folder) ?? [];
+  if (before === undefined) return { kind, pattern: written, written };
+  // `(.)` stands for the same level, each `(..)` for one level up, and `(...)` for the folder app.
+  const parents = toSegments(before);
+  const levels = markers === "(...)" ? parents.length : markers.split("(..)").length - 1;
+  const requested = [...parents.slice(0, parents.length - levels), ...toSegments(after), last];
+  return { kind, pattern: requested.join(""), written };
+}
+
+/** Returns the pattern of each folder. Groups and slots aren't part of a path. */
+const toSegments = (folder: string): readonly string[] =>
+  folder.split("/").flatMap((segment) => {
+    if (segment === "" || segment.startsWith("@") || /^\(.*\)$/.test(segment)) return [];
+    const [, optional, dots, name] = /^\[(\[)?(\.\.\.)?([^\]]+)\]\]?$/.exec(segment) ?? [];
+    const text = segment.replace("%5F", "_").replaceAll(/[^!-~]+/g, encodeURI);
+    if (name === undefined) return [`/${literalPattern(text)}`];
+    const parameter = unquote(`/${dots === undefined ? ":" : "*"}${quoteName(name)}`);
+    return [optional === undefined ? parameter : `{${parameter}}`];
+  });
+
+const unwrapped = (method: string, pattern: string) => {
+  const name = method === "*" ? "GET" : method;
+  return Object.freeze({
+    message: "isn't wrapped by withScopes, or not in a form that the audit can read.",
+    hint: `Write export const ${name} = withScopes(server, { route: ${JSON.stringify(`${name} ${pattern}`)} }, handler), and import withScopes from scopegate/fetch.`,
+  });
+};
+
+/** Returns whether the option `route` of a handler is its route, with the same names of parameters. */
+function isRouteOf({ method, pattern }: ListedRoute, written = ""): boolean {
+  const path = written.startsWith(`${method} `) ? written.slice(method.length + 1) : written;
+  const [shape, ownShape] = [path, pattern].map((each) => JSON.stringify(alternativesOf(each)));
+  return shape === ownShape && path.startsWith("/");
+}

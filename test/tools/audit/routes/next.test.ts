@@ -1,0 +1,525 @@
+/** `routesOf` for the folder `app` of Next.js, and what the audit reports about it. */
+import { describe, expect, it } from "vitest";
+import type { ScopeMappings } from "scopegate";
+import { audit, type NextRoutesOptions, routesOf } from "scopegate/audit";
+import { nextFolders, proxy, wrapped } from "../../../support/next-folder.ts";
+import { serverFor, unguardedOf, written } from "./support.ts";
+
+const folderWith = nextFolders();
+
+type Files = Readonly<Record<string, string>>;
+type Rewrites = readonly (readonly [source: string, destination: string])[];
+
+const toRewrites = (all: Rewrites) => all.map(([source, destination]) => ({ source, destination }));
+
+/** Lists an application with these files. */
+const list = (files: Files, config?: object) =>
+  routesOf(folderWith(files), config === undefined ? {} : { config });
+
+/** The errors of an audit, without those about the table: what is the kind, and the routes of each. */
+async function errorsOf(files: Files, table: ScopeMappings, config?: object): Promise<readonly string[]> {
+  const { findings } = audit(serverFor(table), await list(files, config));
+  return findings.flatMap((finding) => {
+    if (finding.severity !== "error" || finding.kind === "rule_unreached") return [];
+    const routes = "routes" in finding ? finding.routes : "route" in finding ? [finding.route] : [];
+    return [`${finding.kind} ${written(routes).join(", ")}`.trim()];
+  });
+}
+
+describe("routesOf for Next.js", () => {
+  it("lists each kind of folder with the path that clients request", async () => {
+    const files = [
+      "page.tsx",
+      "(shop)/cart/page.jsx",
+      "(shop)/layout.tsx",
+      "dashboard/@team/members/page.js",
+      "dashboard/default.tsx",
+      "[slug]/page.tsx",
+      "[slug]/[team-id]/page.ts",
+      "docs/[...path]/page.tsx",
+      "help/[[...path]]/page.tsx",
+      "_components/page.tsx",
+      "%5Fraw/page.tsx",
+      "a b/page.tsx",
+      "team-[x]/page.tsx",
+      "page/loading.tsx",
+    ];
+    const routes = await list(Object.fromEntries(files.map((file) => [`app/${file}`, ""])));
+    expect(written(routes).toSorted()).toEqual(
+      [
+        "GET /",
+        "GET /cart",
+        "GET /dashboard/members",
+        "GET /:slug",
+        'GET /:slug/:"team-id"',
+        "GET /docs/*path",
+        "GET /help{/*path}",
+        "GET /_raw",
+        "GET /a%20b",
+        "GET /team-\\[x\\]",
+      ].toSorted(),
+    );
+  });
+
+  it("lists an optional catch-all of the root as every path, and everything below `basePath`", async () => {
+    const files = { "app/[[...path]]/page.tsx": "", "app/api/x/route.ts": wrapped("GET /base/api/x") };
+    expect(written(await list(files))).toEqual(["GET /{*path}", "GET /api/x"]);
+    const below = await list(files, { basePath: "/base" });
+    expect(written(below)).toEqual(["GET /base{/*path}", "GET /base/api/x"]);
+    expect(unguardedOf(below)).toEqual(["GET /base{/*path}"]);
+  });
+
+  it("lists a folder that no rule can name, and the audit reports it", async () => {
+    const files = { "app/a;b/page.tsx": "", "proxy.ts": proxy() };
+    expect(await errorsOf(files, { "* /{*path}": ["a:b"] })).toEqual(["route_unreadable GET /a;b"]);
+  });
+
+  it("lists files for search engines and images", async () => {
+    const files = [
+      "sitemap.ts",
+      "robots.js",
+      "manifest.ts",
+      "favicon.ico",
+      "a/opengraph-image.tsx",
+      "icon1.png",
+    ];
+    const others = ["icon.css", "a/icon.test.tsx", "sitemap.md"];
+    const routes = await list(Object.fromEntries([...files, ...others].map((file) => [`app/${file}`, ""])));
+    expect(written(routes)).toEqual([
+      "GET /a/opengraph-image",
+      "GET /favicon.ico",
+      "GET /icon1.png",
+      "GET /manifest.webmanifest",
+      "GET /robots.txt",
+      "GET /sitemap.xml",
+    ]);
+  });
+
+  it("reads only files with the `pageExtensions` of the configuration", async () => {
+    const files = { "app/a/page.tsx": "", "app/b/page.mdx": "", "app/c/route.api.ts": wrapped("GET /c") };
+    expect(written(await list(files, { pageExtensions: ["mdx", "api.ts"] }))).toEqual(["GET /b", "GET /c"]);
+  });
+
+  it("takes a configuration that is a function, also an async one", async () => {
+    const files = { "app/page.tsx": "" };
+    const config = { basePath: "/base" };
+    expect(written(await list(files, () => config))).toEqual(["GET /base"]);
+    expect(written(await list(files, () => Promise.resolve(config)))).toEqual(["GET /base"]);
+  });
+
+  it("rejects unknown options", async () => {
+    const options = { konfig: {} } as NextRoutesOptions;
+    await expect(routesOf(folderWith({}), options)).rejects.toThrow("Did you mean `config`?");
+  });
+
+  it("notes what it doesn't read", async () => {
+    const files = { "app/page.tsx": "", "pages/index.tsx": "", "proxy.ts": proxy("matcherOf(1)") };
+    const rewrites = () => toRewrites([["/ingest/:path*", "https://other.example/:path*"]]);
+    const routes = await list(files, { i18n: {}, rewrites });
+    const { findings } = audit(serverFor({ "* /{*path}": ["a:b"] }), routes);
+    const notes = findings.filter(({ kind }) => kind === "not_audited").map(({ message }) => message);
+    expect(notes).toEqual([
+      expect.stringContaining("the matcher of proxy.ts"),
+      expect.stringContaining("i18n"),
+      expect.stringContaining("the folder pages"),
+      expect.stringContaining("`/ingest/:path*` -> `https://other.example/:path*`"),
+    ]);
+  });
+});
+
+describe("a route handler of Next.js", () => {
+  const IMPORT = 'import { withScopes } from "scopegate/fetch";\n';
+  const GET = 'export const GET = withScopes(server, { route: "GET /x" }, handler);';
+
+  it.each([
+    ["one export", GET],
+    ["a route without a method", 'export const GET = withScopes(server, { route: "/x" }, handler);'],
+    [
+      "a type",
+      "export const GET: Handler = withScopes<Request>(lib.server, { route: 'GET /x', params }, handler);",
+    ],
+    ["a template", "export const GET = withScopes(server, {\n  route: `GET /x`,\n}, handler);"],
+    ["options and types", `export const dynamic = "force-dynamic";\nexport type GET = 1;\n${GET}`],
+    ["comments", `// export const POST = raw;\n/* see\n * export const PUT = raw */\n${GET}`],
+    ["strings with comments", `const a = "/*"; // "\n${GET}\nconst b = "*/";`],
+  ])("is guarded with %s", async (_, code) => {
+    expect(await errorsOf({ "app/x/route.ts": IMPORT + code }, { "* /x": ["x:use"] })).toEqual([]);
+  });
+
+  it("is guarded with the methods of one object", async () => {
+    const code = 'export const { GET, POST } = withScopes(server, { route: "/x" }, { GET: a, POST: b });';
+    const files = { "app/x/route.ts": IMPORT + code };
+    expect(await errorsOf(files, { "* /x": ["x:use"] })).toEqual([]);
+    expect(written(await list(files))).toEqual(["GET /x", "POST /x"]);
+  });
+
+  it.each([
+    ["a function", "export async function GET() {}", ["GET"]],
+    ["a generator", "export function* GET() {}", ["GET"]],
+    ["a function value", "export const GET = () => new Response();", ["GET"]],
+    [
+      "a list",
+      "const GET = withScopes(server, handler);\nexport { GET, a as POST, type b };",
+      ["GET", "POST"],
+    ],
+    ["a string as a name", 'export { a as "PUT" };', ["PUT"]],
+    ["a renamed variable", "export const { a: DELETE } = handlers;", ["DELETE"]],
+    ["another module", 'export { GET } from "./handlers";', ["GET"]],
+    ["all of another module", 'export * from "./handlers";', ["*"]],
+    ["nothing", "module.exports = { GET };", ["*"]],
+    ["another wrapper", "export const GET = limited(withScopes(server, handler));", ["GET"]],
+    ["a second variable", `${GET.slice(0, -1)}, POST = raw;`, ["POST"]],
+    ["a wrapped and an unwrapped handler", `${GET}\nexport const POST = raw;`, ["POST"]],
+    [
+      "a comment that may be an expression",
+      `${GET}\nconst a = /[/*]/;\nexport const POST = raw; /* */`,
+      ["*"],
+    ],
+  ])("is unguarded with %s", async (_, code, methods) => {
+    const routes = await list({ "app/x/route.ts": IMPORT + code });
+    expect(unguardedOf(routes)).toEqual(methods.map((method) => `${method} /x`));
+    const table = { "* /x": ["x:use"] };
+    expect(audit(serverFor(table), routes).text).toContain("export const");
+  });
+
+  it.each([
+    ["from another package", 'import { withScopes } from "./wrappers";\n'],
+    ["as a type", 'import type { withScopes } from "scopegate/fetch";\n'],
+    ["under another name", 'import { protect as withScopes } from "scopegate/fetch";\n'],
+    ["in a comment", '// import { withScopes } from "scopegate/fetch";\n'],
+  ])("is unguarded if withScopes is imported %s", async (_, statement) => {
+    expect(unguardedOf(await list({ "app/x/route.ts": statement + GET }))).toEqual(["GET /x"]);
+  });
+
+  it("needs no wrapper if its rule is public", async () => {
+    expect(await errorsOf({ "app/x/route.ts": "export const GET = raw;" }, { "GET /x": "public" })).toEqual(
+      [],
+    );
+  });
+
+  it.each([
+    ["no route", "export const GET = withScopes(server, handler);", "x"],
+    ["a variable", "export const GET = withScopes(server, { route }, handler);", "x"],
+    ["another path", 'export const GET = withScopes(server, { route: "GET /y" }, handler);', "x"],
+    ["another method", 'export const GET = withScopes(server, { route: "POST /x" }, handler);', "x"],
+    ["another name", 'export const GET = withScopes(server, { route: "GET /:name" }, handler);', "[id]"],
+    ["one segment", 'export const GET = withScopes(server, { route: "GET /:id" }, handler);', "[...id]"],
+    ["no path", 'export const GET = withScopes(server, { route: "GET" }, handler);', "x"],
+  ])("is reported with %s as its route, also if its rule is public", async (_, code, folder) => {
+    const files = { [`app/${folder}/route.ts`]: IMPORT + code };
+    const table = { "* /x": "public", "GET /:id": "public", "GET /*rest": "public" } as const;
+    expect(await errorsOf(files, table)).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^route_differs GET /)]),
+    );
+  });
+});
+
+describe("a page of Next.js", () => {
+  const table = { "GET /admin{/*path}": ["admin:use"], "GET /": "public" } as const;
+  const pages = { "app/page.tsx": "", "app/admin/page.tsx": "", "app/admin/[id]/page.tsx": "" };
+
+  it("is unguarded without a proxy that calls protect", async () => {
+    expect(await errorsOf(pages, table)).toEqual(["guard_missing"]);
+    const other = { "proxy.ts": 'import { protect } from "./guard";' };
+    expect(await errorsOf({ ...pages, ...other }, table)).toEqual(["guard_missing"]);
+  });
+
+  it.each([
+    undefined,
+    '"/:path*"',
+    '["/", "/admin/:path*"]',
+    "['/:path*']",
+    '"/((?!_next/static|_next/image|api/).*)"',
+    'matcherOf("/admin")',
+    '["/((?!.*\\\\.png$).*)"]',
+    '[{ source: "/:path*" }]',
+  ])("is guarded by a proxy with the matcher %s", async (matcher) => {
+    for (const file of ["proxy.ts", "proxy.js"])
+      expect(await errorsOf({ ...pages, [file]: proxy(matcher) }, table)).toEqual([]);
+  });
+
+  it.each([
+    ['"/admin"', ["/admin/:id"]],
+    ['"/admin/:id"', ["/admin"]],
+    ['["/other/:path*", "/admin/x"]', ["/admin", "/admin/:id"]],
+    ['"/((?!admin/).*)"', ["/admin/:id"]],
+    ['"/((?!adm|_next/static).*)"', ["/admin", "/admin/:id"]],
+    ['"/((?!admin/x).*)"', ["/admin/:id"]],
+  ])("is unguarded outside the matcher %s", async (matcher, outside) => {
+    const found = await errorsOf({ ...pages, "proxy.ts": proxy(matcher) }, table);
+    expect(found.toSorted()).toEqual(outside.map((path) => `route_unguarded GET ${path}`));
+  });
+
+  it("is compared with a matcher below the basePath of the configuration", async () => {
+    const below = { "GET /base/admin{/*path}": ["admin:use"], "GET /base": "public" } as const;
+    const config = { basePath: "/base" };
+    for (const matcher of ['["/", "/admin/:path*"]', '"/((?!api).*)"'])
+      expect(await errorsOf({ ...pages, "proxy.ts": proxy(matcher) }, below, config)).toEqual([]);
+    const found = await errorsOf({ ...pages, "proxy.ts": proxy('"/((?!admin/).*)"') }, below, config);
+    expect(found).toEqual(["route_unguarded GET /base/admin/:id"]);
+  });
+
+  it("is rendered for every method, so a rule for all methods may open it", async () => {
+    const weak = { ...table, "* /{*path}": [] };
+    const routes = await list({ ...pages, "proxy.ts": proxy() });
+    const { findings } = audit(serverFor(weak), routes);
+    expect(findings.map(({ kind }) => kind)).toContain("method_weaker");
+  });
+});
+
+describe("a rewrite of Next.js", () => {
+  const files = {
+    "proxy.ts": proxy(),
+    "app/page.tsx": "",
+    "app/admin/page.tsx": "",
+    "app/orgs/[org]/page.tsx": "",
+    "app/docs/[...path]/page.tsx": "",
+    "app/api/admin/users/route.ts": wrapped("GET /api/admin/users"),
+  };
+  const base = {
+    "GET /": "public",
+    "GET /admin": ["admin:use"],
+    "GET /orgs/:org": ["orgs:<org>:read"],
+    "GET /docs/*path": "public",
+    "GET /docs/internal{/*path}": ["staff:read"],
+    "GET /api/admin/users": ["admin:use"],
+  } as const;
+  const teams: Rewrites = [["/teams/:teamId/:path*", "/:path*"]];
+  const openedBy = (rewrites: Rewrites, table: ScopeMappings, more: Files = {}) =>
+    errorsOf({ ...files, ...more }, { ...base, ...table }, { rewrites: () => toRewrites(rewrites) });
+
+  it("opens pages, but no handler that is wrapped with its route", async () => {
+    expect(await openedBy(teams, { "GET /teams{/*path}": "public" })).toEqual([
+      "rewrite_weaker GET /admin, GET /docs/*path, GET /orgs/:org",
+    ]);
+    const unwrapped = { "app/api/admin/users/route.ts": "export const GET = raw;" };
+    expect(await openedBy(teams, { "GET /teams{/*path}": "public" }, unwrapped)).toEqual([
+      expect.stringContaining("rewrite_weaker GET /admin, GET /api/admin/users"),
+      "route_unguarded GET /api/admin/users",
+    ]);
+  });
+
+  it("opens nothing if the rules of its paths require what the rules of the routes require", async () => {
+    const table = {
+      "GET /teams{/*path}": "public",
+      "GET /teams/:team/admin": ["admin:use"],
+      "GET /teams/:team/orgs/:name": ["orgs:<name>:read"],
+      "GET /teams/:team/docs/internal{/*path}": ["staff:read", "more:read"],
+    } as const;
+    expect(await openedBy(teams, table)).toEqual([]);
+    expect(await openedBy(teams, { ...table, "GET /teams/:team/admin": ["admin:see"] })).toEqual([
+      "rewrite_weaker GET /admin",
+    ]);
+    // The other parameter.
+    const other = { ...table, "GET /teams/:team/orgs/:name": ["orgs:<team>:read"] };
+    expect(await openedBy(teams, other)).toEqual(["rewrite_weaker GET /orgs/:org"]);
+    // Next.js renders a page for every method.
+    expect(await openedBy(teams, { ...table, "POST /teams{/*path}": "optional" })).toEqual([
+      "rewrite_weaker GET /admin, GET /docs/*path, GET /orgs/:org",
+    ]);
+  });
+
+  it.each<[string, Rewrites, ScopeMappings, readonly string[]]>([
+    ["to one page", [["/a", "/admin"]], { "GET /a": "public" }, ["/admin"]],
+    ["with a query", [["/a", "/admin?from=a#b"]], { "GET /a": [] }, ["/admin"]],
+    ["from every path", [["/:path*", "/admin"]], { "GET /:any": [] }, ["/admin"]],
+    ["by parts of a segment", [["/org-:x", "/orgs/:x"]], { "GET /:a": [] }, ["/orgs/:org"]],
+    ["with the same value", [["/n/:x", "/orgs/:x"]], { "GET /n/:a": ["orgs:<a>:read"] }, []],
+    ["with a fixed value", [["/mine", "/orgs/mine"]], { "GET /mine": ["orgs:mine:read"] }, []],
+    ["with another value", [["/mine", "/orgs/own"]], { "GET /mine": ["orgs:mine:read"] }, ["/orgs/:org"]],
+    ["with an expression", [["/n/:x(\\d+)", "/orgs/:x"]], { "GET /n/:x": [] }, ["/orgs/:org"]],
+    [
+      "with a wide expression",
+      [["/n/:x(.*)", "/:x"]],
+      { "GET /n{/*x}": ["admin:use"] },
+      ["/docs/*path", "/orgs/:org"],
+    ],
+    ["with an expression without a name", [["/(a|b)c/(.*)", "/admin"]], { "GET /n/y": [] }, ["/admin"]],
+    ["with an optional parameter", [["/n/:x?", "/orgs/:x"]], { "GET /n{/*x}": [] }, ["/orgs/:org"]],
+    [
+      "with one or more segments",
+      [["/n/:x+", "/:x+"]],
+      { "GET /n/*x": ["admin:use", "staff:read"] },
+      ["/orgs/:org"],
+    ],
+    ["to a value of a header", [["/n", "/:from"]], { "GET /n": ["staff:read"] }, ["/admin", "/orgs/:org"]],
+    [
+      "to a folder with a value of a header",
+      [["/n", "/a-:from/x"]],
+      { "GET /n": "public" },
+      ["/admin", "/docs/*path", "/orgs/:org"],
+    ],
+    [
+      "to a name after a text",
+      [["/n/:x*", "/adm:x"]],
+      { "GET /n{/*x}": ["staff:read", "orgs:read"] },
+      ["/admin"],
+    ],
+    [
+      "twice",
+      [
+        ["/a", "/b/x"],
+        ["/b/:any", "/admin"],
+      ],
+      { "GET /a": [], "GET /b/x": ["admin:use"], "GET /b/:x": ["admin:use"] },
+      ["/admin"],
+    ],
+    [
+      "not in the wrong order",
+      [
+        ["/b/:any", "/admin"],
+        ["/a", "/b/x"],
+      ],
+      { "GET /a": [], "GET /b/:x": ["admin:use"] },
+      [],
+    ],
+    ["to nothing that is listed", [["/a", "/logo.svg"]], { "GET /a": "public" }, []],
+  ])("opens what it leads to: %s", async (_, rewrites, table, opened) => {
+    const found = await openedBy(rewrites, table);
+    const routes = [...new Set(found.flatMap((line) => line.replace("rewrite_weaker ", "").split(", ")))];
+    expect(routes.filter((route) => !route.startsWith("route_")).toSorted()).toEqual(
+      opened.map((path) => `GET ${path}`).toSorted(),
+    );
+  });
+
+  it("doesn't open a page for the path of a narrower route", async () => {
+    const app = {
+      "proxy.ts": proxy(),
+      "app/[...path]/page.tsx": "",
+      "app/api/users/route.ts": wrapped("GET /api/users"),
+      "app/hello/route.ts": wrapped("GET /hello"),
+    };
+    const table = {
+      "GET /*path": ["pages:read"],
+      "GET /api/users": ["users:read"],
+      "GET /hello": "public",
+      "GET /teams{/*path}": ["pages:read"],
+      "GET /teams/:team/hello": "public",
+    } as const;
+    const config = { rewrites: () => toRewrites(teams) };
+    expect(await errorsOf(app, table, config)).toEqual([]);
+    const open = { ...table, "GET /teams/:team/bye": "public" } as const;
+    expect(await errorsOf(app, open, config)).toEqual(["rewrite_weaker GET /*path"]);
+  });
+
+  it("isn't reported for a page that no proxy guards", async () => {
+    const table = { "GET /admin": ["admin:use"], "GET /a": "public" } as const;
+    const config = { rewrites: () => toRewrites([["/a", "/admin"]]) };
+    expect(await errorsOf({ "app/admin/page.tsx": "" }, table, config)).toEqual(["guard_missing"]);
+  });
+
+  it("is not followed by others in every order if there are too many", async () => {
+    const every = Array.from({ length: 12 }, (): Rewrites[number] => ["/:path*", "/:path*"]);
+    const routes = await list(files, { rewrites: () => toRewrites(every) });
+    const { findings } = audit(serverFor(base), routes);
+    expect(findings.filter(({ kind }) => kind === "not_audited")).toMatchObject([
+      { message: expect.stringContaining("all orders") as string },
+    ]);
+  });
+
+  it("is reported once, with each path that it opens", async () => {
+    const rewrites = () => toRewrites(teams);
+    const server = serverFor({ ...base, "GET /teams{/*path}": "public" });
+    const { findings } = audit(server, await list(files, { rewrites }));
+    const [finding] = findings;
+    expect(finding).toMatchObject({ kind: "rewrite_weaker", severity: "error" });
+    expect(finding?.message).toBe(
+      [
+        "the rewrite `/teams/:teamId/:path*` -> `/:path*` opens 3 routes:",
+        "`/teams/:teamId/admin` runs `GET /admin` by `GET /teams{/*path}` instead of `GET /admin`;",
+        "`/teams/:teamId/docs/*path` runs `GET /docs/*path` by `GET /teams{/*path}` instead of `GET /docs/internal{/*path}`;",
+        "`/teams/:teamId/orgs/:org` runs `GET /orgs/:org` by `GET /teams{/*path}` instead of `GET /orgs/:org`.",
+      ].join(" "),
+    );
+  });
+
+  it("is read in each of the three lists, with its own `basePath`", async () => {
+    const table = { ...base, "GET /a": "public", "GET /b": "public", "GET /c": "public" } as const;
+    const below = Object.fromEntries(
+      Object.entries(table).map(([key, rule]) => [key.replace(/ \/?/, " /base/").replace(/\/$/, ""), rule]),
+    ) as ScopeMappings;
+    const rewrites = () => ({
+      beforeFiles: toRewrites([["/a", "/admin"]]),
+      afterFiles: toRewrites([["/b", "/orgs/x"]]),
+      fallback: [{ source: "/c", destination: "https://other.example/", basePath: false }],
+    });
+    const { findings } = audit(serverFor(below), await list(files, { basePath: "/base", rewrites }));
+    const opened = findings.flatMap((finding) =>
+      finding.kind === "rewrite_weaker" ? written(finding.routes) : [],
+    );
+    expect(opened).toEqual(["GET /base/admin", "GET /base/orgs/:org"]);
+  });
+
+  it("opens what the proxy doesn't guard under the path of the client", async () => {
+    const matcher = { "proxy.ts": proxy('["/", "/admin", "/docs/:path*", "/orgs/:org", "/a"]') };
+    const table = { "GET /a": ["admin:use"], "GET /b": ["admin:use"] };
+    const found = await openedBy(
+      [
+        ["/a", "/admin"],
+        ["/b", "/admin"],
+      ],
+      table,
+      matcher,
+    );
+    expect(found).toEqual(["rewrite_weaker GET /admin"]);
+  });
+
+  it("opens what requires scopes if any token is enough for a path without a rule", async () => {
+    const { createResourceServer } = await import("scopegate");
+    const { createIssuer } = await import("../../../support/issuer.ts");
+    const rewrites = () => toRewrites([["/a", "/admin"]]);
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      verificationKeys: [createIssuer().publicPem],
+      unmappedRoutes: "authenticated",
+      scopeMappings: base,
+    });
+    const { findings } = audit(server, await list(files, { rewrites }));
+    expect(findings.map(({ kind }) => kind)).toContain("rewrite_weaker");
+  });
+
+  it("opens what a condition restricts, unless the condition holds for the path of the client", async () => {
+    const where = { org: { claim: "org" } };
+    const table = { "GET /orgs/:org": { scopes: [], where } };
+    const rewrites: Rewrites = [["/of/:name", "/orgs/:name"]];
+    expect(await openedBy(rewrites, { ...table, "GET /of/:org": [] })).toEqual([
+      "rewrite_weaker GET /orgs/:org",
+    ]);
+    const clients = { "GET /*path": { scopes: [], clients: ["web"] } };
+    const open = { "GET /docs/*path": ["a:b"] };
+    expect(await openedBy([["/a", "/admin"]], { ...clients, ...open, "GET /a": ["admin:use"] })).toEqual([]);
+  });
+
+  it("opens what a condition restricts for another value of its parameter", async () => {
+    const more = { "app/t/[org]/admin/page.tsx": "" };
+    const table = { "GET /t/:org{/*path}": { scopes: [], where: { org: { claim: "org" } } } };
+    expect(await openedBy([["/t/:o/start", "/t/:o/admin"]], table, more)).toEqual([]);
+    const opened = await openedBy([["/t/:o/start/:p", "/t/:p/admin"]], table, more);
+    expect(opened).toEqual(["rewrite_weaker GET /t/:org/admin"]);
+    const except = { ...table, "GET /t/x/y": "public" as const };
+    const exempt = { ...table["GET /t/:org{/*path}"], except: ["GET /t/x/y"] };
+    const found = await openedBy(
+      [["/t/x/y", "/t/x/admin"]],
+      { ...except, "GET /t/:org{/*path}": exempt },
+      more,
+    );
+    expect(found).toEqual(["rewrite_weaker GET /t/:org/admin"]);
+  });
+});
+
+describe("an intercepting route of Next.js", () => {
+  it.each([
+    ["feed/(.)photo/[id]", "/feed/photo/:id", "/feed/\\(.\\)photo/:id"],
+    ["feed/(..)photo/[id]", "/photo/:id", "/feed/\\(..\\)photo/:id"],
+    ["(group)/a/@modal/b/(..)(..)photo/[id]", "/photo/:id", "/a/b/\\(..\\)\\(..\\)photo/:id"],
+    ["a/b/(...)photo/[id]", "/photo/:id", "/a/b/\\(...\\)photo/:id"],
+  ])("has the rule of the path that it intercepts: %s", async (folder, pattern, path) => {
+    const files = { [`app/${folder}/page.tsx`]: "", "proxy.ts": proxy() };
+    expect(written(await list(files))).toEqual([`GET ${pattern}`]);
+    const table = { [`GET ${pattern}`]: ["photos:<id>:read"] };
+    expect(await errorsOf(files, table)).toEqual([]);
+    // A client can request the page by the path of its folder.
+    const open = { ...table, [`GET ${path}`]: "public" as const };
+    expect(await errorsOf(files, open)).toEqual([`rewrite_weaker GET ${pattern}`]);
+  });
+});
