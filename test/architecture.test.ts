@@ -215,7 +215,7 @@ const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
   "adapters/express/index.ts": 2_815,
   "adapters/fastify/index.ts": 2_110,
   "adapters/fetch/index.ts": 2_100,
-  "adapters/mcp/index.ts": 4_890,
+  "adapters/mcp/index.ts": 4_905,
   "tools/otel/index.ts": 1_490,
 };
 

@@ -1,4 +1,4 @@
-/** The entry point `scopegate/connections`: ends long-lived connections when their token expires or is revoked. */
+/** The entry point `scopegate/connections`: ends connections whose token expires or is revoked. */
 import { callback, checkOptions, type OptionChecks, required } from "./options/check-options.ts";
 import type { ResourceServer } from "./server.ts";
 import { notify } from "./runtime/notify.ts";

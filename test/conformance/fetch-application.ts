@@ -78,7 +78,10 @@ export const fetchApplication: Application = {
     const handle = async (request: Request): Promise<Response> => {
       if (!guard) return respond(request, undefined);
       const access = await guard(request);
-      return "decision" in access ? respond(request, access.principal) : access;
+      if (!("decision" in access)) return access;
+      const response = await respond(request, access.principal);
+      if (access.nextNonce !== undefined) response.headers.set("DPoP-Nonce", access.nextNonce);
+      return response;
     };
     return { ...(await serve(handle, server && hasMetadata ? metadata(server) : undefined)), ran };
   },
