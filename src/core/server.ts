@@ -212,7 +212,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       verifiers.close();
       revocation?.close();
       pipeline.close();
-      for (const kind of opaqueTokens) kind.close?.();
+      for (const kind of opaqueTokens) kind.close?.(opaqueContext);
       return Promise.resolve();
     },
   };
