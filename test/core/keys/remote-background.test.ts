@@ -196,9 +196,10 @@ describe("keys that are too old because the process was suspended", () => {
     ["with staleMs: 0", MAX_AGE, { staleMs: 0 }],
   ])("aren't used %s: tokens wait for new keys", async (_, passed, options) => {
     const { verdict } = await suspend(passed, 4_000, options);
-    const tokens = [first, second].map(async (signer) => verdict(await signer.token()));
+    const tokens = await Promise.all([first.token(), second.token()]);
+    const verdicts = tokens.map(verdict);
     await wait(4_000);
-    expect(await Promise.all(tokens)).toEqual(["key", "accepted"]);
+    expect(await Promise.all(verdicts)).toEqual(["key", "accepted"]);
   });
 });
 
