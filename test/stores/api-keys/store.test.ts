@@ -237,15 +237,32 @@ describe("apiKeyFile", () => {
     expect(fs.statSync(path).mode & 0o777).toBe(0o640);
   });
 
-  it.runIf(process.getuid?.() === 0)("keeps the owner of its file when root writes", async () => {
+  it.runIf(process.getuid?.() === 0)("keeps the group of its file when root writes", async () => {
     const path = newPath();
     const { store } = await withKey(apiKeyFile(path));
-    fs.chownSync(path, 1234, 1235);
+    fs.chownSync(path, 0, 1235);
     await store.add(make().record);
-    expect(fs.statSync(path)).toMatchObject({ uid: 1234, gid: 1235 });
+    expect(fs.statSync(path)).toMatchObject({ uid: 0, gid: 1235 });
   });
 
-  it.runIf(process.getuid)("refuses a file and a lock of another user, except for root", async () => {
+  it.runIf(process.getuid?.() === 0)(
+    "refuses a file of another user if the process runs as root",
+    async () => {
+      const path = newPath();
+      const { store, record } = await withKey(apiKeyFile(path));
+      fs.chownSync(path, 1234, 1235);
+      for (const call of [
+        store.find(record.id),
+        store.list(),
+        store.add(make().record),
+        store.revoke(record.id),
+      ])
+        await expect(call).rejects.toThrow("belongs to another user");
+      expect(fs.statSync(path)).toMatchObject({ uid: 1234, gid: 1235 });
+    },
+  );
+
+  it.runIf(process.getuid)("refuses a file and a lock of another user, but no file of root", async () => {
     const path = newPath();
     const { store, record } = await withKey(apiKeyFile(path));
     const { uid } = fs.statSync(path);
@@ -254,8 +271,8 @@ describe("apiKeyFile", () => {
     const user = vi.spyOn(process, "getuid").mockReturnValue(uid + 1);
     try {
       await expect(store.revoke(record.id)).rejects.toThrow("belongs to another user");
-      // Root may own the file of a service.
-      if (uid !== 0) await expect(store.find(record.id)).rejects.toThrow("run chown");
+      if (uid === 0) expect((await store.find(record.id))?.id).toBe(record.id);
+      else await expect(store.find(record.id)).rejects.toThrow("run chown");
     } finally {
       user.mockRestore();
     }
