@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { createResourceServer, type ResourceServer } from "scopegate";
 import { type RevocationTarget, sharedRevocation } from "scopegate/revocation";
-import { redisStore, type RedisStoreOptions } from "scopegate/store";
+import { redisStore } from "scopegate/store";
 import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { type ClientSettings, connectClient } from "./clients.ts";
@@ -139,7 +139,6 @@ export interface Service {
 }
 
 interface ServiceOptions {
-  readonly confirm?: RedisStoreOptions["confirm"];
   readonly settings?: readonly Partial<MemberSettings>[];
   /** The client of the operator. Default: that of the processes. */
   readonly operatorClient?: ClientSettings;
@@ -152,12 +151,7 @@ export async function startService(client: ClientSettings, options: ServiceOptio
   const operator = createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
-    revocation: sharedRevocation(
-      redisStore(connected.client, options.confirm ? { confirm: options.confirm } : {}),
-      {
-        onEvent: () => undefined,
-      },
-    ),
+    revocation: sharedRevocation(redisStore(connected.client), { onEvent: () => undefined }),
   });
   const ahead = Math.max(...settings.map(({ aheadSeconds = 0 }) => Math.abs(aheadSeconds)));
   let pool = await Promise.all(Array.from({ length: 60 }, () => createTracked(ahead)));

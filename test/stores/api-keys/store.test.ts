@@ -318,7 +318,7 @@ describe("apiKeyFile", () => {
   it("makes every key unavailable while the file is broken or absent", async () => {
     const path = newPath();
     const { store, key } = await withKey(apiKeyFile(path));
-    const kind = apiKeys({ prefix: "acme_pat_", find: store.find, cacheSeconds: 0 });
+    const kind = apiKeys({ prefix: "acme_pat_", find: store.find, cacheSeconds: 0, staleSeconds: 0 });
     const server = createServer({ now: Date.now, opaqueTokens: [kind] });
     expect(await verdictOf(server, key)).toBe("accepted");
     const text = fs.readFileSync(path, "utf8");
