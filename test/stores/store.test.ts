@@ -5,7 +5,8 @@ import { inspect } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { memoryStore, redisStore, type RedisClient, type Store } from "scopegate/store";
+import { memoryStore, redisStore, type RedisClient, type Store, type StoreOptions } from "scopegate/store";
+import { Breaker } from "../../src/core/runtime/breaker.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
 import { postgresStore } from "../../examples/stores/postgres.ts";
 import { REDIS_URL, useRedisClients } from "../support/redis.ts";
@@ -87,6 +88,12 @@ describe("the example of a store of your own", () => {
   });
 });
 
+it("doesn't take a point in time, which an older version took", () => {
+  // @ts-expect-error -- the clock of a process must not decide when a store deletes a key
+  const options: StoreOptions = { until: new Date() };
+  expect(options).toBeDefined();
+});
+
 describe("memoryStore", () => {
   it("rejects a new key when it is full, and takes one again at the next second after another has ended", async () => {
     let now = 0;
@@ -156,6 +163,23 @@ describe.skipIf(!REDIS_URL)("redisStore", () => {
     }
   });
 
+  it("reads the clock of Redis", async () => {
+    for (const client of [clients.ioredis, clients.redis]) {
+      const time = await redisStore(client, { keyPrefix }).now?.();
+      expect(Math.abs((time ?? 0) - Date.now())).toBeLessThan(5_000);
+    }
+  });
+
+  it("fails with a client that needs callbacks, instead of storing nothing and finding nothing", async () => {
+    const store = redisStore(clients.redis.legacy() as never, { keyPrefix });
+    clients.redis.on("error", () => undefined);
+    expect(await store.get(["a"])).toEqual([
+      expect.objectContaining({ message: expect.stringContaining("legacyMode") as string }),
+    ]);
+    await expect(store.set("a", "1")).rejects.toThrow("legacyMode");
+    await expect(new Breaker(store).prove(true)).rejects.toThrow("legacyMode");
+  });
+
   it("keeps the values and the password of a client out of its errors", async () => {
     const client = new Redis("redis://:secret@127.0.0.1:1", { retryStrategy: () => null });
     client.on("error", () => undefined);
@@ -191,20 +215,75 @@ describe("redisStore, with any client", () => {
     expect(await store.set("a", "1")).toBe(true);
   });
 
-  it.each([
-    [
-      ["maxmemory-policy", "allkeys-lru"],
-      ["appendonly", "no"],
-      ["save", ""],
-    ],
-    [{ "maxmemory-policy": "allkeys-lru" }, { appendonly: "no" }, { save: "" }],
-    [new Map([["", "allkeys-lru"]]), new Map([["", "no"]]), new Map([["", ""]])],
-  ])("warns of settings that lose keys, for the replies %j", async (...replies) => {
-    const answers: unknown[] = [...replies];
-    const client = { call: () => Promise.resolve(answers.shift()), get: vi.fn() };
-    expect(await redisStore(client as never).findWarnings?.()).toEqual([
-      expect.stringContaining("Set noeviction."),
-      expect.stringContaining("Set appendonly yes."),
+  it("returns the values of nodes that reply, and an error for each key of a node that doesn't", async () => {
+    vi.useFakeTimers();
+    const client = {
+      get: (key: string) => {
+        if (key.endsWith("hangs")) return new Promise(() => undefined);
+        return key.endsWith("fails") ? Promise.reject(new Error("CLUSTERDOWN")) : Promise.resolve("1");
+      },
+      call: vi.fn(),
+    };
+    const reading = redisStore(client as never).get(["works", "hangs", "fails"]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    vi.useRealTimers();
+    expect(await reading).toEqual([
+      "1",
+      new Error("Redis: no reply within 2000 ms."),
+      new Error("Redis: CLUSTERDOWN"),
     ]);
+  });
+
+  const settingsOf = (settings: Record<string, string>, reply: (name: string, value: string) => unknown) => ({
+    call: (_command: string, _get: string, name: string) =>
+      Promise.resolve(reply(name, settings[name] ?? "")),
+    get: vi.fn(),
+  });
+  const LOSING = { "maxmemory-policy": "allkeys-lru", appendonly: "no", save: "", appendfsync: "everysec" };
+
+  it.each([
+    (name: string, value: string) => [name, value],
+    (name: string, value: string) => ({ [name]: value }),
+    (name: string, value: string) => new Map([[name, value]]),
+  ])("warns of settings that lose keys, for each shape of a reply: %s", async (reply) => {
+    expect(await redisStore(settingsOf(LOSING, reply) as never).findWarnings?.()).toEqual([
+      expect.stringContaining("Set noeviction."),
+      expect.stringMatching(/loses all revocations\. Set appendonly yes\./),
+    ]);
+  });
+
+  it.each<readonly [Record<string, string>, string[]]>([
+    [
+      { save: "900 1" },
+      ["Redis has no append-only file: a restart loses the latest revocations. Set appendonly yes."],
+    ],
+    [
+      { appendonly: "yes" },
+      ["Redis has appendfsync everysec: a crash loses the latest revocations. Set appendfsync always."],
+    ],
+    [{ appendonly: "yes", appendfsync: "always" }, []],
+  ])("warns of persistence that loses keys: %j", async (settings, warnings) => {
+    const all = { ...LOSING, "maxmemory-policy": "noeviction", ...settings };
+    const client = settingsOf(all, (name, value) => [name, value]);
+    expect(await redisStore(client as never).findWarnings?.()).toEqual(warnings);
+  });
+
+  it.each<readonly [string, object, string | undefined]>([
+    ["ioredis", { options: { keepAlive: 30_000 } }, "Set socketTimeout."],
+    ["ioredis", { options: { socketTimeout: 5_000 } }, undefined],
+    ["ioredis", { options: { redisOptions: {} } }, "Set socketTimeout."],
+    ["ioredis", { options: { redisOptions: { socketTimeout: 5_000 } } }, undefined],
+    ["redis", { options: { RESP: 3 } }, "Set pingInterval"],
+    ["redis", { options: { socket: { socketTimeout: 5_000 } } }, "Set pingInterval"],
+    ["redis", { options: { socket: { socketTimeout: 5_000 }, pingInterval: 1_000 } }, undefined],
+    ["redis", { options: {} }, undefined],
+    ["redis", {}, undefined],
+  ])("warns of a client that doesn't notice a dead connection: %s with %j", async (name, client, warning) => {
+    const commands =
+      name === "redis"
+        ? { sendCommand: () => Promise.reject(new Error("NOPERM")) }
+        : { call: () => Promise.reject(new Error("NOPERM")) };
+    const found = await redisStore({ get: vi.fn(), ...commands, ...client } as never).findWarnings?.();
+    expect(found).toEqual(warning === undefined ? [] : [expect.stringContaining(warning)]);
   });
 });

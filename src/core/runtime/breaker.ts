@@ -15,6 +15,8 @@ const RETRY_MS = 250;
  * delay the timeout of the client.
  */
 const PATIENCE_MS = 10_000;
+/** How long attempts go on if nobody asks for anything. */
+const INTEREST_MS = 60_000;
 const RETRIED_KEYS = 10;
 const MAX_FAILING = 10_000;
 const PROBE = "probe:";
@@ -51,8 +53,8 @@ export class Breaker {
   #patientUntil = -Infinity;
   #check: Promise<unknown> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Whether someone has asked for what fails since the last attempt. */
-  #isWanted = false;
+  /** When someone has last asked for something, by `performance.now()`. */
+  #askedAt = -Infinity;
   #wasFailing = false;
 
   constructor(store: Store) {
@@ -149,6 +151,7 @@ export class Breaker {
   }
 
   #startTurn(): Turn {
+    this.#askedAt = performance.now();
     const keys = new Set<string>();
     const end = new Promise((resolve) => void setImmediate(resolve));
     const results = end.then(() => {
@@ -223,21 +226,20 @@ export class Breaker {
 
   #faultOf(key: string): Error | undefined {
     const fault = this.#failing.get(key) ?? this.#outage;
-    if (fault) this.#retryLater();
+    if (!fault) return undefined;
+    this.#askedAt = performance.now();
+    this.#retryLater();
     return fault;
   }
 
   #retryLater(): void {
-    this.#isWanted = true;
     this.#timer ??= setTimeout(() => void this.#retry(), RETRY_MS).unref();
   }
 
   async #retry(): Promise<void> {
-    this.#isWanted = this.#watchers.size > 0;
     if (performance.now() >= this.#patientUntil) await this.#probe();
-    this.#report();
     this.#timer = undefined;
-    if (this.#isWanted && this.#readFault) this.#retryLater();
+    this.#report();
   }
 
   /** Asks for some of the keys that fail, and for another one, which may be on a node that works. */
@@ -258,7 +260,8 @@ export class Breaker {
     if (!fault && !this.#wasFailing) return;
     this.#wasFailing = fault !== undefined;
     for (const watcher of this.#watchers) watcher(fault);
-    if (fault && this.#watchers.size > 0) this.#retryLater();
+    const isWanted = this.#watchers.size > 0 || performance.now() - this.#askedAt < INTEREST_MS;
+    if (fault && isWanted) this.#retryLater();
   }
 }
 

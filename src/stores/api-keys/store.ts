@@ -45,12 +45,6 @@ const EMPTY_PAGES = 4;
 /** How long the record of an expired key is kept, so that it's listed, and refused as expired. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** An entry of the list. */
-interface Entry {
-  readonly number: number;
-  readonly id: string;
-}
-
 /**
  * Keeps the records of keys in a store: `memoryStore()` for one process, `redisStore(client)` for several.
  * `list` and `remove` read the list of all keys, so they're meant for operators. The store deletes an expired
@@ -87,9 +81,9 @@ export function apiKeyStore(store: Store): ApiKeyStore {
     return Number.isSafeInteger(next) ? next : undefined;
   };
   /** Reads the list, which has gaps: entries of expired and removed keys, and what the store has lost. */
-  const readList = async (): Promise<readonly Entry[]> => {
+  const readList = async () => {
     const next = await readNext();
-    const entries: Entry[] = [];
+    const entries: { readonly number: number; readonly id: string }[] = [];
     let emptyPages = 0;
     for (let start = 0; next === undefined ? emptyPages < EMPTY_PAGES : start <= next; start += PAGE) {
       const ids = await read(Array.from({ length: PAGE }, (_, index) => String(start + index)));

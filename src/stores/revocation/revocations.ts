@@ -234,10 +234,15 @@ class StoredRevocations {
   isRevoked(principal: Principal): Pending<boolean> {
     const remembered = this.#remembered.get(principal) ?? this.#remember(principal);
     const changes = this.#newerChanges(remembered);
-    if (changes.length > 0 && this.#areRevoking(changes.filter(isPendingChange), principal)) return true;
-    if (changes.length === 0 && performance.now() - remembered.askedAt < this.#rules.freshMs)
-      return remembered.isRevoked;
-    return (remembered.asking ??= this.#ask(principal, remembered));
+    const isFresh = performance.now() - remembered.askedAt < this.#rules.freshMs;
+    if (isFresh && changes.length === 0) return remembered.isRevoked;
+    const isPending = changes.length > 0 && this.#areRevoking(changes.filter(isPendingChange), principal);
+    if (isPending && isFresh) return true;
+    const asking = (remembered.asking ??= this.#ask(principal, remembered));
+    if (!isPending) return asking;
+    // Another process may have withdrawn it. This request needn't wait for that.
+    ignoreRejection(asking);
+    return true;
   }
 
   async revoke(
@@ -245,10 +250,9 @@ class StoredRevocations {
     options: RevocationOptions,
     context: RevocationContext,
   ): Promise<void> {
-    const { keepSeconds } = this.#rules;
-    const entryAt = (nowMs: number) => toRevokedEntry(target, options, { ...context, nowMs, keepSeconds });
     const { nowMs, fault } = await this.#readClock(context);
-    const entry = entryAt(nowMs);
+    const { keepSeconds } = this.#rules;
+    const entry = toRevokedEntry(target, options, { ...context, nowMs, keepSeconds });
     const key = keyOf(entry);
     const earlier = this.#changes.get(key);
     const value = merge(earlier && isPendingChange(earlier) ? earlier.value : undefined, entry);
@@ -279,16 +283,17 @@ class StoredRevocations {
 
   status(): RevocationStatus {
     const { fault } = this.#breaker;
+    const { staleSeconds, whenDown } = this.#rules;
+    const reachedAt = this.#reachedAt;
     const isUsable =
       this.#failedAt === undefined ||
-      performance.now() - (this.#reachedAt ?? -Infinity) < this.#rules.staleSeconds * 1000 ||
-      (this.#rules.whenDown === "accept" && this.#reachedAt !== undefined);
+      (reachedAt !== undefined &&
+        (whenDown === "accept" || performance.now() - reachedAt < staleSeconds * 1000));
     const failing = isUsable ? "degraded" : "unavailable";
     const state: RevocationStatus["state"] = fault === undefined ? "ok" : failing;
     return compact({
       state,
-      reachedAt:
-        this.#reachedAt === undefined ? undefined : new Date(performance.timeOrigin + this.#reachedAt),
+      reachedAt: reachedAt === undefined ? undefined : new Date(performance.timeOrigin + reachedAt),
       cause: fault,
       warnings: this.#warnings.length > 0 ? this.#warnings : undefined,
     });

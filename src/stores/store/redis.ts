@@ -78,7 +78,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       const results: (string | undefined | Error)[] = keys.map(() => TIMED_OUT);
       const reading = Promise.all(
         keys.map(async (key, index) => {
-          results[index] = await readReply(commands.get(keyPrefix + key));
+          const reply = withSafeErrors(commands.get(keyPrefix + key)).then(requireReply);
+          results[index] = await reply.then(
+            (value) => value ?? undefined,
+            (error: unknown) => error as Error,
+          );
         }),
       );
       await withinLimit(reading, "Redis", READ_MS).catch(() =>
@@ -89,7 +93,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     },
     async set(key, value, { ttlMs, ifAbsent = false } = {}) {
       const flags: SetFlags = compact({
-        PX: ttlMs && Math.max(1, Math.ceil(ttlMs)),
+        PX: ttlMs === undefined ? undefined : Math.max(1, Math.ceil(ttlMs)),
         NX: ifAbsent ? (true as const) : undefined,
       });
       const reply = await withSafeErrors(commands.set(keyPrefix + key, value, flags));
@@ -107,15 +111,6 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 }
 
 const TIMED_OUT = new Error(`Redis: no reply within ${READ_MS} ms.`);
-
-/** Reads the reply to `GET`, or why there is none. */
-async function readReply(reply: Reply): Promise<string | undefined | Error> {
-  try {
-    return requireReply(await withSafeErrors(reply)) ?? undefined;
-  } catch (error) {
-    return error as Error;
-  }
-}
 
 /** Reads a string or null. A client may also return buffers. `undefined` shows that it needs callbacks. */
 function requireReply(reply: unknown): string | null {
@@ -212,13 +207,7 @@ function findClientWarnings(client: RedisClient): readonly string[] {
 
 /** Returns the settings that can lose values. Returns nothing if it may not read the settings. */
 async function findServerWarnings(commands: Commands): Promise<readonly string[]> {
-  const read = async (name: string): Promise<string | undefined> => {
-    try {
-      return settingOf(await commands.send("CONFIG", "GET", name));
-    } catch {
-      return undefined;
-    }
-  };
+  const read = (name: string) => commands.send("CONFIG", "GET", name).then(settingOf, () => undefined);
   const names = ["maxmemory-policy", "appendonly", "save", "appendfsync"];
   const [policy, appendOnly, save, fsync] = await Promise.all(names.map(read));
   const warnings: string[] = [];
