@@ -88,7 +88,7 @@ async function createTracked(aheadSeconds = 0): Promise<Tracked> {
   const now = Math.floor(Date.now() / 1000);
   const token = await issuer.token({
     aud: "agents-prod",
-    iat: now - 60 - aheadSeconds,
+    iat: now - 2 - aheadSeconds,
     exp: now + 7_200 + aheadSeconds,
     scopes: [],
     sub: id,
@@ -142,16 +142,20 @@ interface ServiceOptions {
   readonly settings?: readonly Partial<MemberSettings>[];
   /** The client of the operator. Default: that of the processes. */
   readonly operatorClient?: ClientSettings;
+  /** How far the clock of the operator is ahead. */
+  readonly operatorAheadSeconds?: number;
 }
 
 export async function startService(client: ClientSettings, options: ServiceOptions = {}): Promise<Service> {
   const settings = options.settings ?? [{}, {}, {}];
   const members = await Promise.all(settings.map((each) => startMember(client, each)));
   const connected = await connectClient(options.operatorClient ?? client);
+  const now = () => Date.now() + (options.operatorAheadSeconds ?? 0) * 1_000;
   const operator = createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
-    revocation: sharedRevocation(redisStore(connected.client), { onEvent: () => undefined }),
+    now,
+    revocation: sharedRevocation(redisStore(connected.client), { onEvent: () => undefined, now }),
   });
   const ahead = Math.max(...settings.map(({ aheadSeconds = 0 }) => Math.abs(aheadSeconds)));
   let pool = await Promise.all(Array.from({ length: 60 }, () => createTracked(ahead)));

@@ -398,9 +398,9 @@ class StoredRevocations {
 
   #keepAnswer(key: string, answer: Answer | Error): void {
     if (answer instanceof Error) return;
-    const oldest = answer.askedAt - this.#rules.staleSeconds * 1000;
+    const staleAt = answer.askedAt - this.#rules.staleSeconds * 1000;
     // Two for each new answer, so that the number of old answers decreases.
-    this.#answers.deleteOldest(({ askedAt }) => askedAt < oldest, 2);
+    this.#answers.deleteOldest(({ askedAt }) => askedAt < staleAt, 2);
     this.#answers.set(key, answer);
     const change = this.#changes.get(key);
     if (!change) return;
@@ -423,7 +423,7 @@ class StoredRevocations {
     nowMs: number,
     edit: (stored: StoredValue | undefined) => StoredValue,
   ): Promise<void> {
-    const before = this.#writes.get(key) ?? Promise.resolve();
+    const before = this.#writes.get(key)?.catch(() => undefined) ?? Promise.resolve();
     const write = () =>
       changeKey(this.#breaker, key, (text) => {
         const stored = readValue(text);
@@ -431,7 +431,7 @@ class StoredRevocations {
         if (value === stored) return undefined;
         return { value: JSON.stringify(value), options: { ttlMs: this.#ttlOf(value, nowMs) } };
       });
-    const writing = before.catch(() => undefined).then(write);
+    const writing = before.then(write);
     this.#writes.set(key, writing);
     try {
       const text = await writing;
@@ -453,9 +453,7 @@ class StoredRevocations {
   }
 
   /** Reads the clock of the store, or that of this process if the store has none or doesn't answer. */
-  async #readClock({
-    nowMs,
-  }: RevocationContext): Promise<{ readonly nowMs: number; readonly fault?: unknown }> {
+  async #readClock({ nowMs }: RevocationContext): Promise<{ nowMs: number; fault?: unknown }> {
     try {
       return { nowMs: (await this.#breaker.now()) ?? nowMs };
     } catch (fault) {
