@@ -162,22 +162,24 @@ export class Breaker {
   }
 
   /** One call for all keys. While only some keys fail, one for each, so that none waits for another. */
-  #read(keys: readonly string[]): ReadonlyMap<string, Promise<Result>> {
+  #read(keys: readonly string[], isAttempt = false): ReadonlyMap<string, Promise<Result>> {
     const isPartial = !this.#outage && this.#failing.size > 0;
     const groups = isPartial ? keys.map((key) => [key]) : [keys].filter(({ length }) => length > 0);
     const calls = groups.map((group) => {
-      const results = this.#readTogether(group);
+      const results = this.#readTogether(group, isAttempt);
       return group.map((key, index) => [key, results.then((all) => all[index] as Result)] as const);
     });
     return new Map(calls.flat());
   }
 
-  async #readTogether(keys: readonly string[]): Promise<readonly Result[]> {
+  /** An attempt asks for what is known to fail, so its failure says nothing about the rest of the store. */
+  async #readTogether(keys: readonly string[], isAttempt: boolean): Promise<readonly Result[]> {
     const askedAt = performance.now();
     const results = await this.#call(keys, askedAt);
     for (const [index, result] of results.entries()) this.#note(keys[index] as string, result);
     // A later answer to others shows that the store works, but not for these keys.
-    if (this.#answeredAt < askedAt) this.#outage = results.find((result) => result instanceof Error);
+    if (!isAttempt && this.#answeredAt < askedAt)
+      this.#outage = results.find((result) => result instanceof Error);
     this.#report();
     return results;
   }
@@ -242,13 +244,15 @@ export class Breaker {
     this.#report();
   }
 
-  /** Asks for some of the keys that fail, and for another one, which may be on a node that works. */
+  /** Asks for any key, and if it's answered, for some of the keys that fail. */
   async #probe(): Promise<void> {
     this.#patientUntil = performance.now() + PATIENCE_MS;
-    const failing = [...this.#failing.keys()].slice(0, RETRIED_KEYS);
-    const probing = this.#readTogether([PROBE + Math.random()]);
-    await Promise.all([probing, ...this.#read(failing).values()]);
-    if (!this.#outage && !failing.some((key) => this.#failing.has(key))) this.#failing.clear();
+    await this.#readTogether([PROBE + Math.random()], true);
+    if (!this.#outage) {
+      const failing = [...this.#failing.keys()].slice(0, RETRIED_KEYS);
+      await Promise.all(this.#read(failing, true).values());
+      if (!failing.some((key) => this.#failing.has(key))) this.#failing.clear();
+    }
     const stopWaiting = (): void => {
       this.#patientUntil = -Infinity;
     };
