@@ -32,11 +32,8 @@ export interface Answer {
 
 type Result = Answer | Error;
 
-/** The questions of one turn of the event loop, which become one call of the store. */
-interface Turn {
-  readonly keys: Set<string>;
-  readonly results: Promise<ReadonlyMap<string, Promise<Result>>>;
-}
+/** Who asks for each key in one turn of the event loop: all questions become one call of the store. */
+type Turn = Map<string, ((result: Result) => void)[]>;
 
 export class Breaker {
   readonly #store: Store;
@@ -48,10 +45,11 @@ export class Breaker {
   readonly #failing = new Map<string, Error>();
   #writeFault: Error | undefined;
   #answeredAt = -Infinity;
+  #lastError: Error | undefined;
   #lastCall: unknown;
   /** Until when the last attempt may still be answered. */
   #patientUntil = -Infinity;
-  #check: Promise<unknown> | undefined;
+  #isChecking = false;
   #timer: NodeJS.Timeout | undefined;
   /** When someone has last asked for something, by `performance.now()`. */
   #askedAt = -Infinity;
@@ -78,7 +76,7 @@ export class Breaker {
 
   /** Reads keys. What is known to fail isn't asked again: callers must not wait, or fill a hanging client. */
   get(keys: readonly string[]): Promise<readonly Result[]> {
-    return Promise.all(keys.map((key) => this.#faultOf(key) ?? this.#ask(key)));
+    return Promise.all(keys.map(async (key) => this.#faultOf(key) ?? this.#ask(key)));
   }
 
   /** Reads one key. Rejects if it fails. */
@@ -125,7 +123,7 @@ export class Breaker {
    * @throws Error that says how the store differs from its interface
    */
   async prove(isReadOnly = false): Promise<void> {
-    const key = PROBE + Math.random();
+    const key = `${PROBE}${Math.random()}`;
     const expectValue = async (expected: string | undefined, when: string): Promise<void> => {
       if ((await this.read(key)) !== expected)
         throw new Error(`The store returned another value ${when}. Does it read from a replica?`);
@@ -143,57 +141,55 @@ export class Breaker {
     await expectValue(undefined, "for a key that was deleted");
   }
 
-  async #ask(key: string): Promise<Result> {
-    this.#turn ??= this.#startTurn();
-    const { keys, results } = this.#turn;
-    keys.add(key);
-    return (await results).get(key) as Promise<Result>;
+  #ask(key: string): Promise<Result> {
+    return new Promise((resolve) => {
+      this.#turn ??= this.#startTurn();
+      const callers = this.#turn.get(key);
+      if (callers) callers.push(resolve);
+      else this.#turn.set(key, [resolve]);
+    });
   }
 
   #startTurn(): Turn {
+    const turn: Turn = new Map();
     this.#askedAt = performance.now();
-    const keys = new Set<string>();
-    const end = new Promise((resolve) => void setImmediate(resolve));
-    const results = end.then(() => {
+    setImmediate(() => {
       this.#turn = undefined;
-      return this.#read([...keys]);
+      void this.#read([...turn.keys()], turn);
     });
-    return { keys, results };
+    return turn;
   }
 
   /** One call for all keys. While only some keys fail, one for each, so that none waits for another. */
-  #read(keys: readonly string[], isAttempt = false): ReadonlyMap<string, Promise<Result>> {
+  async #read(keys: readonly string[], turn?: Turn): Promise<void> {
     const isPartial = !this.#outage && this.#failing.size > 0;
-    const groups = isPartial ? keys.map((key) => [key]) : [keys].filter(({ length }) => length > 0);
-    const calls = groups.map((group) => {
-      const results = this.#readTogether(group, isAttempt);
-      return group.map((key, index) => [key, results.then((all) => all[index] as Result)] as const);
-    });
-    return new Map(calls.flat());
+    const groups = isPartial ? keys.map((key) => [key]) : [keys];
+    await Promise.all(groups.map((group) => this.#readTogether(group, turn)));
   }
 
-  /** An attempt asks for what is known to fail, so its failure says nothing about the rest of the store. */
-  async #readTogether(keys: readonly string[], isAttempt: boolean): Promise<readonly Result[]> {
+  /** Without a turn, it's an attempt: if what is known to fail fails, this says nothing about other keys. */
+  async #readTogether(keys: readonly string[], turn?: Turn): Promise<void> {
     const askedAt = performance.now();
     const results = await this.#call(keys, askedAt);
-    for (const [index, result] of results.entries()) this.#note(keys[index] as string, result);
+    for (const [key, result] of results) this.#note(key, result);
     // A later answer to others shows that the store works, but not for these keys.
-    if (!isAttempt && this.#answeredAt < askedAt)
-      this.#outage = results.find((result) => result instanceof Error);
+    if (turn && this.#answeredAt < askedAt) this.#outage = this.#lastError;
+    for (const [key, result] of results) for (const resolve of turn?.get(key) ?? []) resolve(result);
     this.#report();
-    return results;
   }
 
-  async #call(keys: readonly string[], askedAt: number): Promise<readonly Result[]> {
+  async #call(
+    keys: readonly string[],
+    askedAt: number,
+  ): Promise<readonly (readonly [key: string, result: Result])[]> {
     try {
       const call = this.#store.get(keys);
       this.#lastCall = call;
       const values: unknown = await withinLimit(call, "The store", READ_MS);
-      if (Array.isArray(values) && values.length === keys.length)
-        return values.map((value) => toResult(value, askedAt));
-      throw NO_VALUES;
+      if (!Array.isArray(values) || values.length !== keys.length) throw NO_VALUES;
+      return keys.map((key, index) => [key, toResult(values[index], askedAt)]);
     } catch (cause) {
-      return keys.map(() => asError(cause));
+      return keys.map((key) => [key, asError(cause)]);
     }
   }
 
@@ -202,10 +198,13 @@ export class Breaker {
     if (!(result instanceof Error)) {
       this.#answeredAt = performance.now();
       this.#outage = undefined;
-    } else if (!key.startsWith(PROBE)) {
-      this.#failing.set(key, result);
-      const [oldest] = this.#failing.keys();
-      if (this.#failing.size > MAX_FAILING && oldest !== undefined) this.#failing.delete(oldest);
+      return;
+    }
+    this.#lastError = result;
+    if (!key.startsWith(PROBE)) this.#failing.set(key, result);
+    for (const oldest of this.#failing.keys()) {
+      if (this.#failing.size <= MAX_FAILING) break;
+      this.#failing.delete(oldest);
     }
   }
 
@@ -219,11 +218,17 @@ export class Breaker {
     } catch (cause) {
       if (!(cause instanceof ShareError)) this.#writeFault = asError(cause);
       // A full store still answers questions, and one that hangs doesn't.
-      this.#check ??= this.#ask(key).finally(() => {
-        this.#check = undefined;
-      });
+      void this.#checkReads(key);
       throw cause;
     }
+  }
+
+  /** Only one at a time, because many writes may fail at once. */
+  async #checkReads(key: string): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    await this.#ask(key);
+    this.#isChecking = false;
   }
 
   #faultOf(key: string): Error | undefined {
@@ -235,7 +240,7 @@ export class Breaker {
   }
 
   #retryLater(): void {
-    this.#timer ??= setTimeout(() => void this.#retry(), RETRY_MS).unref();
+    if (this.#timer === undefined) this.#timer = setTimeout(() => void this.#retry(), RETRY_MS).unref();
   }
 
   async #retry(): Promise<void> {
@@ -247,10 +252,10 @@ export class Breaker {
   /** Asks for any key, and if it's answered, for some of the keys that fail. */
   async #probe(): Promise<void> {
     this.#patientUntil = performance.now() + PATIENCE_MS;
-    await this.#readTogether([PROBE + Math.random()], true);
-    if (!this.#outage) {
+    await this.#readTogether([`${PROBE}${Math.random()}`]);
+    if (!this.#outage && this.#failing.size > 0) {
       const failing = [...this.#failing.keys()].slice(0, RETRIED_KEYS);
-      await Promise.all(this.#read(failing, true).values());
+      await this.#read(failing);
       if (!failing.some((key) => this.#failing.has(key))) this.#failing.clear();
     }
     const stopWaiting = (): void => {

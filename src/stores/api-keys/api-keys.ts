@@ -75,7 +75,7 @@ interface KnownKey {
   /** The same object as long as the record grants the same, so that the principal also stays the same. */
   readonly claims: Record<string, unknown>;
   /** When `find` was called for the record. */
-  readAt: number;
+  readonly readAt: number;
   usedAt: number;
 }
 

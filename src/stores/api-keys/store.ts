@@ -132,7 +132,8 @@ export function apiKeyStore(store: Store): ApiKeyStore {
       const [json] = await read([`id:${id}`]);
       // The record is deleted first, because it makes the key valid.
       for (const name of [`id:${id}`, `used:${id}`]) await breaker.delete(KEY + name);
-      for (const entry of await readList()) if (entry.id === id) await breaker.delete(KEY + entry.number);
+      for (const entry of await readList())
+        if (entry.id === id) await breaker.delete(`${KEY}${entry.number}`);
       return json !== undefined;
     },
     async markUsed(id, at) {

@@ -28,9 +28,9 @@ export function createReport(
   onEvent: ((event: RevocationEvent) => void) | undefined,
 ): (event: RevocationEvent) => void {
   return (event) => {
-    if (onEvent) return notify(onEvent, event);
-    const message = messageOf(event);
-    if (message !== undefined) process.emitWarning(message, "ScopegateWarning");
+    const message = onEvent ? undefined : messageOf(event);
+    if (onEvent) notify(onEvent, event);
+    else if (message !== undefined) process.emitWarning(message, "ScopegateWarning");
   };
 }
 

@@ -239,10 +239,9 @@ class StoredRevocations {
     const isPending = changes.length > 0 && this.#areRevoking(changes.filter(isPendingChange), principal);
     if (isPending && isFresh) return true;
     const asking = (remembered.asking ??= this.#ask(principal, remembered));
-    if (!isPending) return asking;
-    // Another process may have withdrawn it. This request needn't wait for that.
-    ignoreRejection(asking);
-    return true;
+    // Another process may have withdrawn it, but this request needn't wait for that.
+    if (isPending) ignoreRejection(asking);
+    return isPending || asking;
   }
 
   async revoke(
@@ -383,7 +382,7 @@ class StoredRevocations {
     const { keys } = remembered;
     try {
       const answers = await this.#breaker.get(keys);
-      for (const [index, answer] of answers.entries()) this.#keepAnswer(keys[index] as string, answer);
+      for (const [index, key] of keys.entries()) this.#keepAnswer(key, answers[index]);
       Object.assign(remembered, this.#recall(keys, principal, answers));
       // This process may have revoked the principal while the store was asked.
       if (remembered.isRevoked || this.#areRevoking(this.#newerChanges(remembered), principal)) return true;
@@ -396,8 +395,8 @@ class StoredRevocations {
     }
   }
 
-  #keepAnswer(key: string, answer: Answer | Error): void {
-    if (answer instanceof Error) return;
+  #keepAnswer(key: string, answer: Answer | Error | undefined): void {
+    if (!answer || answer instanceof Error) return;
     const staleAt = answer.askedAt - this.#rules.staleSeconds * 1000;
     // Two for each new answer, so that the number of old answers decreases.
     this.#answers.deleteOldest(({ askedAt }) => askedAt < staleAt, 2);

@@ -46,7 +46,10 @@ interface Commands {
 }
 
 /** The flags of `SET`: the time to live in milliseconds, and whether the key must be absent. */
-type SetFlags = { readonly PX?: number; readonly NX?: true };
+interface SetFlags {
+  readonly PX?: number;
+  readonly NX?: true;
+}
 
 /** How long the answers to some keys wait for those to others, which may be on a node that hangs. */
 const READ_MS = 2_000;
@@ -120,9 +123,7 @@ function requireReply(reply: unknown): string | null {
   throw new TypeError(`Redis: the client returned ${typeof reply} instead of a string. ${hint}`);
 }
 
-/**
- * Keeps only the message, because an error also contains the command, and a connection error the password.
- */
+/** Keeps only the message: an error also contains the command, and a connection error the password. */
 async function withSafeErrors<Result>(reply: Promise<Result>): Promise<Result> {
   try {
     return await reply;
@@ -156,10 +157,7 @@ function commandsOfIoredis(client: IoredisClient): Commands {
   };
 }
 
-/**
- * How the clients of `createClient`, `createSentinel` and `createCluster` take a raw command. The last one
- * also takes its key.
- */
+/** How clients take a raw command. That of a sentinel also takes a flag, and that of a cluster a key. */
 interface RawNodeRedis extends NodeRedisClient {
   sendCommand(...values: unknown[]): Reply;
 }

@@ -484,11 +484,11 @@ describe("sharedRevocation, with several processes that revoke", () => {
     const servers = Array.from({ length: 4 }, () => createProcess(connect()).server);
     const now = Date.now();
     await Promise.all(
-      Array.from({ length: 40 }, (_, index) => {
+      Array.from({ length: 40 }, async (_, index) => {
         // The widest in each way is made by another process, somewhere in between.
         const before = new Date(index === 13 ? now : now - 60_000 - index * 1_000);
         const until = new Date(now + (index === 22 ? 3_600_000 : 60_000));
-        return servers[index % 4]?.revoke({ userId: "u1", before }, { until });
+        await servers[index % 4]?.revoke({ userId: "u1", before }, { until });
       }),
     );
     const token = await newToken({ iat: Math.floor(now / 1000) - 1 });
@@ -560,7 +560,7 @@ describe("sharedRevocation, with clocks that differ", () => {
 
   it("warns that the clock of the process decides, if the store has none", async () => {
     const { store } = createStore();
-    const { now: _, ...withoutClock } = store;
+    const withoutClock: Store = { ...store, now: undefined as never };
     const { server, events } = createProcess(withoutClock);
     await server.ready();
     expect(events).toEqual([{ type: "warning", message: expect.stringContaining("no `now`") as string }]);
@@ -584,7 +584,7 @@ describe("sharedRevocation, with clocks that differ", () => {
 describe("server.ready, with a shared store", () => {
   it("writes a probe, or with `readOnly` only reads", async () => {
     const { store } = createStore();
-    const set = vi.fn(store.set);
+    const set = vi.fn<Store["set"]>((...values) => store.set(...values));
     const { server } = createProcess({ ...store, set });
     await server.ready({ readOnly: true });
     expect(set).not.toHaveBeenCalled();
