@@ -72,7 +72,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "core/token/binding/public-key.ts",
     "core/options/sender-constraint.ts",
     "core/runtime/constant-time.ts",
-    "core/runtime/once.ts",
+    "core/runtime/breaker.ts",
     "tools/testing/proofs.ts",
     "adapters/mcp/owners.ts",
     "stores/revocation/entries.ts",

@@ -16,15 +16,17 @@ interface Entry {
 /** The entries whose ends, rounded up to a second, are the same. */
 type Bucket = Set<Entry>;
 
-const lackOfRoom = (reason: string): Error =>
-  new Error(`${reason} Use memoryStore({ maxEntries }) with more, or a shared store.`);
+const HINT = "Use memoryStore({ maxEntries }) with more, or a shared store.";
+
+/** Only one owner has no room. */
+export class ShareError extends Error {}
 
 /** Creates a store. A full store rejects new keys, and an owner may have a tenth of it. */
 export function createMemoryStore(maxEntries: number, now: () => number): Store {
   const maxOwned = Math.max(1, Math.floor(maxEntries / 10));
   // Created once, because a new error takes longer than a new entry.
-  const full = lackOfRoom(`The store is full (${maxEntries} keys).`);
-  const overShare = lackOfRoom(`One client has a tenth of the store (${maxOwned} keys).`);
+  const full = new Error(`The store is full (${maxEntries} keys). ${HINT}`);
+  const overShare = new ShareError(`One client has a tenth of the store (${maxOwned} keys). ${HINT}`);
   const entries = new Map<string, Entry>();
   const counts = new Map<string | undefined, number>();
   /** By the second in which they end, rounded up, so that a full store needs no search for ended entries. */
@@ -85,7 +87,7 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
       const time = readClock(now).getTime();
       return Promise.resolve(keys.map((key) => find(key, time)));
     },
-    set(key, value, { until, ifAbsent = false, owner }: OwnedOptions = {}) {
+    set(key, value, { ttlMs = Infinity, ifAbsent = false, owner }: OwnedOptions = {}) {
       const time = readClock(now).getTime();
       if (ifAbsent && find(key, time) !== undefined) return Promise.resolve(false);
       deleteEnded(time);
@@ -93,8 +95,7 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
       const lack = earlier ? undefined : findLack(owner);
       if (lack) return Promise.reject(lack);
       if (earlier) remove(earlier);
-      const end = until?.getTime() ?? Infinity;
-      if (time < end) add(key, value, end, owner);
+      if (ttlMs > 0) add(key, value, time + ttlMs, owner);
       return Promise.resolve(true);
     },
     delete(key) {

@@ -76,6 +76,7 @@ export function apiKeyFile(path: string): ApiKeyStore {
         if (record) records.set(id, withRevocation(record, reason));
         return record !== undefined;
       }),
+    remove: (id) => change((records) => records.delete(id)),
     markUsed(id, at) {
       uses.set(id, at);
       return change((records) => {

@@ -1,7 +1,7 @@
 /** The entry point `scopegate/replay`: values that may be used once. */
 import { checkOptions, clock } from "../../core/options/check-options.ts";
+import { breakerOf } from "../../core/runtime/breaker.ts";
 import { readClock } from "../../core/runtime/clock.ts";
-import { rememberOnce } from "../../core/runtime/once.ts";
 import type { Store } from "../../core/runtime/store.ts";
 
 /** Remembers values that may be used once. */
@@ -42,9 +42,8 @@ export function createReplays(store: Store, options: ReplaysOptions = {}): Repla
   const { now = Date.now } = options;
   return {
     async remember(id, until) {
-      const end = timeOf(id, until);
-      if (end <= readClock(now).getTime()) return false;
-      return rememberOnce(store, id, until);
+      const ttlMs = timeOf(id, until) - readClock(now).getTime();
+      return ttlMs > 0 && (await breakerOf(store).rememberOnce(id, ttlMs));
     },
   };
 }
