@@ -10,6 +10,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
+import type { Health } from "../../core/health.ts";
 import { checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import type { KeyEvent, KeyState } from "../../core/keys/key-event.ts";
 import type { DecisionMessage } from "../../core/observer.ts";
@@ -42,8 +43,8 @@ const ALREADY_STARTED =
 const NO_PROVIDER = "startTelemetry found no meter provider: register one first, or pass `meterProvider`.";
 
 /**
- * Counts the decisions, cache events and key events of all servers in this process, measures the keys and
- * caches of the given servers, and adds an event to the active span of each refused request. Returns a
+ * Counts the decisions, cache events and key events of all servers in this process, measures the keys, caches
+ * and stores of the given servers, and adds an event to the active span of each refused request. Returns a
  * function that stops measuring. Attributes contain keys of the table and sources of keys, but no paths and
  * no parts of tokens. It creates no spans and exports nothing itself. A failing exporter affects no response.
  *
@@ -131,6 +132,13 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
   const states = gauge("keys.state", "1", "1 for the state of a key source, 0 for each other state");
   const age = gauge("keys.age", "s", "Time since the keys were last loaded");
   const left = gauge("keys.time_left", "s", "Time until requests get 503, while a key source fails");
+  const lookupStates = gauge(
+    "lookups.state",
+    "1",
+    "1 for the state of a store or endpoint, 0 for the others",
+  );
+  const pending = gauge("lookups.pending", "{lookup}", "Tokens that are being looked up");
+  const warnings = gauge("lookups.warnings", "{warning}", "Settings of the store that can lose revocations");
   const observe = (result: BatchObservableResult): void => {
     const report = (to: Observable, value = Number.NaN, attributes: Attributes = {}): void => {
       if (Number.isFinite(value)) result.observe(to, value, attributes);
@@ -139,7 +147,8 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
     const secondsSince = (time: Date | undefined): number => (Date.now() - Number(time)) / 1000;
     const secondsUntil = (time: Date | undefined): number => (Number(time) - Date.now()) / 1000;
     for (const [serverAttributes, server] of named) {
-      const { cache, keys } = server.health();
+      const health = server.health();
+      const { cache, keys } = health;
       report(entries, cache?.entries, serverAttributes);
       report(bytes, cache?.bytes, serverAttributes);
       for (const status of keys) {
@@ -150,11 +159,48 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
         report(age, secondsSince(lastSuccess), attributes);
         report(left, state === "unavailable" ? 0 : secondsUntil(staleUntil), attributes);
       }
+      for (const lookup of lookupsOf(health)) {
+        const attributes = { ...serverAttributes, "scopegate.lookups.of": lookup.of };
+        const worst = LOOKUP_STATES.find((state) => lookup.states.includes(state));
+        for (const state of LOOKUP_STATES)
+          report(lookupStates, Number(state === worst), { ...attributes, "scopegate.lookups.state": state });
+        report(pending, lookup.pending, attributes);
+        report(warnings, lookup.warnings, attributes);
+      }
     }
   };
-  const gauges = [entries, bytes, states, age, left];
+  const gauges = [entries, bytes, states, age, left, lookupStates, pending, warnings];
   meter.addBatchObservableCallback(observe, gauges);
   return () => meter.removeBatchObservableCallback(observe, gauges);
+}
+
+/** The worst state first. */
+const LOOKUP_STATES = ["unavailable", "degraded", "ok"] as const;
+
+/** Something that a server looks up in a store or at an endpoint. */
+interface Lookups {
+  readonly of: string;
+  /** The state of each store or endpoint. */
+  readonly states: readonly Health["status"][];
+  readonly pending?: number;
+  readonly warnings?: number;
+}
+
+function lookupsOf({ revocation, opaqueTokens = [], replayFault }: Health): readonly Lookups[] {
+  const lookups: Lookups[] = [];
+  if (revocation)
+    lookups.push({
+      of: "revocation",
+      states: [revocation.state],
+      warnings: revocation.warnings?.length ?? 0,
+    });
+  for (const of of ["introspected", "api_key"] as const) {
+    const kinds = opaqueTokens.filter(({ tokenKind }) => tokenKind === of);
+    const pending = kinds.reduce((sum, { underWay }) => sum + underWay, 0);
+    if (kinds.length > 0) lookups.push({ of, states: kinds.map(({ state }) => state), pending });
+  }
+  if (replayFault !== undefined) lookups.push({ of: "replay", states: ["degraded"] });
+  return lookups;
 }
 
 /** The rule is a key of the table, so clients can't add attribute values. */
