@@ -212,7 +212,7 @@ const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
   "adapters/fastify/index.ts": 2_110,
   "adapters/fetch/index.ts": 1_790,
   "adapters/mcp/index.ts": 4_695,
-  "tools/otel/index.ts": 1_490,
+  "tools/otel/index.ts": 1_525,
 };
 
 /** Packages that are installed only by projects that need them. */

@@ -111,7 +111,7 @@ async function replaceFile(target: string, text: string, { next, isOurs }: Lock)
   try {
     const old = await stat(target).catch(() => undefined);
     if (old) {
-      // If root writes a file that the group of a service may read, the service must still be able to read it.
+      // If root writes a file that the group of a service may read, the service must still read it.
       if (process.getuid?.() === 0) await file.chown(old.uid, old.gid);
       await file.chmod(old.mode & 0o777);
     }

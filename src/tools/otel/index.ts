@@ -132,13 +132,9 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
   const states = gauge("keys.state", "1", "1 for the state of a key source, 0 for each other state");
   const age = gauge("keys.age", "s", "Time since the keys were last loaded");
   const left = gauge("keys.time_left", "s", "Time until requests get 503, while a key source fails");
-  const lookupStates = gauge(
-    "lookups.state",
-    "1",
-    "1 for the state of a store or endpoint, 0 for the others",
-  );
+  const lookupStates = gauge("lookups.state", "1", "Stores and endpoints in each state");
   const pending = gauge("lookups.pending", "{lookup}", "Tokens that are being looked up");
-  const warnings = gauge("lookups.warnings", "{warning}", "Settings of the store that can lose revocations");
+  const warnings = gauge("revocation.warnings", "{warning}", "Settings that can lose revocations");
   const observe = (result: BatchObservableResult): void => {
     const report = (to: Observable, value = Number.NaN, attributes: Attributes = {}): void => {
       if (Number.isFinite(value)) result.observe(to, value, attributes);
@@ -148,7 +144,7 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
     const secondsUntil = (time: Date | undefined): number => (Number(time) - Date.now()) / 1000;
     for (const [serverAttributes, server] of named) {
       const health = server.health();
-      const { cache, keys } = health;
+      const { cache, keys, revocation } = health;
       report(entries, cache?.entries, serverAttributes);
       report(bytes, cache?.bytes, serverAttributes);
       for (const status of keys) {
@@ -159,13 +155,20 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
         report(age, secondsSince(lastSuccess), attributes);
         report(left, state === "unavailable" ? 0 : secondsUntil(staleUntil), attributes);
       }
-      for (const lookup of lookupsOf(health)) {
-        const attributes = { ...serverAttributes, "scopegate.lookups.of": lookup.of };
-        const worst = LOOKUP_STATES.find((state) => lookup.states.includes(state));
-        for (const state of LOOKUP_STATES)
-          report(lookupStates, Number(state === worst), { ...attributes, "scopegate.lookups.state": state });
-        report(pending, lookup.pending, attributes);
-        report(warnings, lookup.warnings, attributes);
+      report(warnings, revocation && (revocation.warnings?.length ?? 0), serverAttributes);
+      const lookups = lookupsOf(health);
+      for (const of of new Set(lookups.map((lookup) => lookup.of))) {
+        const same = lookups.filter((lookup) => lookup.of === of);
+        const attributes = { ...serverAttributes, "scopegate.lookups.of": of };
+        for (const possible of LOOKUP_STATES) {
+          const count = same.filter(({ state }) => state === possible).length;
+          report(lookupStates, count, { ...attributes, "scopegate.lookups.state": possible });
+        }
+        report(
+          pending,
+          same.reduce((sum, { underWay = Number.NaN }) => sum + underWay, 0),
+          attributes,
+        );
       }
     }
   };
@@ -174,32 +177,19 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
   return () => meter.removeBatchObservableCallback(observe, gauges);
 }
 
-/** The worst state first. */
-const LOOKUP_STATES = ["unavailable", "degraded", "ok"] as const;
+const LOOKUP_STATES = ["ok", "degraded", "unavailable"] as const;
 
-/** Something that a server looks up in a store or at an endpoint. */
-interface Lookups {
+/** A store or an endpoint that a server asks about tokens. */
+interface Lookup {
   readonly of: string;
-  /** The state of each store or endpoint. */
-  readonly states: readonly Health["status"][];
-  readonly pending?: number;
-  readonly warnings?: number;
+  readonly state: Health["status"];
+  readonly underWay?: number;
 }
 
-function lookupsOf({ revocation, opaqueTokens = [], replayFault }: Health): readonly Lookups[] {
-  const lookups: Lookups[] = [];
-  if (revocation)
-    lookups.push({
-      of: "revocation",
-      states: [revocation.state],
-      warnings: revocation.warnings?.length ?? 0,
-    });
-  for (const of of ["introspected", "api_key"] as const) {
-    const kinds = opaqueTokens.filter(({ tokenKind }) => tokenKind === of);
-    const pending = kinds.reduce((sum, { underWay }) => sum + underWay, 0);
-    if (kinds.length > 0) lookups.push({ of, states: kinds.map(({ state }) => state), pending });
-  }
-  if (replayFault !== undefined) lookups.push({ of: "replay", states: ["degraded"] });
+function lookupsOf({ revocation, opaqueTokens = [], replayFault }: Health): readonly Lookup[] {
+  const lookups: Lookup[] = opaqueTokens.map(({ tokenKind, ...status }) => ({ of: tokenKind, ...status }));
+  if (revocation) lookups.push({ of: "revocation", state: revocation.state });
+  if (replayFault !== undefined) lookups.push({ of: "replay", state: "degraded" });
   return lookups;
 }
 

@@ -194,7 +194,7 @@ describe("keys", () => {
 describe("stores and endpoints", () => {
   const stateOf = async ({ seriesOf }: ReturnType<typeof measure>) =>
     (await seriesOf("lookups.state")).flatMap((series) =>
-      series["value"] === 1 ? [[series["lookups.of"], series["lookups.state"]]] : [],
+      series["value"] === 0 ? [] : [[series["lookups.of"], series["lookups.state"], series["value"]]],
     );
   const fail = () => Promise.reject(new Error("It failed."));
 
@@ -220,29 +220,31 @@ describe("stores and endpoints", () => {
     const measured = measure(server);
     await server.ready();
     expect(await stateOf(measured)).toEqual([
-      ["revocation", "ok"],
-      ["introspected", "ok"],
-      ["api_key", "ok"],
+      ["api_key", "ok", 1],
+      ["introspected", "ok", 2],
+      ["revocation", "ok", 1],
     ]);
-    expect(await measured.seriesOf("lookups.warnings")).toEqual([{ "lookups.of": "revocation", value: 1 }]);
+    expect(await measured.seriesOf("revocation.warnings")).toEqual([
+      { value: server.health().revocation?.warnings?.length },
+    ]);
 
-    const { key } = createApiKey({ prefix: "key_", name: "ci", ownerId: "user-1", scopes: [] });
+    const { key } = createApiKey({ prefix: "key_", name: "ci", ownerId: "user-1", scopes: ["agents:read"] });
     await expect(server.authenticate(key)).rejects.toThrow();
     const waiting = server.authenticate("t_canary").catch(() => undefined);
     await vi.waitFor(() => expect(responses).toHaveLength(1));
     expect(await measured.seriesOf("lookups.pending")).toEqual([
-      { "lookups.of": "introspected", value: 1 },
       { "lookups.of": "api_key", value: 0 },
+      { "lookups.of": "introspected", value: 1 },
     ]);
     responses[0]?.(new Response(null, { status: 404 }));
     await waiting;
     isDown = true;
     await expect(server.authenticate(await tokenWith("agents:read"))).rejects.toThrow();
     expect(await stateOf(measured)).toEqual([
-      ["revocation", "degraded"],
-      // The other endpoint works.
-      ["introspected", "degraded"],
-      ["api_key", "degraded"],
+      ["api_key", "degraded", 1],
+      ["introspected", "ok", 1],
+      ["introspected", "degraded", 1],
+      ["revocation", "degraded", 1],
     ]);
   });
 
@@ -252,8 +254,8 @@ describe("stores and endpoints", () => {
     const measured = measure({ bound: server, plain: create() });
     expect(await measured.seriesOf("lookups.state")).toEqual([]);
     await expect(server.ready()).rejects.toThrow();
-    expect(await stateOf(measured)).toEqual([["replay", "degraded"]]);
-    expect(await measured.seriesOf("lookups.warnings")).toEqual([]);
+    expect(await stateOf(measured)).toEqual([["replay", "degraded", 1]]);
+    expect(await measured.seriesOf("revocation.warnings")).toEqual([]);
   });
 });
 
