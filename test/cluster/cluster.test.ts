@@ -362,9 +362,11 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
       // A copy, because Redis may delete revocations from here on.
       tally: { ...service.tally },
     });
+    expect(service.operator.health()).toMatchObject({ status: "degraded" });
+    await expect(service.operator.ready()).rejects.toThrow("OOM");
     await client.config("SET", "maxmemory-policy", "allkeys-lru");
     client.disconnect();
-    await service.operator.ready();
+    await service.operator.ready({ readOnly: true });
     expect(service.operator.health().revocation?.warnings).toContainEqual(
       expect.stringContaining("noeviction"),
     );
