@@ -406,6 +406,13 @@ describe("apiKeyStore", () => {
     expect(await keys.list()).toHaveLength(9);
     await memory.set("api-key:next", "unreadable");
     expect(await keys.list()).toHaveLength(9);
+    // Thousands of keys between have expired.
+    const { record } = make();
+    await memory.set("api-key:3500", record.id);
+    await memory.set(`api-key:id:${record.id}`, JSON.stringify(record));
+    expect(await keys.list()).toHaveLength(10);
+    await memory.set("api-key:next", "3501");
+    expect(await keys.list()).toHaveLength(10);
   });
 
   it("leaves it to the store to delete a key 30 days after its end", async () => {
