@@ -193,6 +193,8 @@ describe.skipIf(!REDIS_URL)("redisStore", () => {
 });
 
 describe("redisStore, with any client", () => {
+  const time = vi.fn((..._values: unknown[]) => Promise.resolve(["1700000000", "500000"]));
+
   it.each([undefined, null, {}, "redis://127.0.0.1", { get: () => null }])("refuses %j", (client) => {
     expect(() => redisStore(client as never)).toThrow("a client of the package");
   });
@@ -232,6 +234,47 @@ describe("redisStore, with any client", () => {
       new Error("Redis: no reply within 2000 ms."),
       new Error("Redis: CLUSTERDOWN"),
     ]);
+  });
+
+  it("waits on if no node replies, so that its caller knows that the client is busy", async () => {
+    vi.useFakeTimers();
+    const state = { isDone: false };
+    const get = () => new Promise((resolve) => void setTimeout(() => resolve("1"), 9_000));
+    const reading = redisStore({ get, call: vi.fn() }).get(["a"]);
+    void reading.then(() => (state.isDone = true));
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(state.isDone).toBe(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    vi.useRealTimers();
+    expect(await reading).toEqual(["1"]);
+  });
+
+  it.each<readonly [string, (...values: never[]) => Promise<unknown>, unknown[]]>([
+    ["createClient", (command: unknown, _options: unknown) => time(command), [["TIME"]]],
+    [
+      "createSentinel",
+      (isReadOnly: unknown, command: unknown, _options: unknown) => time(isReadOnly, command),
+      [false, ["TIME"]],
+    ],
+    [
+      "createCluster",
+      (key: unknown, isReadOnly: unknown, command: unknown, _options: unknown) =>
+        time(key, isReadOnly, command),
+      [undefined, false, ["TIME"]],
+    ],
+  ])("sends a command without a key as %s takes it", async (_, sendCommand, values) => {
+    time.mockClear();
+    const store = redisStore({ get: vi.fn(), sendCommand } as never);
+    expect(await store.now?.()).toBe(1_700_000_000_500);
+    expect(time).toHaveBeenCalledExactlyOnceWith(...values);
+  });
+
+  it("reports a rejection that is no error, and settings without a value", async () => {
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- a client may do it
+    const client = { get: () => Promise.reject("down"), call: () => Promise.resolve(null) };
+    const store = redisStore(client);
+    expect(await store.get(["a"])).toEqual([new Error("Redis: the command failed")]);
+    expect(await store.findWarnings?.()).toEqual([]);
   });
 
   const settingsOf = (settings: Record<string, string>, reply: (name: string, value: string) => unknown) => ({

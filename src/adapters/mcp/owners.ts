@@ -62,10 +62,10 @@ export class Owners {
   }
 
   async #findStored(store: Store, id: string, caller: Principal | undefined): Promise<Ownership> {
+    const breaker = await loadBreaker(store);
     try {
-      const [answer] = await (await loadBreaker(store)).get([this.#storeKey(id)]);
-      if (!answer || answer instanceof Error) return UNKNOWN;
-      const [owner, note = ""] = answer.value?.split(" ", 2) ?? [];
+      const value = await breaker.read(this.#storeKey(id));
+      const [owner, note = ""] = value?.split(" ", 2) ?? [];
       if (owner !== ownerKey(caller)) return OTHER;
       const decoded = Buffer.from(note, "base64url").toString();
       this.#remember(id, caller, decoded);

@@ -305,7 +305,6 @@ class StoredRevocations {
   #noteFault(fault: Error | undefined): void {
     const { staleSeconds, whenDown } = this.#rules;
     if (fault === undefined) {
-      if (this.#failedAt === undefined) return;
       this.#failedAt = undefined;
       this.#isStale = false;
       this.#reachedAt = performance.now();

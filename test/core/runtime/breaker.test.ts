@@ -255,6 +255,17 @@ describe("a breaker", () => {
     expect(calls).toEqual([["b0"]]);
   });
 
+  it("doesn't ask for the time of a store that fails", async () => {
+    const { store, failing } = createStore();
+    failing.add("*");
+    const now = vi.fn(() => Promise.resolve(5));
+    const breaker = new Breaker({ ...store, now });
+    expect(await breaker.now()).toBe(5);
+    await valuesOf(breaker, "a");
+    await expect(breaker.now()).rejects.toThrow("out of reach");
+    expect(now).toHaveBeenCalledOnce();
+  });
+
   it.each([Number.NaN, "5", undefined])("rejects %j as the time of a store", async (time) => {
     const { store } = createStore();
     const breaker = new Breaker({ ...store, now: () => Promise.resolve(time as number) });

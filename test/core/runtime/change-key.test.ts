@@ -52,6 +52,28 @@ describe("changeKey", () => {
     expect(set).not.toHaveBeenCalled();
   });
 
+  it("doesn't overwrite what another process has created since this one has read the absent key", async () => {
+    const memory = createMemoryStore(1_000, Date.now);
+    let isFirst = true;
+    const set: Store["set"] = async (key, ...rest) => {
+      // The other process has finished: it won't read the key again.
+      if (isFirst) expect(await changeKey(new Breaker({ ...memory }), "key", adding(1))).toBe("[1]");
+      isFirst = false;
+      return memory.set(key, ...rest);
+    };
+    expect(await changeKey(new Breaker({ ...memory, set }), "key", adding(2))).toBe("[1,2]");
+  });
+
+  it("doesn't overwrite what another process has written before this one had the lock", async () => {
+    const memory = createMemoryStore(1_000, Date.now);
+    await memory.set("key", "[1]");
+    const set: Store["set"] = async (key, ...rest) => {
+      if (key === "lock:key") await memory.set("key", "[1,2]");
+      return memory.set(key, ...rest);
+    };
+    expect(await changeKey(new Breaker({ ...memory, set }), "key", adding(3))).toBe("[1,2,3]");
+  });
+
   it("rejects after ten seconds, if another process changes the key all the time", async () => {
     const { memory, first } = createProcesses(0);
     await memory.set("key", "[]");

@@ -412,13 +412,24 @@ describe("apiKeyStore", () => {
     await memory.delete("api-key:0");
     await memory.delete("api-key:4");
     expect(await keys.list()).toHaveLength(8);
+    await memory.delete(`api-key:id:${records[5]?.id}`);
+    expect(await keys.list()).toHaveLength(7);
+    await keys.add(records[5] ?? make().record);
+    expect(await keys.list()).toHaveLength(8);
     await memory.delete("api-key:next");
     expect(await keys.list()).toHaveLength(8);
     await keys.add(make().record);
-    expect(await memory.get(["api-key:10", "api-key:next"])).toEqual([expect.any(String), "11"]);
+    expect(await memory.get(["api-key:11", "api-key:next"])).toEqual([expect.any(String), "12"]);
     expect(await keys.list()).toHaveLength(9);
     await memory.set("api-key:next", "unreadable");
     expect(await keys.list()).toHaveLength(9);
+    // Thousands of keys between have expired.
+    const { record } = make();
+    await memory.set("api-key:3500", record.id);
+    await memory.set(`api-key:id:${record.id}`, JSON.stringify(record));
+    expect(await keys.list()).toHaveLength(10);
+    await memory.set("api-key:next", "3501");
+    expect(await keys.list()).toHaveLength(10);
   });
 
   it("leaves it to the store to delete a key 30 days after its end", async () => {

@@ -330,6 +330,22 @@ describe("sharedRevocation, without its store", () => {
     expect(await verdict(token)).toBe("revoked");
   });
 
+  it("stores a revocation together with an earlier one of the same id that the store did not confirm", async () => {
+    const { store, state } = createStore();
+    const { server } = createProcess(store);
+    state.mode = "down";
+    const wide = server.revoke({ userId: "u1" }).catch(String);
+    const narrow = server.revoke({ userId: "u1", before: new Date(0) }).catch(String);
+    expect(await Promise.all([wide, narrow])).toEqual([
+      expect.stringContaining("didn't confirm"),
+      expect.stringContaining("didn't confirm"),
+    ]);
+    state.mode = "up";
+    await pass(1_000);
+    await server.revoke({ userId: "u1", before: new Date(0) });
+    expect(await createProcess(store).verdict(await newToken())).toBe("revoked");
+  });
+
   it("refuses a token at once while its revocation is being written", async () => {
     const { store, state } = createStore();
     const { server, verdict } = createProcess(store);
@@ -598,6 +614,18 @@ describe("server.ready, with a shared store", () => {
     await expect(server.ready()).rejects.toThrow("must return `true`");
     await expect(server.revoke({ userId: "u1" })).rejects.toThrow("didn't confirm");
     expect(server.health()).toMatchObject({ status: "degraded" });
+  });
+
+  it("reports an outage that began before it was created", async () => {
+    const { store, state } = createStore();
+    const first = createProcess(store);
+    state.mode = "down";
+    await first.verdict(await newToken());
+    const second = createProcess(store);
+    state.mode = "up";
+    await pass(250);
+    expect(first.types()).toEqual(["failed", "recovered"]);
+    expect(second.types()).toEqual(["failed", "recovered"]);
   });
 
   it("reports each warning once, and again after each recovery", async () => {
