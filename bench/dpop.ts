@@ -36,9 +36,9 @@ async function measureFullStore(maxEntries: number): Promise<number> {
   const add = async (count: number, stepMs: number): Promise<void> => {
     for (let end = added + count; added < end; added += 1) {
       now += stepMs;
-      const until = new Date(now + 1 + ((added * 7_919) % lifetimeMs));
+      const ttlMs = 1 + ((added * 7_919) % lifetimeMs);
       await store
-        .set(`replay:${String(added).padStart(43, "x")}`, "1", { until, ifAbsent: true })
+        .set(`replay:${String(added).padStart(43, "x")}`, "1", { ttlMs, ifAbsent: true })
         .catch(() => false);
     }
   };

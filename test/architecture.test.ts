@@ -76,7 +76,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "core/token/binding/public-key.ts",
     "core/options/sender-constraint.ts",
     "core/runtime/constant-time.ts",
-    "core/runtime/once.ts",
+    "core/runtime/breaker.ts",
     "tools/testing/proofs.ts",
     "adapters/mcp/owners.ts",
     "stores/revocation/entries.ts",
@@ -216,7 +216,7 @@ const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
   "adapters/fastify/index.ts": 2_110,
   "adapters/fetch/index.ts": 2_100,
   "adapters/mcp/index.ts": 4_905,
-  "tools/otel/index.ts": 1_490,
+  "tools/otel/index.ts": 1_525,
 };
 
 /** Packages that are installed only by projects that need them. */

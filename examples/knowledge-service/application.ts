@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ListedRoute } from "scopegate/audit";
 import { problem } from "./problem.ts";
@@ -25,11 +25,20 @@ export function fromListener(listener: RequestListener, routes: Iterable<ListedR
       return (server.address() as AddressInfo).port;
     },
     close: async () => {
+      endConnections(server);
       server.close();
-      server.closeIdleConnections();
       await once(server, "close");
     },
   };
+}
+
+/**
+ * Ends each connection with its next response, and all others after ten seconds. Without this, a server never
+ * closes while a client sends one request after another on the same connection.
+ */
+export function endConnections(server: Server): void {
+  server.prependListener("request", (_request, response) => response.setHeader("Connection", "close"));
+  setTimeout(() => server.closeAllConnections(), 10_000).unref();
 }
 
 /** Returns the 4xx status that a body parser gave an error, and 500 for every other error. */

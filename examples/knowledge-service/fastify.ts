@@ -2,7 +2,7 @@ import fastify, { type FastifyReply } from "fastify";
 import type { ResourceServer } from "scopegate";
 import { routesOf } from "scopegate/audit";
 import { principalOf, protect } from "scopegate/fastify";
-import { type Application, faultBody, statusOf } from "./application.ts";
+import { type Application, endConnections, faultBody, statusOf } from "./application.ts";
 import type { Operation } from "./operations.ts";
 
 export function createApplication(server: ResourceServer, operations: readonly Operation[]): Application {
@@ -36,7 +36,10 @@ export function createApplication(server: ResourceServer, operations: readonly O
       return routes;
     },
     listen: async (port) => Number(new URL(await app.listen({ port, host: "127.0.0.1" })).port),
-    close: () => app.close(),
+    close: () => {
+      endConnections(app.server);
+      return app.close();
+    },
   };
 }
 

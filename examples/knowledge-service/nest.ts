@@ -1,4 +1,5 @@
 import "reflect-metadata";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   type ArgumentsHost,
@@ -16,7 +17,7 @@ import type { ResourceServer } from "scopegate";
 import { routesOf } from "scopegate/audit";
 import { protect } from "scopegate/express";
 import { principalOf, ScopegateModule } from "scopegate/nest";
-import { type Application, faultBody, statusOf } from "./application.ts";
+import { type Application, endConnections, faultBody, statusOf } from "./application.ts";
 import type { Operation } from "./operations.ts";
 
 /** Decorators are functions, so an array of operations can become a controller with a handler for each. */
@@ -75,7 +76,10 @@ export async function createApplication(
       await app.listen(port, "127.0.0.1");
       return (app.getHttpServer() as { address(): AddressInfo }).address().port;
     },
-    close: () => app.close(),
+    close: () => {
+      endConnections(app.getHttpServer() as Server);
+      return app.close();
+    },
   };
 }
 

@@ -12,7 +12,7 @@ import * as onExpress from "scopegate/express";
 import * as onFastify from "scopegate/fastify";
 import * as onHono from "scopegate/hono";
 import { type AuthInfo, protectMcp } from "scopegate/mcp";
-import { type Application, fromListener } from "../knowledge-service/application.ts";
+import { type Application, endConnections, fromListener } from "../knowledge-service/application.ts";
 
 type Host = (server: ResourceServer, mcp: McpHttpHandler) => Application;
 
@@ -48,7 +48,10 @@ const createFastify: Host = (server, mcp) => {
       return routes;
     },
     listen: async (port) => Number(new URL(await app.listen({ port, host: "127.0.0.1" })).port),
-    close: () => app.close(),
+    close: () => {
+      endConnections(app.server);
+      return app.close();
+    },
   };
 };
 

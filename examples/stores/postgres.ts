@@ -10,8 +10,9 @@ export async function postgresStore(database: Database): Promise<Store> {
   await database.query(
     "CREATE TABLE IF NOT EXISTS scopegate (key text PRIMARY KEY, value text NOT NULL, until timestamptz)",
   );
-  const set = (isReplacing: boolean) => `INSERT INTO scopegate VALUES ($1, $2, $3)
-    ON CONFLICT (key) DO UPDATE SET value = $2, until = $3
+  const set = (isReplacing: boolean) => `INSERT INTO scopegate
+    VALUES ($1, $2, now() + $3 * interval '1 millisecond')
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value, until = excluded.until
     WHERE ${isReplacing} OR scopegate.until <= now() RETURNING key`;
   return {
     async get(keys) {
@@ -20,11 +21,15 @@ export async function postgresStore(database: Database): Promise<Store> {
       const values = new Map(rows.map(({ key, value }) => [key, value]));
       return keys.map((key) => values.get(key));
     },
-    async set(key, value, { until = null, ifAbsent = false } = {}) {
-      return (await database.query(set(!ifAbsent), [key, value, until])).rows.length > 0;
+    async set(key, value, { ttlMs = null, ifAbsent = false } = {}) {
+      return (await database.query(set(!ifAbsent), [key, value, ttlMs])).rows.length > 0;
     },
     async delete(key) {
       await database.query("DELETE FROM scopegate WHERE key = $1", [key]);
+    },
+    async now() {
+      const { rows } = await database.query("SELECT extract(epoch FROM now()) * 1000 AS now");
+      return Number((rows[0] as { now: unknown }).now);
     },
   };
 }

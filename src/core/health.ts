@@ -19,8 +19,10 @@ export interface Health {
   readonly cache?: CacheSize;
   /** The state of the option `revocation`; absent without it. */
   readonly revocation?: RevocationStatus;
-  /** The state of those `opaqueTokens` that ask an endpoint; absent without one. */
+  /** The state of those `opaqueTokens` that ask an endpoint or a store; absent without one. */
   readonly opaqueTokens?: readonly OpaqueStatus[];
+  /** Why the store of DPoP proofs fails, so that requests with a proof get 503; absent if it works. */
+  readonly replayFault?: unknown;
 }
 
 /** The size of the cache of verified tokens. */
@@ -36,13 +38,16 @@ export function healthOf(
   cache: CacheSize | undefined,
   revocation: RevocationStatus | undefined,
   opaqueTokens: readonly OpaqueStatus[],
+  replayFault: unknown,
 ): Health {
+  const states = [revocation?.state ?? "ok", ...opaqueTokens.map(({ state }) => state)] as const;
   return compact({
-    status: worstOf(stateOfKeys(keys), revocation?.state ?? "ok", ...opaqueTokens.map(({ state }) => state)),
+    status: worstOf(stateOfKeys(keys), replayFault === undefined ? "ok" : "degraded", ...states),
     keys,
     cache: cache && { entries: cache.entries, bytes: cache.bytes },
     revocation,
     opaqueTokens: opaqueTokens.length > 0 ? opaqueTokens : undefined,
+    replayFault,
   });
 }
 

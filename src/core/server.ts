@@ -70,11 +70,12 @@ export interface ResourceServer {
   /** The effective table: the rules of both options with their sources, and the rules that stay enforced. */
   readonly routes: readonly Rule[];
   /**
-   * Loads and imports all keys now, and waits for the store of `revocation`, so that a service without them
-   * fails at startup. Fresh remote key sets aren't fetched again.
+   * Loads and imports all keys now, and writes a probe to the stores of `revocation` and DPoP proofs (with
+   * `readOnly`, only reads), so that a service without them fails at startup. Fresh remote key sets aren't
+   * fetched again.
    * @throws KeysUnavailableError that lists every failed source and its cause
    */
-  ready(): Promise<void>;
+  ready(options?: { readonly readOnly?: boolean }): Promise<void>;
   /** The current state of each key source, with its issuer. Times are `Date`s. No source is read. */
   readonly keys: readonly KeySourceStatus[];
   /**
@@ -92,8 +93,8 @@ export interface ResourceServer {
    */
   revoke(target: RevocationTarget, options?: RevocationOptions): Promise<void>;
   /**
-   * Withdraws the revocation of the same target; without `issuer`, for every issuer. It doesn't withdraw
-   * another revocation that includes the same tokens. Returns whether there was one.
+   * Withdraws the revocation of the same target. It doesn't withdraw another revocation that includes the
+   * same tokens, such as one for another `issuer`. Returns whether there was one.
    * @throws TypeError for a target that names nothing or several things, and without the option `revocation`
    * @throws TokenRejectedError for a `token` that isn't accepted anyway
    * @throws Error if the store doesn't confirm it
@@ -167,7 +168,8 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   };
 
   const refuseWithout = createRefuser(resolved.challenge, createFirstWarning());
-  const nonces = resolved.senderConstraint?.dpop?.nonces;
+  const dpop = resolved.senderConstraint?.dpop;
+  const nonces = dpop?.nonces;
 
   const server: ResourceServer = {
     resource: resolved.resource,
@@ -194,8 +196,8 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),
     explain: (query) => policy.explain(query),
     refuse: nonces ? (refused) => withNonce(refuseWithout(refused), nonces.current()) : refuseWithout,
-    async ready() {
-      await Promise.all([verifiers.ready(), revocation?.ready()]);
+    async ready(options) {
+      await Promise.all([verifiers.ready(), revocation?.ready(options), dpop?.replay.ready(options)]);
     },
     get keys() {
       return verifiers.status();
@@ -206,13 +208,14 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
         cache,
         revocation?.status(),
         opaqueTokens.flatMap((kind) => kind.status?.(opaqueContext) ?? []),
+        dpop?.replay.fault,
       ),
     refreshKeys: verifiers.refresh,
     close() {
       verifiers.close();
       revocation?.close();
       pipeline.close();
-      for (const kind of opaqueTokens) kind.close?.();
+      for (const kind of opaqueTokens) kind.close?.(opaqueContext);
       return Promise.resolve();
     },
   };

@@ -93,7 +93,8 @@ async function connectRedis(
   >;
   const socket = { host: HOST, port, reconnectStrategy: () => 100, socketTimeout: TIMEOUT_MS };
   const create = {
-    server: () => createClient({ socket }),
+    // Without pings, an idle connection would end, too.
+    server: () => createClient({ socket, pingInterval: TIMEOUT_MS / 4 }),
     cluster: () => createCluster({ rootNodes: [{ socket: { host: HOST, port } }] }),
     sentinel: () => createSentinel({ name: "main", sentinelRootNodes: [{ host: HOST, port }] }),
   }[mode ?? "server"];

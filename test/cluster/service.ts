@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { createResourceServer, type ResourceServer } from "scopegate";
 import { type RevocationTarget, sharedRevocation } from "scopegate/revocation";
-import { redisStore, type RedisStoreOptions } from "scopegate/store";
+import { redisStore } from "scopegate/store";
 import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { type ClientSettings, connectClient } from "./clients.ts";
@@ -88,7 +88,7 @@ async function createTracked(aheadSeconds = 0): Promise<Tracked> {
   const now = Math.floor(Date.now() / 1000);
   const token = await issuer.token({
     aud: "agents-prod",
-    iat: now - 60 - aheadSeconds,
+    iat: now - 2 - aheadSeconds,
     exp: now + 7_200 + aheadSeconds,
     scopes: [],
     sub: id,
@@ -139,25 +139,23 @@ export interface Service {
 }
 
 interface ServiceOptions {
-  readonly confirm?: RedisStoreOptions["confirm"];
   readonly settings?: readonly Partial<MemberSettings>[];
   /** The client of the operator. Default: that of the processes. */
   readonly operatorClient?: ClientSettings;
+  /** How far the clock of the operator is ahead. */
+  readonly operatorAheadSeconds?: number;
 }
 
 export async function startService(client: ClientSettings, options: ServiceOptions = {}): Promise<Service> {
   const settings = options.settings ?? [{}, {}, {}];
   const members = await Promise.all(settings.map((each) => startMember(client, each)));
   const connected = await connectClient(options.operatorClient ?? client);
+  const now = () => Date.now() + (options.operatorAheadSeconds ?? 0) * 1_000;
   const operator = createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
-    revocation: sharedRevocation(
-      redisStore(connected.client, options.confirm ? { confirm: options.confirm } : {}),
-      {
-        onEvent: () => undefined,
-      },
-    ),
+    now,
+    revocation: sharedRevocation(redisStore(connected.client), { onEvent: () => undefined, now }),
   });
   const ahead = Math.max(...settings.map(({ aheadSeconds = 0 }) => Math.abs(aheadSeconds)));
   let pool = await Promise.all(Array.from({ length: 60 }, () => createTracked(ahead)));

@@ -10,7 +10,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
+import { apiKeys } from "scopegate/api-keys";
 import { startTelemetry } from "scopegate/otel";
+import { sharedRevocation } from "scopegate/revocation";
+import { memoryStore, type Store } from "scopegate/store";
 import { ask, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { setOf } from "../support/remote-keys.ts";
@@ -55,14 +58,24 @@ beforeAll(async () => {
   let isDown = false;
   const fetch = () =>
     Promise.resolve(isDown ? new Response(null, { status: 500 }) : Response.json(setOf(issuer)));
+  let isStoreDown = false;
+  const memory = memoryStore();
+  const store: Store = {
+    ...memory,
+    get: (keys) => (isStoreDown ? Promise.reject(new Error("It failed.")) : memory.get(keys)),
+  };
   const server = createResourceServer({
     serviceId: "agents-prod",
     issuer: "https://login.example/",
     keys: { jwksUri: "https://login.example/keys?key=canary", fetch },
     scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"], "GET /metrics": "public" },
     tokenCache: { maxEntries: 1 },
+    revocation: sharedRevocation(store, { onEvent: () => undefined, whenDown: "accept" }),
+    opaqueTokens: [apiKeys({ prefix: "key_", find: () => Promise.resolve(undefined) })],
     onKeyEvent: () => undefined,
   });
+  await server.ready();
+  isStoreDown = true;
   const exporter = new PrometheusExporter({ preventServerStart: true });
   const meterProvider = new MeterProvider({ readers: [exporter] });
   const app = express().use(protect(server));

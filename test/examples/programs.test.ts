@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { createIssuer } from "../support/issuer.ts";
 import { openOpenIdProvider, RESOURCE } from "../support/openid-provider.ts";
 import { REDIS_URL } from "../support/redis.ts";
+import { keepBusy } from "../support/busy-client.ts";
 import { ask } from "../support/http.ts";
 import { follow, type Program, readAll, start, stop } from "./program.ts";
 import { temporaryFolder } from "../support/folder.ts";
@@ -56,7 +57,7 @@ describe.concurrent("npm start", () => {
     ["fetch", "SIGTERM"],
     ["nest", "SIGTERM"],
   ] as const)(
-    "serves requests in %s, logs each decision and stops cleanly on %s",
+    "serves requests in %s, logs each decision and stops on %s while a client keeps its connection busy",
     async (framework, signal) => {
       const program = run("main", framework, "--port", "0");
       const output = follow(program);
@@ -72,7 +73,11 @@ describe.concurrent("npm start", () => {
         /^GET \/agents refused credential_missing rule="GET \/agents" \(default\) user=null$/m,
       );
       expect(output.text().split("Decisions:")[1]).not.toContain(reader);
+      await keepBusy(Number(new URL(url ?? "").port), "/agents").responses(3);
+      const since = performance.now();
       expect(await stop(program, signal)).toBe(0);
+      // Sooner than the ten seconds after which connections are closed.
+      expect(performance.now() - since).toBeLessThan(9_000);
     },
   );
 

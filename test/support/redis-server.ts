@@ -59,8 +59,8 @@ export async function startSentinel(primary: Pick<RedisInstance, "port">): Promi
 }
 
 /** Starts a cluster of three primaries, which keep their data. */
-export async function startCluster(): Promise<readonly RedisInstance[]> {
-  const settings = [...DURABLE, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
+export async function startCluster(...more: readonly string[]): Promise<readonly RedisInstance[]> {
+  const settings = [...DURABLE, "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", ...more];
   const nodes = await Promise.all([1, 2, 3].map(() => startRedis(undefined, settings)));
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
   const made = runChild("redis-cli", ["--cluster", "create", ...addresses, "--cluster-yes"], {});

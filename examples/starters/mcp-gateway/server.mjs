@@ -61,6 +61,7 @@ app.get("/health", (req, res) => res.json({ status: "ok" }));
 await server.ready();
 const listener = app.listen(PORT);
 process.once("SIGTERM", () => {
+  listener.prependListener("request", (req, res) => res.setHeader("connection", "close")); // for busy clients
   listener.close(() => server.close().then(() => redis?.disconnect()));
   setTimeout(() => listener.closeAllConnections(), Number(SHUTDOWN_MS)).unref(); // streams without an end
 });

@@ -2,8 +2,8 @@
 import { hash } from "node:crypto";
 import { callerKey } from "../shared/caller-key.ts";
 import { ignoreRejection, type Pending } from "../../core/runtime/pending.ts";
+import type { Breaker } from "../../core/runtime/breaker.ts";
 import type { Store } from "../../core/runtime/store.ts";
-import { withinLimit } from "../../core/runtime/time-limit.ts";
 import { clientOf } from "../../core/token/clients.ts";
 import type { Principal } from "../../core/token/principal.ts";
 
@@ -23,6 +23,10 @@ const UNKNOWN: Ownership = { kind: "unknown" };
 
 /** How long a shared store keeps an owner. */
 const KEPT_MS = 7 * 86_400_000;
+
+/** Services without a shared store don't load it. */
+const loadBreaker = async (store: Store): Promise<Breaker> =>
+  (await import("../../core/runtime/breaker.ts")).breakerOf(store);
 
 export interface OwnersOptions {
   /** With a store, other processes know the owners, too. */
@@ -58,8 +62,9 @@ export class Owners {
   }
 
   async #findStored(store: Store, id: string, caller: Principal | undefined): Promise<Ownership> {
+    const breaker = await loadBreaker(store);
     try {
-      const [value] = await withinLimit(store.get([this.#storeKey(id)]), "The store of owners");
+      const value = await breaker.read(this.#storeKey(id));
       const [owner, note = ""] = value?.split(" ", 2) ?? [];
       if (owner !== ownerKey(caller)) return OTHER;
       const decoded = Buffer.from(note, "base64url").toString();
@@ -82,12 +87,9 @@ export class Owners {
   }
 
   async #store(store: Store, id: string, value: string): Promise<void> {
-    const until = new Date(Date.now() + KEPT_MS);
     try {
-      await withinLimit(
-        store.set(this.#storeKey(id), value, { until, ifAbsent: true }),
-        "The store of owners",
-      );
+      const breaker = await loadBreaker(store);
+      await breaker.set(this.#storeKey(id), value, { ttlMs: KEPT_MS, ifAbsent: true });
     } catch {
       // This process knows the owner. Others refuse the id, and the client starts again.
     }
@@ -95,7 +97,8 @@ export class Owners {
 
   end(id: string): void {
     this.#remove(id);
-    ignoreRejection(this.#options.store?.delete(this.#storeKey(id)));
+    const { store } = this.#options;
+    if (store) ignoreRejection(loadBreaker(store).then((breaker) => breaker.delete(this.#storeKey(id))));
   }
 
   #remember(id: string, caller: Principal | undefined, note: string): void {

@@ -39,8 +39,8 @@ export class KeyAge {
   #loadedAt: number | undefined;
   #maxAgeMs: number;
   /** Why the last attempt failed; `undefined` if it succeeded. */
-  #error: Error | undefined;
-  /** Whether the source failed. Closing the server also sets `#error`, but must not revive expired keys. */
+  error: Error | undefined;
+  /** Whether the source failed. Closing the server also sets `error`, but must not revive expired keys. */
   #isDown = false;
   /** When the source last failed or didn't have a requested key. */
   #cooldownStart: number | undefined;
@@ -52,20 +52,16 @@ export class KeyAge {
     this.#maxAgeMs = rules.maxAgeMs;
   }
 
-  get error(): Error | undefined {
-    return this.#error;
-  }
-
   succeed(loadedAt: number): void {
     this.#loadedAt = loadedAt;
     this.#maxAgeMs = this.#rules.maxAgeMs;
-    this.#error = undefined;
+    this.error = undefined;
     this.#isDown = false;
     this.#failures = 0;
   }
 
   fail(error: Error, isClosed: boolean): void {
-    this.#error = error;
+    this.error = error;
     this.startCooldown();
     if (isClosed) return;
     this.#isDown = true;
@@ -75,14 +71,14 @@ export class KeyAge {
     this.#maxAgeMs = 0;
   }
 
-  /** Returns until when the keys can be used while their source fails, in milliseconds since the epoch. */
-  staleUntil(): number | undefined {
+  /** Returns until when the keys can be used while their source fails. */
+  staleUntil(): Date | undefined {
     if (!this.#isDown || this.#loadedAt === undefined) return undefined;
-    return this.#loadedAt + this.#maxAgeMs + this.#rules.staleMs;
+    return new Date(this.#loadedAt + this.#maxAgeMs + this.#rules.staleMs);
   }
 
   state(): KeyState {
-    if (this.#loadedAt === undefined) return this.#error ? "unavailable" : "not loaded";
+    if (this.#loadedAt === undefined) return this.error ? "unavailable" : "not loaded";
     const age = this.#since(this.#loadedAt);
     if (age < this.#maxAgeMs) return "fresh";
     // Compared this way, an age of NaN counts as too old.
@@ -91,13 +87,13 @@ export class KeyAge {
 
   /** Returns whether loaded keys should be refreshed now. */
   isDue(): boolean {
-    if (this.#loadedAt === undefined || (this.#error && !this.isCooledDown())) return false;
+    if (this.#loadedAt === undefined || (this.error && !this.isCooledDown())) return false;
     return this.#since(this.#loadedAt) >= this.#maxAgeMs * REFRESH_AT;
   }
 
   /** Returns the delay until the keys should be refreshed without a request; `undefined` for never. */
   delay(): number | undefined {
-    const delay = this.#error ? this.#cooldownMs() : this.#rules.maxAgeMs * REFRESH_AT;
+    const delay = this.error ? this.#cooldownMs() : this.#rules.maxAgeMs * REFRESH_AT;
     if (delay === Infinity) return undefined;
     return Math.max(delay * (1 - JITTER * Math.random()), MIN_DELAY_MS);
   }

@@ -33,6 +33,9 @@ interface LoadRules extends RemoteTiming {
   readonly emit: KeySourceContext["onKeyEvent"];
 }
 
+/** How long a token waits for new keys while the last good keys can be used. */
+const AFTER_SUSPENSION_MS = 250;
+
 /**
  * The keys of a JWK Set that changes, with one load at a time. Fresh keys are used at once, older ones only
  * while the source fails, for `staleMs`. Without usable keys, `find` throws: an outage makes no token
@@ -45,7 +48,9 @@ export class LoadedKeys implements KeyResolver {
   #list: readonly VerificationKey[] = [];
   #loading: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  readonly #closing = new AbortController();
+  /** The last request. */
+  #request: AbortController | undefined;
+  #isClosed = false;
   /** Why the source was last read. */
   #reason: KeyLoadReason = "first_use";
   #lastSuccess: Date | undefined;
@@ -89,7 +94,8 @@ export class LoadedKeys implements KeyResolver {
   }
 
   async ready(): Promise<void> {
-    if (this.#age.error || this.#age.state() !== "fresh" || this.#isChanged()) await this.#load("requested");
+    if (this.#age.error || this.#age.state() !== "fresh" || this.#rules.isChanged?.())
+      await this.#load("requested");
     await this.#requireKeys();
   }
 
@@ -110,13 +116,14 @@ export class LoadedKeys implements KeyResolver {
       keyIds: isUsed ? keyIdsOf(this.#list) : [],
       lastSuccess: this.#lastSuccess,
       lastFailure: this.#lastFailure,
-      staleUntil: isUsed ? this.#staleUntil() : undefined,
+      staleUntil: isUsed ? this.#age.staleUntil() : undefined,
     });
   }
 
   close(): void {
     clearTimeout(this.#timer);
-    this.#closing.abort();
+    this.#isClosed = true;
+    this.#request?.abort();
   }
 
   async #requireKeys(): Promise<void> {
@@ -124,13 +131,9 @@ export class LoadedKeys implements KeyResolver {
     await importMaterial(this.#list);
   }
 
-  #isChanged(): boolean {
-    return this.#rules.isChanged?.() ?? false;
-  }
-
   /** Returns the keys that can be used without waiting. Starts a background refresh when one is due. */
   #usableKeys(): readonly VerificationKey[] | undefined {
-    if (this.#isChanged()) return undefined;
+    if (this.#rules.isChanged?.()) return undefined;
     if (this.#age.isDue()) void this.#load(this.#age.error ? "retry" : "age");
     const state = this.#age.state();
     if (state === "unavailable") this.#endStale("The last good keys are too old.");
@@ -153,9 +156,8 @@ export class LoadedKeys implements KeyResolver {
   }
 
   async #findAfterLoad(query: KeyQuery): Promise<readonly VerificationKey[]> {
-    if (this.#isChanged()) await this.#load("changed");
-    else if (this.#loading || this.#age.isCooledDown())
-      await this.#load(this.#list.length > 0 ? "unknown_kid" : "first_use");
+    if (this.#rules.isChanged?.()) await this.#load("changed");
+    else if (this.#loading || this.#age.isCooledDown()) await this.#loadForToken();
     const selection = this.#select(query);
     if (selection?.isFinal) return selection.keys;
     const { error } = this.#age;
@@ -164,6 +166,19 @@ export class LoadedKeys implements KeyResolver {
     if (!selection) throw new Error(`The keys of ${this.#rules.source} expired before they could be used.`);
     if (this.#age.isCooledDown()) this.#age.startCooldown();
     return selection.keys;
+  }
+
+  /** Waits for new keys: only shortly if the last good keys can be used, as while a source fails. */
+  async #loadForToken(): Promise<void> {
+    const loading = this.#load(this.#list.length > 0 ? "unknown_kid" : "first_use");
+    if (this.#list.length > 0 && this.#age.state() === "unavailable") {
+      // Only a process that was suspended has too old keys without a failure. Its connections may be dead.
+      await withinLimit(loading, this.#rules.source, AFTER_SUSPENSION_MS).catch((error: unknown) => {
+        if (!this.#age.error) this.#age.fail(error as Error, false);
+      });
+      if (this.#age.state() === "stale") return;
+    }
+    await loading;
   }
 
   /** Never rejects: it sets `#age.error`. Starts in a later microtask: the clock and hooks may call back. */
@@ -179,26 +194,22 @@ export class LoadedKeys implements KeyResolver {
   async #read(): Promise<void> {
     const { source, load, timeoutMs, now } = this.#rules;
     clearTimeout(this.#timer);
-    const request = new AbortController();
-    const abort = () => request.abort();
-    if (this.#closing.signal.aborted) abort();
-    this.#closing.signal.addEventListener("abort", abort);
+    const request = (this.#request = new AbortController());
+    if (this.#isClosed) request.abort();
     try {
       // The age counts from the request: the source may change the set while it responds.
       const requestedAt = now();
       this.#accept(await withinLimit(load(this.#keys, request.signal), source, timeoutMs), requestedAt);
     } catch (error) {
       const failure = error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
-      const isClosed = this.#closing.signal.aborted;
-      this.#age.fail(failure, isClosed);
-      if (!isClosed) {
+      this.#age.fail(failure, this.#isClosed);
+      if (!this.#isClosed) {
         this.#lastFailure = { time: this.#time(), reason: failure.message };
         this.#emit("failed", failure.message);
       }
     }
-    this.#closing.signal.removeEventListener("abort", abort);
     // Stops reading a response that arrives too late.
-    abort();
+    request.abort();
     this.#schedule();
   }
 
@@ -207,14 +218,14 @@ export class LoadedKeys implements KeyResolver {
     const message = problems.join(" ");
     // Without this check, a mistake of the issuer would reject every token.
     if (keys.size === 0) throw new Error(`${source} has no usable keys. ${message}`);
-    const isFirst = this.#list.length === 0;
-    const isRotated = keys.size !== this.#keys.size || [...keys.keys()].some((jwk) => !this.#keys.has(jwk));
+    const isOther = keys.size !== this.#keys.size || [...keys.keys()].some((jwk) => !this.#keys.has(jwk));
+    const isRotated = isOther && this.#list.length > 0;
     const isNewProblem = message !== "" && message !== this.#problems;
     this.#problems = message;
     this.#use(keys, loadedAt);
     this.#emit("fetched");
     this.#endStale();
-    if (isRotated && !isFirst) this.#emit("rotated");
+    if (isRotated) this.#emit("rotated");
     if (isNewProblem) this.#emit("failed", message);
   }
 
@@ -232,13 +243,8 @@ export class LoadedKeys implements KeyResolver {
 
   #emit(type: KeyEvent["type"], message?: string): void {
     const { source, emit } = this.#rules;
-    const [reason, keyIds, staleUntil] = [this.#reason, keyIdsOf(this.#list), this.#staleUntil()];
+    const [reason, keyIds, staleUntil] = [this.#reason, keyIdsOf(this.#list), this.#age.staleUntil()];
     emit(compact({ type, source, message, time: this.#time(), reason, keyIds, staleUntil }));
-  }
-
-  #staleUntil(): Date | undefined {
-    const time = this.#age.staleUntil();
-    return time === undefined ? undefined : new Date(time);
   }
 
   /** A clock that fails must not hide an event. */
@@ -249,7 +255,7 @@ export class LoadedKeys implements KeyResolver {
   /** Keeps the keys fresh without requests, and notices when the source works again. */
   #schedule(): void {
     const delay = this.#age.delay();
-    if (this.#closing.signal.aborted || delay === undefined) return;
+    if (this.#isClosed || delay === undefined) return;
     this.#timer = setTimeout(() => void this.#load(this.#age.error ? "retry" : "age"), delay).unref();
   }
 }

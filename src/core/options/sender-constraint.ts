@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Algorithm } from "../keys/algorithm.ts";
-import { createMemoryStore } from "../runtime/memory-store.ts";
+import { UsedIds } from "../runtime/once.ts";
 import type { Store } from "../runtime/store.ts";
 import {
   type CertificateFormat,
@@ -112,7 +112,7 @@ export function resolveSenderConstraint(
       algorithms: [...(dpop.algorithms ?? DPOP_DEFAULTS.algorithms)],
       windowSeconds: dpop.windowSeconds ?? DPOP_DEFAULTS.windowSeconds,
       nonces: resolveNonces(dpop.nonce, now),
-      replay: dpop.replay ?? createMemoryStore(DPOP_DEFAULTS.maxProofs, now),
+      replay: new UsedIds(dpop.replay, { maxEntries: DPOP_DEFAULTS.maxProofs, now }),
       now,
     },
     mtls: mtls && resolveSource(mtls.from),

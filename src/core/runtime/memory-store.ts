@@ -12,8 +12,10 @@ interface Entry {
   readonly owner: string | undefined;
 }
 
-const createCapacityError = (reason: string): Error =>
-  new Error(`${reason} Use memoryStore({ maxEntries }) with more, or a shared store.`);
+const HINT = "Use memoryStore({ maxEntries }) with more, or a shared store.";
+
+/** Only one owner has no room. */
+export class ShareError extends Error {}
 
 const endSecondOf = ({ end }: Entry): number => Math.ceil(end / 1000);
 
@@ -21,8 +23,8 @@ const endSecondOf = ({ end }: Entry): number => Math.ceil(end / 1000);
 export function createMemoryStore(maxEntries: number, now: () => number): Store {
   const maxOwned = Math.max(1, Math.floor(maxEntries / 10));
   // Created once, because a new error takes longer than a new entry.
-  const full = createCapacityError(`The store is full (${maxEntries} keys).`);
-  const overShare = createCapacityError(`One client has a tenth of the store (${maxOwned} keys).`);
+  const full = new Error(`The store is full (${maxEntries} keys). ${HINT}`);
+  const overShare = new ShareError(`One client has a tenth of the store (${maxOwned} keys). ${HINT}`);
   const entries = new Map<string, Entry>();
   const counts = new Map<string | undefined, number>();
   /** By the second in which they end, rounded up, so that a full store needs no search for ended entries. */
@@ -80,17 +82,16 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
       const time = readClock(now).getTime();
       return Promise.resolve(keys.map((key) => find(key, time)));
     },
-    set(key, value, { until, ifAbsent = false, owner }: OwnedOptions = {}) {
+    set(key, value, { ttlMs = Infinity, ifAbsent = false, owner }: OwnedOptions = {}) {
       const time = readClock(now).getTime();
-      const end = until?.getTime() ?? Infinity;
-      if (Number.isNaN(end)) throw new TypeError("`until` must be a valid Date.");
+      if (Number.isNaN(ttlMs)) throw new TypeError("`ttlMs` must be a number of milliseconds.");
       if (ifAbsent && find(key, time) !== undefined) return Promise.resolve(false);
       deleteEnded(time);
       const earlier = entries.get(key);
       const capacityError = earlier ? undefined : findCapacityError(owner);
       if (capacityError) return Promise.reject(capacityError);
       if (earlier) remove(earlier);
-      if (time < end) add({ key, value, end, owner });
+      if (ttlMs > 0) add({ key, value, end: time + ttlMs, owner });
       return Promise.resolve(true);
     },
     delete(key) {

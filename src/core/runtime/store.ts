@@ -5,25 +5,29 @@
  * adapter for another database takes about twenty lines. Callers limit the time of each call.
  */
 export interface Store {
-  /** Returns the value of each key, in the order of the keys; `undefined` for a key that has none. */
-  get(keys: readonly string[]): Promise<readonly (string | undefined)[]>;
   /**
-   * Stores a value, and resolves when it's stored. With `until`, the key is deleted at that time or a little
-   * later. With `ifAbsent`, the key is set only if it has no value, atomically for all processes. Returns
-   * whether the value was stored.
+   * Returns a result for each key, in the order of the keys: its value, `undefined` if it has none, or an
+   * `Error` if this key can't be read. Rejects if no key can be read.
+   */
+  get(keys: readonly string[]): Promise<readonly (string | undefined | Error)[]>;
+  /**
+   * Stores a value, and resolves to `true` when it's stored. With `ifAbsent`, it resolves to `false` if the
+   * key has a value, which it doesn't change. Every other result counts as a failure.
    */
   set(key: string, value: string, options?: StoreOptions): Promise<boolean>;
   /** Deletes a key. The key may have no value. */
   delete(key: string): Promise<void>;
+  /** Returns the time of the store's clock, in milliseconds since the epoch. Optional. */
+  now?(): Promise<number>;
   /** Returns what an operator should change, such as settings that can lose keys. Optional. */
   findWarnings?(): Promise<readonly string[]>;
 }
 
 /** How a value is stored. */
 export interface StoreOptions {
-  /** When the key is deleted. Default: never. */
-  readonly until?: Date;
-  /** Whether to set the key only if it has no value. Default: `false`. */
+  /** After how many milliseconds, by the clock of the store, the key is deleted. Default: never. */
+  readonly ttlMs?: number;
+  /** Whether to set the key only if it has no value, atomically for all processes. Default: `false`. */
   readonly ifAbsent?: boolean;
 }
 

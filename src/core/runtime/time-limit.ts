@@ -1,33 +1,23 @@
 const DEFAULT_LIMIT_MS = 5_000;
 
-/** What to do when a promise settles. */
-interface Waiter {
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (reason: unknown) => void;
-}
+/** What is called with a promise when it has settled, such as `resolve` of another promise. */
+type Waiter = (settled: Promise<unknown>) => void;
 
 /** All waiters of a promise share one reaction, because a promise keeps every reaction until it settles. */
 const waitersOf = new WeakMap<object, Set<Waiter>>();
 
-/** Calls a waiter when a promise settles, unless the returned function is called first. */
-function addWaiter(promise: object, waiter: Waiter): () => void {
-  const waiters = waitersOf.get(promise) ?? observePromise(promise);
-  waiters.add(waiter);
-  return () => waiters.delete(waiter);
-}
-
-function observePromise(promise: object): Set<Waiter> {
+function findWaiters(promise: object): Set<Waiter> {
+  const known = waitersOf.get(promise);
+  if (known) return known;
   const waiters = new Set<Waiter>();
   waitersOf.set(promise, waiters);
-  const callWaiters = (call: (waiter: Waiter) => void): void => {
-    waitersOf.delete(promise);
-    for (const waiter of waiters) call(waiter);
-  };
   // Also works for promises of another realm or library.
-  Promise.resolve(promise).then(
-    (value: unknown) => callWaiters(({ resolve }) => resolve(value)),
-    (reason: unknown) => callWaiters(({ reject }) => reject(reason)),
-  );
+  const settling = Promise.resolve<unknown>(promise);
+  const callWaiters = (): void => {
+    waitersOf.delete(promise);
+    for (const waiter of waiters) waiter(settling);
+  };
+  settling.then(callWaiters, callWaiters);
   return waiters;
 }
 
@@ -45,9 +35,9 @@ export async function withinLimit<T>(
   let timer: NodeJS.Timeout | undefined;
   try {
     return await new Promise<T>((resolve, reject) => {
-      const forget = addWaiter(result, { resolve: resolve as Waiter["resolve"], reject });
+      const waiters = findWaiters(result).add(resolve as Waiter);
       timer = setTimeout(() => {
-        forget();
+        waiters.delete(resolve as Waiter);
         reject(new Error(`${subject} timed out after ${limitMs} ms.`));
         // Unreferenced, so that the timer doesn't keep the process alive.
       }, limitMs).unref();

@@ -38,7 +38,7 @@ export interface OpaqueContext {
 export interface OpaqueStatus {
   /** The `tokenKind` of the principals. */
   readonly tokenKind: TokenKind;
-  /** `degraded`: the last request failed, so only remembered tokens are accepted. */
+  /** `degraded`: the last request failed. After several failures, only remembered tokens are accepted. */
   readonly state: "ok" | "degraded";
   /** The number of pending requests. */
   readonly underWay: number;
@@ -67,8 +67,8 @@ export interface OpaqueTokens {
   readonly prefixes?: readonly string[] | undefined;
   /** Returns the current state, for `server.health()`. */
   status?(context: OpaqueContext): OpaqueStatus;
-  /** Stops background work. */
-  close?(): void;
+  /** Stops the background work for a server. */
+  close?(context: OpaqueContext): void;
 }
 
 /** Creates the function that identifies opaque tokens. It returns `undefined` for all other tokens. */

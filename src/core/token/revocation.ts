@@ -38,8 +38,8 @@ export interface Revocations {
   revoke(target: RevocationTarget, options: RevocationOptions, context: RevocationContext): Promise<void>;
   /** Withdraws the revocation of a target. Returns whether there was one. */
   unrevoke(target: RevocationTarget, context: RevocationContext): Promise<boolean>;
-  /** Resolves when the store responds. */
-  ready(): Promise<void>;
+  /** Proves that the store works, by writing a probe; with `readOnly`, only by reading. */
+  ready(options?: { readonly readOnly?: boolean }): Promise<void>;
   /** Returns the current state, without a request to the store. */
   status(): RevocationStatus;
   /** Stops background work. */
@@ -70,8 +70,9 @@ export type RevocationTarget =
       readonly userId: string;
       readonly issuer?: string;
       /**
-       * Revokes tokens that were issued at this time or earlier. Includes tokens issued up to five seconds
-       * later (or `clockToleranceSeconds`, if longer), because the issuer's clock may be ahead. Default: now.
+       * Revokes tokens that were issued at this time or earlier. Includes tokens issued up to
+       * `clockToleranceSeconds` later, because the issuer's clock may be ahead. Default: now, by the clock of
+       * the store.
        */
       readonly before?: Date;
     }

@@ -43,6 +43,11 @@ export interface ApiKeysOptions {
    * during a call share its result, even with 0. Default: `30`.
    */
   readonly cacheSeconds?: number;
+  /**
+   * How long the last record of a key is used while `find` fails, in seconds from 0 to 3600. Other keys get
+   * 503. Default: `30`.
+   */
+  readonly staleSeconds?: number;
 }
 
 const OPTIONS: OptionChecks<ApiKeysOptions> = {
@@ -51,12 +56,15 @@ const OPTIONS: OptionChecks<ApiKeysOptions> = {
   pepper: PEPPER_CHECK,
   onUse: callback("Write a function that takes an id and a time in seconds."),
   cacheSeconds: numberFrom(0, 3600),
+  staleSeconds: numberFrom(0, 3600),
 };
 
 const MAX_KEYS = 10_000;
 /** How long an unknown id is remembered. */
 const UNKNOWN_SECONDS = 5;
 const USE_MS = 60_000;
+/** How long a known key doesn't wait for `find` after a failure. */
+const RETRY_MS = 1_000;
 
 interface KnownKey {
   readonly kind: "known";
@@ -66,6 +74,8 @@ interface KnownKey {
   readonly json: string;
   /** The same object as long as the record grants the same, so that the principal also stays the same. */
   readonly claims: Record<string, unknown>;
+  /** When `find` was called for the record. */
+  readonly readAt: number;
   usedAt: number;
 }
 
@@ -92,19 +102,31 @@ type KeyLookup = KnownKey | { readonly kind: "unknown" };
  */
 export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
   checkOptions("apiKeys", options, OPTIONS);
-  const { prefix, find, onUse, cacheSeconds = 30 } = options;
+  const { prefix, find, onUse, cacheSeconds = 30, staleSeconds = 30 } = options;
   // Kept longer than it's used: the next record of the key may grant the same, and the store doesn't contain
   // `usedAt`.
   const remembered = new Remembered<KeyLookup>({ maxEntries: MAX_KEYS, keepMs: Infinity });
 
+  let fault: unknown;
+
   const findKey = async (id: string, since: number): Promise<LookupResult<KeyLookup>> => {
-    const record = await withinLimit(find(id), "`find` of the API keys");
+    const last = remembered.last(id);
+    const lastKey = last?.kind === "known" ? last : undefined;
+    let record: ApiKeyRecord | null | undefined;
+    try {
+      record = await withinLimit(find(id), "`find` of the API keys");
+      fault = undefined;
+    } catch (cause) {
+      fault = cause;
+      const staleUntil = (lastKey?.readAt ?? -Infinity) + staleSeconds * 1000;
+      if (!lastKey || since < lastKey.readAt || since >= staleUntil) throw cause;
+      return { value: lastKey, until: Math.min(since + RETRY_MS, staleUntil) };
+    }
     if (record === undefined || record === null) {
       const seconds = Math.min(cacheSeconds, UNKNOWN_SECONDS);
       return { value: { kind: "unknown" }, until: since + seconds * 1000, isNegative: true };
     }
-    const last = remembered.last(id);
-    const value = toKnownKey(requireRecord(record, id), last?.kind === "known" ? last : undefined);
+    const value = toKnownKey(requireRecord(record, id), since, lastKey);
     return { value, until: since + cacheSeconds * 1000 };
   };
 
@@ -123,6 +145,12 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
 
   return {
     tokenKind: "api_key",
+    status: () => ({
+      tokenKind: "api_key",
+      state: fault === undefined ? "ok" : "degraded",
+      underWay: remembered.lookups.size,
+      ...compact({ cause: fault }),
+    }),
     scopesClaim: "scopes",
     claimNames: ["sub", "jti", "iat", "exp", "scopes", "name"],
     prefixes: [prefix],
@@ -149,7 +177,7 @@ const reject = (rejection: Rejection, cause?: string): OpaqueVerification => ({
 });
 
 /** Creates the entry to remember for a record. `last` is the previous entry of the same key. */
-function toKnownKey(record: ApiKeyRecord, last: KnownKey | undefined): KnownKey {
+function toKnownKey(record: ApiKeyRecord, readAt: number, last: KnownKey | undefined): KnownKey {
   const json = JSON.stringify(claimsOf(record));
   const recordUsedAt = (record.lastUsedAt ?? 0) * 1000;
   return {
@@ -158,6 +186,7 @@ function toKnownKey(record: ApiKeyRecord, last: KnownKey | undefined): KnownKey 
     digest: Buffer.from(record.hash, "base64url"),
     json,
     claims: last?.json === json ? last.claims : (JSON.parse(json) as KnownKey["claims"]),
+    readAt,
     usedAt: last ? Math.max(last.usedAt, recordUsedAt) : recordUsedAt,
   };
 }

@@ -76,6 +76,7 @@ export function apiKeyFile(path: string): ApiKeyStore {
         if (record) records.set(id, withRevocation(record, reason));
         return record !== undefined;
       }),
+    remove: (id) => change((records) => records.delete(id)),
     markUsed(id, at) {
       uses.set(id, at);
       return change((records) => {
@@ -100,7 +101,7 @@ function assertPrivate(
   const user = process.getuid?.();
   if (!stats.isFile() || (user !== undefined && (stats.mode & 0o022n) !== 0n))
     throw new Error(`${path} must be a file that only its owner can write: run chmod 600.`);
-  if (user !== undefined && user !== 0 && stats.uid !== 0n && stats.uid !== BigInt(user))
+  if (user !== undefined && stats.uid !== 0n && stats.uid !== BigInt(user))
     throw new Error(`${path} belongs to another user, who can change it: run chown.`);
 }
 
@@ -110,7 +111,7 @@ async function replaceFile(target: string, text: string, { next, isOurs }: Lock)
   try {
     const old = await stat(target).catch(() => undefined);
     if (old) {
-      // If root writes the file of a service, the service must still be able to read it.
+      // If root writes a file that the group of a service may read, the service must still read it.
       if (process.getuid?.() === 0) await file.chown(old.uid, old.gid);
       await file.chmod(old.mode & 0o777);
     }

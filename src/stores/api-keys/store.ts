@@ -1,7 +1,8 @@
 /** Stores the records of API keys. */
 import { orUndefined } from "../../core/errors.ts";
-import type { Store, StoreOptions } from "../../core/runtime/store.ts";
-import { withinLimit } from "../../core/runtime/time-limit.ts";
+import { breakerOf } from "../../core/runtime/breaker.ts";
+import { compact } from "../../core/runtime/compact.ts";
+import type { Store } from "../../core/runtime/store.ts";
 import { type ApiKeyRecord, toSeconds } from "./record.ts";
 
 /** A record without its hash. It can be shown to users. */
@@ -17,6 +18,8 @@ export interface ApiKeyStore {
   readonly list: () => Promise<readonly ListedApiKey[]>;
   /** Revokes a key permanently. Returns whether the store has a key with this id. */
   readonly revoke: (id: string, reason?: string) => Promise<boolean>;
+  /** Deletes the record of a key, which is unknown from then on. Returns whether the store had one. */
+  readonly remove: (id: string) => Promise<boolean>;
   /** Saves when a key was used, in seconds since the epoch, for `onUse` of `apiKeys`. */
   readonly markUsed: (id: string, at: number) => Promise<void>;
 }
@@ -34,12 +37,18 @@ export const duplicate = ({ id }: ApiKeyRecord): Error =>
   new Error(`The store has an API key with the id ${id}.`);
 
 /** How many entries of the list are read at once. */
-const LISTED = 256;
+const PAGE = 1_000;
+
+/** How many empty pages end the list, if the store has lost where it ends. */
+const EMPTY_PAGES = 4;
+
+/** How long the record of an expired key is kept, so that it's listed, and refused as expired. */
+const KEPT_MS = 30 * 86_400_000;
 
 /**
  * Keeps the records of keys in a store: `memoryStore()` for one process, `redisStore(client)` for several.
- * `list` reads all keys, so it's meant for operators. Each call rejects if the store doesn't respond within
- * five seconds.
+ * `list` and `remove` read the list of all keys, so they're meant for operators. The store deletes an expired
+ * key after 30 days. Each call rejects if the store doesn't respond within five seconds.
  *
  * @example
  * ```ts
@@ -52,12 +61,37 @@ const LISTED = 256;
  * ```
  */
 export function apiKeyStore(store: Store): ApiKeyStore {
-  const read = (keys: readonly string[]) => withinLimit(store.get(keys), "The store of API keys");
-  const write = (key: string, value: string, options: StoreOptions = {}) =>
-    withinLimit(store.set(key, value, options), "The store of API keys");
+  const breaker = breakerOf(store);
+  const read = async (names: readonly string[]): Promise<readonly (string | undefined)[]> =>
+    (await breaker.get(names.map((name) => KEY + name))).map((answer) => {
+      if (answer instanceof Error) throw answer;
+      return answer.value;
+    });
+  const write = (name: string, value: string, { expiresAt }: ApiKeyRecord, ifAbsent = false) => {
+    const ttlMs = expiresAt === undefined ? undefined : Math.max(1, expiresAt * 1000 - Date.now() + KEPT_MS);
+    return breaker.set(KEY + name, value, compact({ ttlMs, ifAbsent }));
+  };
   const find = async (id: string): Promise<ApiKeyRecord | undefined> => {
-    const [json] = await read([`${KEY}id:${id}`]);
+    const [json] = await read([`id:${id}`]);
     return json === undefined ? undefined : parseRecord(json);
+  };
+  /** Returns the number after the last one of the list; `undefined` if the store has lost it. */
+  const readNext = async (): Promise<number | undefined> => {
+    const next = Number((await read([NEXT]))[0]);
+    return Number.isSafeInteger(next) ? next : undefined;
+  };
+  /** Reads the list, which has gaps: entries of expired and removed keys, and what the store has lost. */
+  const readList = async () => {
+    const next = await readNext();
+    const entries: { readonly number: number; readonly id: string }[] = [];
+    let emptyPages = 0;
+    for (let start = 0; next === undefined ? emptyPages < EMPTY_PAGES : start <= next; start += PAGE) {
+      const ids = await read(Array.from({ length: PAGE }, (_, index) => String(start + index)));
+      const found = ids.flatMap((id, index) => (id === undefined ? [] : { number: start + index, id }));
+      entries.push(...found);
+      emptyPages = found.length > 0 ? 0 : emptyPages + 1;
+    }
+    return entries;
   };
   return {
     find,
@@ -65,50 +99,52 @@ export function apiKeyStore(store: Store): ApiKeyStore {
       if (await find(record.id)) throw duplicate(record);
       // The list has one key for each number, which only one process can set, so no id gets lost. The list is
       // written first, because an accepted key must be listed.
-      const { length } = await listIds(read);
-      for (let number = length; !(await write(`${KEY}${number}`, record.id, { ifAbsent: true }));)
-        number += 1;
-      const isNew = await write(`${KEY}id:${record.id}`, JSON.stringify(record), { ifAbsent: true });
-      if (!isNew) throw duplicate(record);
+      let number = (await readNext()) ?? ((await readList()).at(-1)?.number ?? -1) + 1;
+      while (!(await write(String(number), record.id, record, true))) number += 1;
+      await breaker.set(KEY + NEXT, String(number + 1));
+      if (!(await write(`id:${record.id}`, JSON.stringify(record), record, true))) throw duplicate(record);
     },
     async list() {
-      const ids = [...new Set(await listIds(read))];
-      const records = await read(ids.map((id) => `${KEY}id:${id}`));
-      // The time of use has its own key, so that saving it can't overwrite a revocation.
-      const uses = await read(ids.map((id) => `${KEY}used:${id}`));
-      return records.flatMap((json, index) => {
-        if (json === undefined) return [];
-        const listed = withoutHash(parseRecord(json));
-        const at = uses[index];
-        return at === undefined ? listed : { ...listed, lastUsedAt: Number(at) };
-      });
+      const ids = [...new Set((await readList()).map(({ id }) => id))];
+      const listed: ListedApiKey[] = [];
+      for (let start = 0; start < ids.length; start += PAGE) {
+        const page = ids.slice(start, start + PAGE);
+        const records = await read(page.map((id) => `id:${id}`));
+        // The time of use has its own key, so that saving it can't overwrite a revocation.
+        const uses = await read(page.map((id) => `used:${id}`));
+        for (const [index, json] of records.entries()) {
+          if (json === undefined) continue;
+          const at = uses[index];
+          listed.push({
+            ...withoutHash(parseRecord(json)),
+            ...(at === undefined ? {} : { lastUsedAt: Number(at) }),
+          });
+        }
+      }
+      return listed;
     },
     async revoke(id, reason) {
       const record = await find(id);
-      if (record) await write(`${KEY}id:${id}`, JSON.stringify(withRevocation(record, reason)));
+      if (record) await write(`id:${id}`, JSON.stringify(withRevocation(record, reason)), record);
       return record !== undefined;
     },
+    async remove(id) {
+      const [json] = await read([`id:${id}`]);
+      // The record is deleted first, because it makes the key valid.
+      for (const name of [`id:${id}`, `used:${id}`]) await breaker.delete(KEY + name);
+      for (const entry of await readList())
+        if (entry.id === id) await breaker.delete(`${KEY}${entry.number}`);
+      return json !== undefined;
+    },
     async markUsed(id, at) {
-      await write(`${KEY}used:${id}`, String(at));
+      const record = await find(id);
+      if (record) await write(`used:${id}`, String(at), record);
     },
   };
 }
 
 const KEY = "api-key:";
-
-/** Reads the ids in the order of their numbers, which have no gaps. */
-async function listIds(
-  read: (keys: readonly string[]) => Promise<readonly (string | undefined)[]>,
-): Promise<readonly string[]> {
-  const ids: string[] = [];
-  for (;;) {
-    const start = ids.length;
-    const values = await read(Array.from({ length: LISTED }, (_, index) => `${KEY}${start + index}`));
-    const end = values.indexOf(undefined);
-    ids.push(...(values.slice(0, end < 0 ? LISTED : end) as readonly string[]));
-    if (end >= 0) return ids;
-  }
-}
+const NEXT = "next";
 
 /**
  * @throws TypeError that quotes nothing, because the message of a syntax error would show a part of the hash

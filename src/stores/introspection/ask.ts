@@ -43,10 +43,8 @@ export async function ask(token: string, digest: string, rules: AskRules): Promi
 async function fetchClaims(token: string, rules: AskRules, signal: AbortSignal): Promise<Claims> {
   const { url, fetch, authenticate, now, verify } = rules;
   const { headers, fields } = await authenticate(now);
-  const text = await post(url, fetch, {
-    fields: { token, token_type_hint: "access_token", ...fields },
-    headers: { accept: verify ? `application/${SIGNED}` : "application/json", ...headers },
-    signal,
-  });
+  const accept = verify ? `application/${SIGNED}` : "application/json";
+  const asked = { token, token_type_hint: "access_token", ...fields };
+  const text = await post(url, fetch, asked, { headers: { accept, ...headers }, signal });
   return verify ? readSigned(url, text, verify) : readJson(url, text);
 }

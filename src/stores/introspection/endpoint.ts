@@ -20,50 +20,33 @@ const CAUSES: Readonly<Record<number, string>> = {
   429: " It limits the requests of this client.",
 };
 
-interface Facts {
-  readonly concernsAll?: boolean;
-  readonly retryAfterSeconds?: number | undefined;
-  readonly cause?: unknown;
-}
-
 /** Why the endpoint didn't report whether a token is active. The message quotes nothing that was sent. */
 export class EndpointError extends Error {
   /** The name of the class. */
   override readonly name = "EndpointError";
   /** Whether a request with any other token would fail as well. */
-  readonly concernsAll: boolean;
+  readonly concernsAll: boolean | undefined;
   /** The `Retry-After` of the response, in seconds from 1 to 3,600. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(url: string, what: string, facts: Facts = {}) {
-    const { concernsAll = false, retryAfterSeconds, cause } = facts;
-    super(`${displayUrl(url)} ${what}`, { cause });
-    this.concernsAll = concernsAll;
-    this.retryAfterSeconds = retryAfterSeconds;
+  constructor(url: string, what: string, facts: Partial<EndpointError> = {}) {
+    super(`${displayUrl(url)} ${what}`, { cause: facts.cause });
+    this.concernsAll = facts.concernsAll;
+    this.retryAfterSeconds = facts.retryAfterSeconds;
   }
 }
 
-/**
- * Returns the body of the response. Follows no redirect: the token and the secret would be sent elsewhere.
- */
+/** Returns the body. Follows no redirect, because the token and the secret would be sent elsewhere. */
 export async function post(
   url: string,
   fetch: IntrospectionFetch,
-  {
-    fields,
-    headers,
-    signal,
-  }: { fields: Record<string, string>; headers: Record<string, string>; signal: AbortSignal },
+  fields: Record<string, string>,
+  { headers, signal }: Pick<HttpInit, "headers" | "signal">,
 ): Promise<string> {
   try {
-    const type = "application/x-www-form-urlencoded";
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { ...headers, "content-type": type },
-      body: new URLSearchParams(fields).toString(),
-      redirect: "manual",
-      signal,
-    });
+    const body = new URLSearchParams(fields).toString();
+    const sent = { ...headers, "content-type": "application/x-www-form-urlencoded" };
+    const response = await fetch(url, { method: "POST", headers: sent, body, redirect: "manual", signal });
     const { status, redirected } = response;
     if (status === 200 && !redirected) return await readResponseText(url, response, signal, MAX_BYTES);
     discardBody(response.body);

@@ -3,7 +3,7 @@ import { defaultFetch } from "../../core/keys/http-request.ts";
 import { hasTokenSyntax } from "../../core/token/credential.ts";
 import type { OpaqueContext, OpaqueTokens } from "../../core/token/opaque-tokens.ts";
 import { createTokenVerifier } from "../../core/token/verifier.ts";
-import { ask, SIGNED } from "./ask.ts";
+import { SIGNED } from "./ask.ts";
 import { Lookup } from "./lookup.ts";
 import { type IntrospectionOptions, resolveOptions } from "./options.ts";
 
@@ -40,40 +40,21 @@ export type { IntrospectionCache, IntrospectionOptions } from "./options.ts";
  * ```
  */
 export function introspection(options: IntrospectionOptions): OpaqueTokens {
-  const settings = {
-    timeoutMs: 3_000,
-    maxConcurrentRequests: 50,
-    fetch: defaultFetch,
-    ...resolveOptions(options),
-  };
-  const { url, maxConcurrentRequests } = settings;
-  const { client, issuer, keys, algorithms, prefix, matches = matcherOf(prefix) } = settings;
+  const defaults = { timeoutMs: 3_000, maxConcurrentRequests: 50, fetch: defaultFetch };
+  const settings = { ...defaults, ...resolveOptions(options) };
   const cache = { maxEntries: 10_000, maxAgeSeconds: 60, negativeSeconds: 5, ...settings.cache };
+  const { client, issuer, keys, algorithms, prefix, matches = matcherOf(prefix) } = settings;
   const ownAudience = settings.audience === undefined ? undefined : [settings.audience].flat();
-
-  const createLookup = ({ now, audience: ofServer, clockToleranceSeconds }: OpaqueContext): Lookup => {
-    const audience = settings.verifyAudience === false ? undefined : (ownAudience ?? ofServer);
-    const signed = {
-      algorithms,
-      issuer,
-      audience: [client.id, ...(audience ?? [])],
-      now,
-      ...SIGNED_RESPONSE,
-    };
-    const verify = keys && createTokenVerifier(signed, keys);
-    const rules = { ...settings, audience, clockToleranceSeconds, now, verify };
-    return new Lookup({
-      ...cache,
-      maxConcurrentRequests,
-      url,
-      now,
-      ask: (token, digest) => ask(token, digest, rules),
-    });
-  };
   // One lookup for each server, because each server has its own audience and clock.
   const lookups = new WeakMap<OpaqueContext, Lookup>();
   const lookupFor = (context: OpaqueContext): Lookup => {
-    const lookup = lookups.get(context) ?? createLookup(context);
+    const earlier = lookups.get(context);
+    if (earlier) return earlier;
+    const { now, clockToleranceSeconds } = context;
+    const audience = settings.verifyAudience === false ? undefined : (ownAudience ?? context.audience);
+    const ofResponse = { ...SIGNED_RESPONSE, issuer, audience: [client.id, ...(audience ?? [])] };
+    const verify = keys && createTokenVerifier({ ...ofResponse, algorithms, now }, keys);
+    const lookup = new Lookup({ ...settings, cache, audience, clockToleranceSeconds, now, verify });
     lookups.set(context, lookup);
     return lookup;
   };
@@ -89,7 +70,10 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
     },
     prefixes: prefix === undefined || settings.matches ? undefined : [prefix].flat(),
     status: (context) => ({ tokenKind: "introspected", ...lookupFor(context).status() }),
-    close: () => keys?.close(),
+    close(context) {
+      keys?.close();
+      lookups.get(context)?.close();
+    },
   };
 }
 

@@ -3,71 +3,83 @@ import { readClock } from "../../core/runtime/clock.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { estimateBytes } from "../../core/runtime/estimate-bytes.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
-import { isCurrent, type LookupResult, type Period, Remembered } from "../../core/runtime/remembered.ts";
+import { type LookupResult, Remembered } from "../../core/runtime/remembered.ts";
 import type { OpaqueStatus, OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 import { digestOf } from "../../core/token/token-cache.ts";
 import { endOf } from "../../core/token/verifier.ts";
+import { ask, type AskRules } from "./ask.ts";
 import { EndpointError } from "./endpoint.ts";
+import type { IntrospectionCache } from "./options.ts";
 
-interface LookupRules {
-  readonly maxEntries: number;
-  readonly maxAgeSeconds: number;
-  readonly negativeSeconds: number;
+interface LookupRules extends AskRules {
+  readonly cache: Required<IntrospectionCache>;
   /** How many tokens may be looked up at the same time. */
   readonly maxConcurrentRequests: number;
-  /** The endpoint, for messages. */
-  readonly url: string;
-  readonly now: () => number;
-  /** Asks the endpoint. Rejects if the endpoint doesn't report whether the token is active. */
-  readonly ask: (token: string, digest: string) => Promise<OpaqueVerification>;
 }
 
-/** A failure that concerns all tokens, and the period in which no token is looked up. */
-interface Outage extends Period {
-  readonly result: OpaqueVerification;
-}
-
-/** How long a failure is remembered. */
-const COOLDOWN_MS = 1_000;
 const MAX_BYTES = 64 * 1024 * 1024;
+/** How long a failure is remembered for its token, and the shortest time between a failure and a probe. */
+const COOLDOWN_MS = 1_000;
+/** The longest `Retry-After` that delays a probe: a mistake in it must not prolong an outage by an hour. */
+const MAX_PAUSE_SECONDS = 60;
+/** After so many failures in a row, no request waits for the endpoint: only probes ask it. */
+const MAX_FAILURES = 5;
+/** A token that the issuer doesn't know. Operators can recognize it in their logs. */
+const PROBE = "scopegate-probe";
 
 /** The tokens of one server, by their SHA-256. */
 export class Lookup {
   readonly #rules: LookupRules;
   readonly #remembered: Remembered<OpaqueVerification>;
-  #outage: Outage | undefined;
-  /** Why the last request failed; `undefined` if it didn't fail. */
+  /** Why a request failed; `undefined` if the endpoint has reported about a client's token since then. */
   #fault: unknown;
+  /** The number of failures since the last response. */
+  #failures = 0;
+  /** The result for all tokens that aren't remembered, while only probes ask the endpoint. */
+  #outage: OpaqueVerification | undefined;
+  /** The last token that wasn't remembered, until the endpoint reports about a token. */
+  #newestToken: string | undefined;
+  /** Whether the next probe sends the token of a client. */
+  #probesClient = true;
+  /** When the next probe may be sent, by `performance.now()`. */
+  #probeAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(rules: LookupRules) {
     this.#rules = rules;
-    this.#remembered = new Remembered({ maxEntries: rules.maxEntries, maxBytes: MAX_BYTES });
+    this.#remembered = new Remembered({ maxEntries: rules.cache.maxEntries, maxBytes: MAX_BYTES });
   }
 
   /** Returns the result for a token, without a promise if it's remembered. */
   verify(token: string): Pending<OpaqueVerification> {
     const digest = digestOf(token);
-    const now = this.#now();
-    const result = this.#remembered.get(digest, now);
+    const result = this.#remembered.get(digest, this.#now());
     if (result) return result;
-    if (!this.#remembered.lookups.has(digest)) {
-      if (this.#outage && isCurrent(this.#outage, now)) return this.#outage.result;
-      // Without this limit, each invented token would cause a request to the issuer. The result isn't
-      // remembered, because it isn't about the token.
-      if (this.#remembered.lookups.size >= this.#rules.maxConcurrentRequests) return this.#tooMany();
-    }
+    this.#newestToken = token;
+    // After `close`, no probe would end the outage.
+    if (this.#outage && !this.#isClosed) return this.#outage;
+    const { lookups } = this.#remembered;
+    // Without this limit, each invented token would cause a request to the issuer. The result isn't
+    // remembered, because it isn't about the token.
+    if (!lookups.has(digest) && lookups.size >= this.#rules.maxConcurrentRequests) return this.#tooMany();
+    return this.#lookUp(token, digest);
+  }
+
+  #lookUp(token: string, digest: string): Promise<OpaqueVerification> {
+    const now = this.#now();
     return this.#remembered.lookUp(digest, now, () => this.#ask(token, digest, now));
   }
 
   async #ask(token: string, digest: string, askedAt: number): Promise<LookupResult<OpaqueVerification>> {
-    const { ask, maxAgeSeconds, negativeSeconds } = this.#rules;
+    const { maxAgeSeconds, negativeSeconds } = this.#rules.cache;
     let value: OpaqueVerification;
     try {
-      value = await ask(token, digest);
+      value = await ask(token, digest, this.#rules);
     } catch (error) {
       return this.#fail(error);
     }
-    this.#fault = undefined;
+    this.#succeed(token);
     if (value.kind !== "verified")
       return { value, until: this.#now() + negativeSeconds * 1000, isNegative: true };
     // The age counts from the request, because the token may be revoked before the response arrives.
@@ -75,23 +87,62 @@ export class Lookup {
     return { value, until, bytes: estimateBytes(value.claims) };
   }
 
+  #succeed(token: string): void {
+    clearTimeout(this.#timer);
+    this.#outage = undefined;
+    [this.#failures, this.#probeAt] = [0, 0];
+    // An endpoint whose database is down may still know that an invented token is invalid.
+    if (token === PROBE && this.#newestToken !== undefined) this.#probeAfter(COOLDOWN_MS);
+    if (token !== PROBE) this.#fault = this.#newestToken = undefined;
+  }
+
   #fail(cause: unknown): LookupResult<OpaqueVerification> {
-    const { concernsAll, retryAfterSeconds } = cause instanceof EndpointError ? cause : NO_FACTS;
+    const { concernsAll = false, retryAfterSeconds } = cause instanceof EndpointError ? cause : {};
     const value = { kind: "unavailable", cause, ...compact({ retryAfterSeconds }) } as const;
-    const since = this.#now();
-    const until = since + COOLDOWN_MS;
-    // An error that only one token causes must not affect the tokens of others.
-    if (concernsAll) {
-      this.#outage = { result: value, since, until };
-      this.#fault = cause;
+    this.#fault = cause;
+    this.#failures += 1;
+    // A few failures that only their tokens cause must not affect the tokens of others.
+    if (concernsAll || retryAfterSeconds !== undefined || this.#failures >= MAX_FAILURES)
+      this.#outage = value;
+    this.#probeAfter(Math.max(COOLDOWN_MS, Math.min(retryAfterSeconds ?? 0, MAX_PAUSE_SECONDS) * 1000));
+    return { value, until: this.#now() + COOLDOWN_MS, isNegative: true };
+  }
+
+  #probeAfter(pauseMs: number): void {
+    clearTimeout(this.#timer);
+    if (this.#isClosed) return;
+    const now = performance.now();
+    this.#probeAt = Math.max(this.#probeAt, now + pauseMs);
+    this.#timer = setTimeout(() => void this.#probe(), this.#probeAt - now).unref();
+  }
+
+  /**
+   * Asks the endpoint in the background. It sends the newest token of a client, whose result counts, and an
+   * invented token in turn: a client whose token causes failures must not prolong an outage.
+   */
+  async #probe(): Promise<void> {
+    const token = (this.#probesClient ? this.#newestToken : undefined) ?? PROBE;
+    // If the endpoint works for invented tokens, one that fails isn't sent again: only it may cause failures.
+    if (this.#failures === 0) this.#newestToken = undefined;
+    this.#probesClient = token === PROBE;
+    try {
+      await this.#lookUp(token, digestOf(token));
+    } catch {
+      // The clock failed.
+      this.#probeAfter(COOLDOWN_MS);
     }
-    return { value, until, isNegative: true };
   }
 
   status(): Omit<OpaqueStatus, "tokenKind"> {
     const cause = this.#fault;
     const state: OpaqueStatus["state"] = cause === undefined ? "ok" : "degraded";
     return compact({ state, underWay: this.#remembered.lookups.size, cause });
+  }
+
+  /** Ends the probes. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
   }
 
   #tooMany(): OpaqueVerification {
@@ -102,5 +153,3 @@ export class Lookup {
 
   readonly #now = (): number => readClock(this.#rules.now).getTime();
 }
-
-const NO_FACTS = { concernsAll: false, retryAfterSeconds: undefined };

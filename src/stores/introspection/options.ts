@@ -110,24 +110,19 @@ const schema = z.strictObject(shape, { error: "Write { url, client }." });
 
 /** Imports the keys. @throws ConfigurationError that quotes no value, which may be a secret */
 export function resolveOptions(options: IntrospectionOptions) {
-  const issues: ConfigurationIssue[] = [];
-  const report: Report = (issue) => void issues.push({ ...issue, path: ["introspection", ...issue.path] });
-  for (const issue of schema.safeParse(options).error?.issues ?? []) reportShape(issue, report);
+  const issues = (schema.safeParse(options).error?.issues ?? []).flatMap(describeShape);
   if (issues.length > 0) throw new ConfigurationError(issues);
-
+  const report: Report = (issue) => void issues.push({ ...issue, path: ["introspection", ...issue.path] });
   const { prefix, matches, keys: source, issuer, client, url } = options;
-  const code = "option_conflict";
   if (prefix !== undefined && matches)
-    report({ code, path: ["matches"], message: "can't be combined with `prefix`.", hint: "Remove one." });
+    issues.push(issueAt(["matches"], "option_conflict", "can't be combined with `prefix`.", "Remove one."));
   if (source && issuer === undefined)
-    report({
-      code: "option_missing",
-      path: ["issuer"],
-      message: "is missing, but `keys` requires it.",
-      hint: ISSUER,
-    });
+    issues.push(issueAt(["issuer"], "option_missing", "is missing, but `keys` requires it.", ISSUER));
   const authenticate = createAuthentication(client, url);
-  if (!authenticate) report(KEY_UNUSABLE);
+  if (!authenticate)
+    issues.push(
+      issueAt(["client", "privateKey"], "key_unusable", "can't sign with `client.algorithm`.", KEY),
+    );
   const algorithms = resolveAlgorithms(options, [], report);
   const context = { issuer, now: Date.now, path: ["keys"], onKeyEvent: keyEventsOf(issuer) };
   const keys = source && algorithms && resolveKeySource(source, { ...context, algorithms }, report);
@@ -135,30 +130,21 @@ export function resolveOptions(options: IntrospectionOptions) {
   return { ...options, authenticate, keys, algorithms };
 }
 
-function reportShape(issue: z.core.$ZodIssue, report: Report): void {
+function describeShape(issue: z.core.$ZodIssue): ConfigurationIssue[] {
   const path = issue.path.map(String);
   if (issue.code !== "unrecognized_keys")
-    report({
-      code: "option_invalid",
-      path,
-      message: "is missing or has an invalid value.",
-      hint: issue.message,
-    });
-  else
-    for (const name of issue.keys) {
-      const hint = suggest(name, Object.keys(shape), "Remove it, or check its name.");
-      report({
-        code: "option_unknown",
-        path: [...path, name],
-        message: `received unknown option \`${name}\`.`,
-        hint,
-      });
-    }
+    return [issueAt(path, "option_invalid", "is missing or has an invalid value.", issue.message)];
+  return issue.keys.map((name) => {
+    const hint = suggest(name, Object.keys(shape), "Remove it, or check its name.");
+    return issueAt([...path, name], "option_unknown", `received unknown option \`${name}\`.`, hint);
+  });
 }
 
-const KEY_UNUSABLE: ConfigurationIssue = {
-  code: "key_unusable",
-  path: ["client", "privateKey"],
-  message: "can't sign with `client.algorithm`.",
-  hint: "Pass a private key as a PEM, JWK or KeyObject, RSA with 2048 bits or more, and its algorithm.",
-};
+const KEY = "Pass a private key as a PEM, JWK or KeyObject, RSA with 2048 bits or more, and its algorithm.";
+
+const issueAt = (
+  path: readonly string[],
+  code: ConfigurationIssue["code"],
+  message: string,
+  hint: string,
+): ConfigurationIssue => ({ path: ["introspection", ...path], code, message, hint });

@@ -1,9 +1,9 @@
 /** The entry point `scopegate/replay`: values that may be used once. */
 import { checkOptions, clock } from "../../core/options/check-options.ts";
+import { breakerOf } from "../../core/runtime/breaker.ts";
 import { readClock } from "../../core/runtime/clock.ts";
 import { timeOf } from "../../core/runtime/date.ts";
 import { isText } from "../../core/runtime/json.ts";
-import { rememberOnce } from "../../core/runtime/once.ts";
 import type { Store } from "../../core/runtime/store.ts";
 
 /** Remembers values that may be used once. */
@@ -45,8 +45,8 @@ export function createReplays(store: Store, options: ReplaysOptions = {}): Repla
   return {
     async remember(id, until) {
       if (!isText(id)) throw new TypeError("The id must be a non-empty string.");
-      if (timeOf("until", until) <= readClock(now).getTime()) return false;
-      return rememberOnce(store, id, until);
+      const ttlMs = timeOf("until", until) - readClock(now).getTime();
+      return ttlMs > 0 && (await breakerOf(store).rememberOnce(id, ttlMs));
     },
   };
 }

@@ -6,97 +6,96 @@ import { clientOf } from "../../core/token/clients.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { fingerprintOf, type RevokedEntry, type RevokedSubject } from "./target.ts";
 
-/** What a value revokes: one entry for each issuer, or one for all of them. */
-export type StoredEntry = Pick<RevokedEntry, "issuer" | "before" | "until" | "reason">;
+/** What the value of a key revokes. */
+export type StoredEntry = Pick<RevokedEntry, "before" | "until" | "reason">;
 
-/** Longer ids are hashed, because some stores limit the length of keys. */
-const MAX_ID_LENGTH = 200;
+/** The value of a key: a revocation, or when the last one was withdrawn, by the clock of the store. */
+export type StoredValue = StoredEntry | { readonly withdrawnAt: number };
 
-const keyFor = (kind: RevokedEntry["kind"], id: string): string =>
-  `revoked:${kind}:${id.length > MAX_ID_LENGTH ? hash("sha256", id, "base64url") : id}`;
+/** Other ids are hashed: some stores limit the length of keys, and not every store takes every character. */
+const SAFE_ID = /^[\x21-\x7e]{1,200}$/;
 
-export const keyOf = ({ kind, id }: RevokedSubject): string => keyFor(kind, id);
+const digestOf = (text: string): string => hash("sha256", text, "base64url");
 
-/** Returns the keys that can revoke a principal. */
+/** The issuer comes before the id and as a hash, so that no id can contain it. */
+export function keyOf({ kind, id, issuer }: RevokedSubject): string {
+  const place = issuer === undefined ? "" : `@${digestOf(issuer)}`;
+  return `revoked:${kind}${place}:${SAFE_ID.test(id) ? id : digestOf(id)}`;
+}
+
+/** Returns the keys that can revoke a principal: for its issuer, and for every issuer. */
 export function keysOf(principal: Principal): readonly string[] {
   const { tokenId, sessionId, userId, issuer } = principal;
-  const clientId = clientOf(principal);
-  const keys = [
-    tokenId === undefined || tokenId === ""
-      ? keyFor("claims", fingerprintOf(principal))
-      : keyFor("token", tokenId),
-  ];
-  if (sessionId !== undefined) keys.push(keyFor("session", sessionId));
-  if (userId !== undefined) keys.push(keyFor("user", userId));
-  if (clientId !== undefined) keys.push(keyFor("client", clientId));
-  if (issuer !== undefined) keys.push(keyFor("issuer", issuer));
+  const hasId = tokenId !== undefined && tokenId !== "";
+  const ids = [
+    { kind: hasId ? "token" : "claims", id: hasId ? tokenId : fingerprintOf(principal) },
+    { kind: "session", id: sessionId },
+    { kind: "user", id: userId },
+    { kind: "client", id: clientOf(principal) },
+  ] as const;
+  const subjects = ids.flatMap(({ kind, id }): readonly RevokedSubject[] => {
+    if (id === undefined) return [];
+    return issuer === undefined
+      ? [{ kind, id }]
+      : [
+          { kind, id },
+          { kind, id, issuer },
+        ];
+  });
+  const keys = subjects.map(keyOf);
+  if (issuer !== undefined) keys.push(keyOf({ kind: "issuer", id: issuer }));
   return keys;
 }
 
-/** Returns whether the entries of a key revoke a principal. `now` is in seconds. */
-export const areRevoking = (
-  entries: readonly StoredEntry[],
-  { issuer, claims }: Principal,
+/**
+ * Returns whether a value revokes a principal. `now` is in seconds, and `aheadSeconds` is how far the clock
+ * of its issuer may be ahead.
+ */
+export const isRevoking = (
+  value: StoredValue | undefined,
+  { claims }: Principal,
   now: number,
+  aheadSeconds: number,
 ): boolean =>
-  entries.some(
-    (entry) =>
-      (entry.issuer === undefined || entry.issuer === issuer) &&
-      now < entry.until &&
-      isIssuedBefore(claims["iat"], entry.before),
-  );
+  isEntry(value) &&
+  now < value.until &&
+  isIssuedBefore(claims["iat"], (value.before ?? Infinity) + aheadSeconds);
 
 /** A token without `iat` may have been issued at any time, so it counts as revoked. */
-const isIssuedBefore = (issuedAt: unknown, before = Infinity): boolean =>
+const isIssuedBefore = (issuedAt: unknown, before: number): boolean =>
   typeof issuedAt !== "number" || Math.floor(issuedAt) <= before;
 
-export const writeEntries = (entries: readonly StoredEntry[]): string => JSON.stringify(entries);
-
 /** Any other value revokes every token with the id: an operator may have written it by hand. */
-const EVERYTHING: readonly StoredEntry[] = [{ until: Infinity }];
+const EVERYTHING: StoredEntry = { until: Infinity };
 
-export function readEntries(value: string | undefined): readonly StoredEntry[] {
-  if (value === undefined) return [];
-  const entries = orUndefined(() => JSON.parse(value) as unknown);
-  const isOurs = Array.isArray(entries) && entries.length > 0 && entries.every(isEntry);
-  return isOurs ? entries : EVERYTHING;
+export function readValue(text: string | undefined): StoredValue | undefined {
+  if (text === undefined) return undefined;
+  const value = orUndefined(() => JSON.parse(text) as unknown);
+  const { before, until, withdrawnAt } = Object(value) as Record<string, unknown>;
+  if (typeof withdrawnAt === "number") return { withdrawnAt };
+  const isOurs = typeof until === "number" && (before === undefined || typeof before === "number");
+  return isOurs ? (value as StoredEntry) : EVERYTHING;
 }
 
-function isEntry(value: unknown): value is StoredEntry {
-  const { issuer, before, until } = Object(value) as Partial<Record<keyof StoredEntry, unknown>>;
-  return (
-    typeof until === "number" &&
-    (issuer === undefined || typeof issuer === "string") &&
-    (before === undefined || typeof before === "number")
-  );
-}
+export const isEntry = (value: StoredValue | undefined): value is StoredEntry =>
+  value !== undefined && "until" in value;
 
-/** Adds an entry to the others of the same key. The result revokes everything that they revoked. */
-export function mergeEntry(
-  entries: readonly StoredEntry[],
-  { issuer, before, until, reason }: RevokedEntry,
-): readonly StoredEntry[] {
-  const added: StoredEntry = compact({ issuer, before, until, reason });
-  // JSON has no infinity, so such a value ends when the new entry ends.
-  if (entries === EVERYTHING) return [compact({ until, reason })];
-  const earlier = entries.find((entry) => entry.issuer === issuer);
-  if (!earlier) return [...entries, added];
+export const isWithdrawn = (value: StoredValue | undefined): value is { readonly withdrawnAt: number } =>
+  value !== undefined && !isEntry(value);
+
+/** Returns whether a value revokes everything that an entry revokes, for as long. */
+export const covers = (
+  value: StoredValue | undefined,
+  { before = Infinity, until }: StoredEntry,
+): value is StoredEntry => isEntry(value) && value.until >= until && (value.before ?? Infinity) >= before;
+
+/** Returns an entry that covers both. */
+export function merge(earlier: StoredValue | undefined, { before, until, reason }: StoredEntry): StoredEntry {
+  if (!isEntry(earlier)) return compact({ before, until, reason });
   const isLimited = earlier.before !== undefined && before !== undefined;
-  const merged: StoredEntry = compact({
-    issuer,
+  return compact({
     before: isLimited ? Math.max(earlier.before, before) : undefined,
     until: Math.max(earlier.until, until),
     reason: reason ?? earlier.reason,
   });
-  return entries.map((entry) => (entry === earlier ? merged : entry));
 }
-
-/** When all entries have ended, in milliseconds. */
-export const endOfEntries = (entries: readonly StoredEntry[]): number =>
-  Math.max(...entries.map(({ until }) => until)) * 1000;
-
-/** Removes the entry for an issuer; without `issuer`, all entries. */
-export const withoutEntry = (
-  entries: readonly StoredEntry[],
-  issuer: string | undefined,
-): readonly StoredEntry[] => (issuer === undefined ? [] : entries.filter((entry) => entry.issuer !== issuer));

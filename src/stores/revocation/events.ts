@@ -16,6 +16,11 @@ export type RevocationEvent =
   | {
       /** The store responds again. */
       readonly type: "recovered";
+    }
+  | {
+      /** Something to change, such as a setting that can lose revocations: once, and after each recovery. */
+      readonly type: "warning";
+      readonly message: string;
     };
 
 /** Reports events to a hook. Without a hook, events that need an operator become process warnings. */
@@ -23,7 +28,7 @@ export function createReport(
   onEvent: ((event: RevocationEvent) => void) | undefined,
 ): (event: RevocationEvent) => void {
   return (event) => {
-    const message = messageOf(event);
+    const message = onEvent ? undefined : messageOf(event);
     if (onEvent) notify(onEvent, event);
     else if (message !== undefined) process.emitWarning(message, "ScopegateWarning");
   };
@@ -37,6 +42,8 @@ function messageOf(event: RevocationEvent): string | undefined {
       return event.whenDown === "refuse"
         ? "The store of revocations hasn't responded for `staleSeconds`. Requests with a token get 503."
         : "The store of revocations hasn't responded for `staleSeconds`. Newly revoked tokens are accepted.";
+    case "warning":
+      return event.message;
     case "recovered":
       return undefined;
   }

@@ -10,28 +10,35 @@ import {
   wholeNumber,
 } from "../../core/options/check-options.ts";
 import { BoundedMap } from "../../core/runtime/bounded-map.ts";
+import { type Answer, type Breaker, breakerOf } from "../../core/runtime/breaker.ts";
 import { readClock } from "../../core/runtime/clock.ts";
+import { changeKey } from "../../core/runtime/change-key.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import type { Pending } from "../../core/runtime/pending.ts";
+import { ignoreRejection, type Pending } from "../../core/runtime/pending.ts";
 import type { Store } from "../../core/runtime/store.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
 import type { Principal } from "../../core/token/principal.ts";
-import type { RevocationStatus, Revocations } from "../../core/token/revocation.ts";
+import type {
+  RevocationContext,
+  RevocationOptions,
+  RevocationStatus,
+  Revocations,
+  RevocationTarget,
+} from "../../core/token/revocation.ts";
 import { memoryStore } from "../store/memory.ts";
 import {
-  areRevoking,
-  endOfEntries,
+  covers,
+  isEntry,
+  isRevoking,
+  isWithdrawn,
   keyOf,
   keysOf,
-  mergeEntry,
-  readEntries,
-  type StoredEntry,
-  withoutEntry,
-  writeEntries,
+  merge,
+  readValue,
+  type StoredValue,
 } from "./entries.ts";
 import { createReport, type RevocationEvent } from "./events.ts";
-import { Questions } from "./questions.ts";
-import { type RevokedEntry, type RevokedSubject, toRevokedEntry, toRevokedSubject } from "./target.ts";
+import { toRevokedEntry, toRevokedSubject } from "./target.ts";
 
 /** The options of `sharedRevocation`. */
 export interface SharedRevocationOptions {
@@ -75,9 +82,14 @@ const DEFAULTS = {
 
 /** Entries are stored for longer than needed, because the clocks of machines differ. */
 const MARGIN_MS = 3_600_000;
+/** A hundred years, which every store can add to its time. */
+const MAX_TTL_MS = 3_155_760_000_000;
 
 /** How many of its own changes a process remembers. They count until a caller's keys are read again. */
 const MAX_CHANGES = 100_000;
+
+/** How many answers of the store a process remembers: at most nine for each caller. */
+const MAX_ANSWERS = 200_000;
 
 /**
  * Shares revocations between processes through a store, for the option `revocation` of a server. All other
@@ -118,11 +130,9 @@ export function sharedRevocation(store: Store, options: SharedRevocationOptions 
   // Functions without `this`, so that a program can pass them on, or replace one of them.
   return {
     isRevoked: (principal) => revocations.isRevoked(principal),
-    // Async, so that a wrong target rejects the promise.
-    revoke: async (target, details, context) =>
-      revocations.add(toRevokedEntry(target, details, { ...context, keepSeconds: rules.keepSeconds })),
-    unrevoke: async (target, { principal }) => revocations.remove(toRevokedSubject(target, principal)),
-    ready: () => revocations.ready(),
+    revoke: (target, details, context) => revocations.revoke(target, details, context),
+    unrevoke: (target, context) => revocations.unrevoke(target, context),
+    ready: (options) => revocations.ready(options?.readOnly),
     status: () => revocations.status(),
     close: () => revocations.close(),
   };
@@ -163,7 +173,7 @@ export function inMemoryRevocation(options: InMemoryRevocationOptions = {}): Rev
 /** The remembered result for a principal. */
 interface Remembered {
   readonly keys: readonly string[];
-  /** When the store was asked, by `performance.now()`. */
+  /** When the store was asked for the oldest of the answers, by `performance.now()`. */
   askedAt: number;
   isRevoked: boolean;
   asking: Promise<boolean> | undefined;
@@ -171,10 +181,15 @@ interface Remembered {
 
 /** A change by this process. It counts for results that are older. */
 interface Change {
-  readonly entries: readonly StoredEntry[];
+  readonly value: StoredValue | undefined;
+  /** When it was made, by the clock of the store if it answered. */
+  readonly madeAtMs: number;
   /** When the store confirmed it, by `performance.now()`. */
   readonly confirmedAt: number;
 }
+
+/** Tokens that are younger are refused. A longer tolerance is a part of each revocation. */
+const MAX_AHEAD_SECONDS = 5;
 
 const NO_CHANGES: readonly Change[] = [];
 
@@ -183,67 +198,96 @@ const isPendingChange = ({ confirmedAt }: Change): boolean => confirmedAt === In
 const NOT_CONFIRMED =
   "The store didn't confirm the change. For now, only this process refuses what was revoked.";
 
-/** The latest time that a `Date` can have. */
-const MAX_DATE = 8.64e15;
+const NO_CLOCK =
+  "The store of revocations has no `now`, so the clock of the process that revokes decides which tokens are older.";
 
 type Rules = Required<Omit<SharedRevocationOptions, "onEvent">> & Pick<SharedRevocationOptions, "onEvent">;
 
 class StoredRevocations {
   readonly #store: Store;
+  readonly #breaker: Breaker;
   readonly #rules: Rules;
-  readonly #questions: Questions;
+  readonly #report: (event: RevocationEvent) => void;
+  readonly #stopWatching: () => void;
   readonly #remembered = new WeakMap<Principal, Remembered>();
+  /** What the store has answered, which outlives the principals of the token cache. */
+  readonly #answers = new BoundedMap<string, Answer>(MAX_ANSWERS);
   readonly #changes = new BoundedMap<string, Change>(MAX_CHANGES);
   /** The last change of each key that is being written. */
   readonly #writes = new Map<string, Promise<unknown>>();
+  /** When the store last answered everything that a caller needs, by `performance.now()`. */
+  #reachedAt: number | undefined;
+  /** How far the clocks of issuers are ahead of this process, by the tokens that it has seen, in seconds. */
+  #aheadSeconds = 0;
+  #failedAt: number | undefined;
+  #isStale = false;
   #warnings: readonly string[] = [];
 
   constructor(store: Store, rules: Rules) {
     this.#store = store;
+    this.#breaker = breakerOf(store);
     this.#rules = rules;
-    this.#questions = new Questions(store, { ...rules, report: createReport(rules.onEvent) });
+    this.#report = createReport(rules.onEvent);
+    this.#stopWatching = this.#breaker.watch((fault) => this.#noteFault(fault));
   }
 
   isRevoked(principal: Principal): Pending<boolean> {
     const remembered = this.#remembered.get(principal) ?? this.#remember(principal);
     const changes = this.#newerChanges(remembered);
-    if (changes.length > 0 && this.#areRevoking(changes.filter(isPendingChange), principal)) return true;
-    if (changes.length === 0 && performance.now() - remembered.askedAt < this.#rules.freshMs)
-      return remembered.isRevoked;
-    const { fault } = this.#questions;
-    if (fault !== undefined) return this.#decideWithoutStore(principal, remembered, fault);
-    return (remembered.asking ??= this.#ask(principal, remembered));
+    const isFresh = performance.now() - remembered.askedAt < this.#rules.freshMs;
+    if (isFresh && changes.length === 0) return remembered.isRevoked;
+    const isPending = changes.length > 0 && this.#areRevoking(changes.filter(isPendingChange), principal);
+    if (isPending && isFresh) return true;
+    const asking = (remembered.asking ??= this.#ask(principal, remembered));
+    // Another process may have withdrawn it, but this request needn't wait for that.
+    if (isPending) ignoreRejection(asking);
+    return isPending || asking;
   }
 
-  async add(entry: RevokedEntry): Promise<void> {
+  async revoke(
+    target: RevocationTarget,
+    options: RevocationOptions,
+    context: RevocationContext,
+  ): Promise<void> {
+    const { nowMs, fault } = await this.#readClock(context);
+    const { keepSeconds } = this.#rules;
+    const entry = toRevokedEntry(target, options, { ...context, nowMs, keepSeconds });
     const key = keyOf(entry);
-    const earlier = this.#changes.get(key)?.entries ?? [];
+    const earlier = this.#changes.get(key);
+    const value = merge(earlier && isPendingChange(earlier) ? earlier.value : undefined, entry);
     // In this process, the change takes effect at once, even if the store doesn't confirm it.
-    this.#changes.set(key, { entries: mergeEntry(earlier, entry), confirmedAt: Infinity });
-    await this.#changeInTurn(key, (stored) => mergeEntry(stored, entry));
+    this.#changes.set(key, { value, madeAtMs: nowMs, confirmedAt: Infinity });
+    if (fault) throw new Error(NOT_CONFIRMED, { cause: fault });
+    await this.#changeInTurn(key, nowMs, (stored) => (covers(stored, value) ? stored : merge(stored, value)));
   }
 
-  async remove({ issuer, ...subject }: RevokedSubject): Promise<boolean> {
+  async unrevoke(target: RevocationTarget, context: RevocationContext): Promise<boolean> {
+    const key = keyOf(toRevokedSubject(target, context.principal));
+    const { nowMs: withdrawnAt, fault } = await this.#readClock(context);
+    if (fault) throw new Error(NOT_CONFIRMED, { cause: fault });
     let isRemoved = false;
-    await this.#changeInTurn(keyOf(subject), (stored) => {
-      const entries = withoutEntry(stored, issuer);
-      isRemoved = entries.length < stored.length;
-      return entries;
+    // The time stays in the store, and ends what other processes have not been able to write.
+    await this.#changeInTurn(key, withdrawnAt, (stored) => {
+      isRemoved ||= isEntry(stored);
+      return isWithdrawn(stored) && stored.withdrawnAt >= withdrawnAt ? stored : { withdrawnAt };
     });
     return isRemoved;
   }
 
-  async ready(): Promise<void> {
-    await this.#questions.ask(["revoked:ready"]);
-    this.#warnings = (await this.#within(this.#store.findWarnings?.())) ?? [];
+  async ready(readOnly = false): Promise<void> {
+    await this.#breaker.prove(readOnly);
+    this.#reachedAt = performance.now();
+    await this.#findWarnings();
   }
 
   status(): RevocationStatus {
-    const { fault, reachedAt } = this.#questions;
-    const sinceMs = reachedAt === undefined ? Infinity : performance.now() - reachedAt;
+    const { fault } = this.#breaker;
+    const { staleSeconds, whenDown } = this.#rules;
+    const reachedAt = this.#reachedAt;
     const isUsable =
-      sinceMs < this.#rules.staleSeconds * 1000 ||
-      (this.#rules.whenDown === "accept" && reachedAt !== undefined);
+      this.#failedAt === undefined ||
+      (reachedAt !== undefined &&
+        (whenDown === "accept" || performance.now() - reachedAt < staleSeconds * 1000));
     const failing = isUsable ? "degraded" : "unavailable";
     const state: RevocationStatus["state"] = fault === undefined ? "ok" : failing;
     return compact({
@@ -255,13 +299,63 @@ class StoredRevocations {
   }
 
   close(): void {
-    this.#questions.close();
+    this.#stopWatching();
+  }
+
+  #noteFault(fault: Error | undefined): void {
+    const { staleSeconds, whenDown } = this.#rules;
+    if (fault === undefined) {
+      this.#failedAt = undefined;
+      this.#isStale = false;
+      this.#reachedAt = performance.now();
+      this.#report({ type: "recovered" });
+      // It may be another server, with other settings.
+      this.#warnings = [];
+      ignoreRejection(this.#findWarnings());
+      return;
+    }
+    if (this.#failedAt === undefined) this.#report({ type: "failed", cause: fault });
+    this.#failedAt ??= performance.now();
+    const silentMs = performance.now() - (this.#reachedAt ?? this.#failedAt);
+    if (this.#isStale || silentMs <= staleSeconds * 1000) return;
+    this.#isStale = true;
+    this.#report({ type: "stale", whenDown });
+  }
+
+  /** Reports each warning once. */
+  async #findWarnings(): Promise<void> {
+    const found = (await withinLimit(this.#store.findWarnings?.(), "The store of revocations")) ?? [];
+    const reported = this.#warnings;
+    this.#warnings = this.#store.now ? found : [...found, NO_CLOCK];
+    for (const message of this.#warnings)
+      if (!reported.includes(message)) this.#report({ type: "warning", message });
   }
 
   #remember(principal: Principal): Remembered {
-    const remembered = { keys: keysOf(principal), askedAt: -Infinity, isRevoked: false, asking: undefined };
+    const keys = keysOf(principal);
+    // Otherwise, a token of such an issuer would survive a revocation that was made after it.
+    const aheadSeconds = Number(principal.claims["iat"] ?? 0) - this.#nowSeconds();
+    if (aheadSeconds > this.#aheadSeconds) this.#aheadSeconds = Math.min(aheadSeconds, MAX_AHEAD_SECONDS);
+    const remembered = { keys, ...this.#recall(keys, principal), asking: undefined };
     this.#remembered.set(principal, remembered);
     return remembered;
+  }
+
+  /** Decides by answers, and where one is missing or an error, by the last answer for the key. */
+  #recall(
+    keys: readonly string[],
+    principal: Principal,
+    answers: readonly (Answer | Error)[] = [],
+  ): Pick<Remembered, "askedAt" | "isRevoked"> {
+    let askedAt = Infinity;
+    let isRevoked = false;
+    for (const [index, key] of keys.entries()) {
+      const answer = answers[index];
+      const known = answer === undefined || answer instanceof Error ? this.#answers.get(key) : answer;
+      askedAt = Math.min(askedAt, known?.askedAt ?? -Infinity);
+      isRevoked ||= this.#isRevoking(readValue(known?.value), principal);
+    }
+    return { askedAt, isRevoked };
   }
 
   /** Returns the changes by this process that a principal's result doesn't include. */
@@ -276,49 +370,74 @@ class StoredRevocations {
   }
 
   #areRevoking(changes: readonly Change[], principal: Principal): boolean {
-    const now = this.#nowSeconds();
-    return changes.some(({ entries }) => areRevoking(entries, principal, now));
+    return changes.some(({ value }) => this.#isRevoking(value, principal));
+  }
+
+  #isRevoking(value: StoredValue | undefined, principal: Principal): boolean {
+    return isRevoking(value, principal, this.#nowSeconds(), this.#aheadSeconds);
   }
 
   async #ask(principal: Principal, remembered: Remembered): Promise<boolean> {
+    const { keys } = remembered;
     try {
-      const { values, askedAt } = await this.#questions.ask(remembered.keys);
-      const now = this.#nowSeconds();
-      remembered.isRevoked = values.some((value) => areRevoking(readEntries(value), principal, now));
-      remembered.askedAt = askedAt;
+      const answers = await this.#breaker.get(keys);
+      for (const [index, key] of keys.entries()) this.#keepAnswer(key, answers[index]);
+      Object.assign(remembered, this.#recall(keys, principal, answers));
       // This process may have revoked the principal while the store was asked.
-      return remembered.isRevoked || this.#areRevoking(this.#newerChanges(remembered), principal);
-    } catch (cause) {
-      return this.#decideWithoutStore(principal, remembered, cause);
+      if (remembered.isRevoked || this.#areRevoking(this.#newerChanges(remembered), principal)) return true;
+      const fault = answers.find((answer) => answer instanceof Error);
+      if (fault) return this.#acceptWithoutStore(remembered, fault);
+      this.#reachedAt = Math.max(remembered.askedAt, this.#reachedAt ?? 0);
+      return false;
     } finally {
       remembered.asking = undefined;
     }
   }
 
-  /** @throws the cause, if it isn't known whether the principal is revoked */
-  #decideWithoutStore(principal: Principal, remembered: Remembered, cause: unknown): boolean {
-    const { staleSeconds, whenDown } = this.#rules;
-    if (remembered.isRevoked || this.#areRevoking(this.#newerChanges(remembered), principal)) return true;
-    if (performance.now() - remembered.askedAt < staleSeconds * 1000) return false;
-    if (whenDown === "accept" && this.#questions.reachedAt !== undefined) return false;
-    throw cause;
+  #keepAnswer(key: string, answer: Answer | Error | undefined): void {
+    if (!answer || answer instanceof Error) return;
+    const staleAt = answer.askedAt - this.#rules.staleSeconds * 1000;
+    // Two for each new answer, so that the number of old answers decreases.
+    this.#answers.deleteOldest(({ askedAt }) => askedAt < staleAt, 2);
+    this.#answers.set(key, answer);
+    const change = this.#changes.get(key);
+    if (!change) return;
+    const value = readValue(answer.value);
+    // Another process has withdrawn what this one couldn't write.
+    if (isWithdrawn(value) && value.withdrawnAt > change.madeAtMs) this.#changes.delete(key);
   }
 
-  /**
-   * Changes the value of a key in the store. The changes of this process run in turn, so that none gets lost.
-   */
+  /** @throws the fault, if it isn't known whether the principal is revoked */
+  #acceptWithoutStore({ askedAt }: Remembered, fault: Error): false {
+    const { staleSeconds, whenDown } = this.#rules;
+    if (performance.now() - askedAt < staleSeconds * 1000) return false;
+    if (whenDown === "accept" && this.#reachedAt !== undefined) return false;
+    throw fault;
+  }
+
+  /** Changes a key in the store. The changes of this process run in turn, so that they don't compete. */
   async #changeInTurn(
     key: string,
-    edit: (stored: readonly StoredEntry[]) => readonly StoredEntry[],
+    nowMs: number,
+    edit: (stored: StoredValue | undefined) => StoredValue,
   ): Promise<void> {
-    const before = this.#writes.get(key) ?? Promise.resolve();
-    const writing = before.catch(() => undefined).then(() => this.#write(key, edit));
+    const before = this.#writes.get(key)?.catch(() => undefined) ?? Promise.resolve();
+    const write = () =>
+      changeKey(this.#breaker, key, (text) => {
+        const stored = readValue(text);
+        const value = edit(stored);
+        if (value === stored) return undefined;
+        return { value: JSON.stringify(value), options: { ttlMs: this.#ttlOf(value, nowMs) } };
+      });
+    const writing = before.then(write);
     this.#writes.set(key, writing);
     try {
-      const entries = await writing;
+      const text = await writing;
+      const confirmedAt = performance.now();
+      this.#answers.set(key, { value: text, askedAt: confirmedAt });
       // If another change of the key is waiting, the changes of this process stay in force until then.
       if (this.#writes.get(key) === writing)
-        this.#changes.set(key, { entries, confirmedAt: performance.now() });
+        this.#changes.set(key, { value: readValue(text), madeAtMs: nowMs, confirmedAt });
     } catch (cause) {
       throw new Error(NOT_CONFIRMED, { cause });
     } finally {
@@ -326,22 +445,18 @@ class StoredRevocations {
     }
   }
 
-  async #write(
-    key: string,
-    edit: (stored: readonly StoredEntry[]) => readonly StoredEntry[],
-  ): Promise<readonly StoredEntry[]> {
-    const [value] = await this.#within(this.#store.get([key]));
-    const entries = edit(readEntries(value));
-    if (entries.length === 0) await this.#within(this.#store.delete(key));
-    else {
-      const until = new Date(Math.min(endOfEntries(entries) + MARGIN_MS, MAX_DATE));
-      await this.#within(this.#store.set(key, writeEntries(entries), { until }));
-    }
-    return entries;
+  #ttlOf(value: StoredValue, nowMs: number): number {
+    const lastsMs = isEntry(value) ? value.until * 1000 - nowMs : this.#rules.keepSeconds * 1000;
+    return Math.min(Math.max(lastsMs, 0) + MARGIN_MS, MAX_TTL_MS);
   }
 
-  #within<Result>(result: PromiseLike<Result> | Result): Promise<Result> {
-    return withinLimit(result, "The store of revocations");
+  /** Reads the clock of the store, or that of this process if the store has none or doesn't answer. */
+  async #readClock({ nowMs }: RevocationContext): Promise<{ nowMs: number; fault?: unknown }> {
+    try {
+      return { nowMs: (await this.#breaker.now()) ?? nowMs };
+    } catch (fault) {
+      return { nowMs, fault };
+    }
   }
 
   #nowSeconds(): number {

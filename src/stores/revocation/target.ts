@@ -3,7 +3,6 @@ import { hash } from "node:crypto";
 import { compact } from "../../core/runtime/compact.ts";
 import { timeOf } from "../../core/runtime/date.ts";
 import { isText } from "../../core/runtime/json.ts";
-import { iatToleranceOf } from "../../core/token/issued-at.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import type { RevocationContext, RevocationOptions, RevocationTarget } from "../../core/token/revocation.ts";
 
@@ -19,7 +18,7 @@ export interface RevokedSubject {
 
 /** One revocation. Times are in seconds since the epoch, as in the claims of tokens. */
 export interface RevokedEntry extends RevokedSubject {
-  /** The latest `iat` that is revoked. Tokens without `iat` are revoked too. If absent: all tokens. */
+  /** Up to which `iat` tokens are revoked. Tokens without `iat` are revoked too. If absent: all tokens. */
   readonly before?: number;
   /** When the entry can be deleted, because the tokens have expired. */
   readonly until: number;
@@ -55,9 +54,7 @@ export function toRevokedEntry(
   const { before = new Date(nowMs) } = target as { readonly before?: Date };
   const isLimited = SINCE_A_TIME.has(subject.kind);
   if (!isLimited && "before" in target) throw new TypeError(USAGE);
-  const latest = isLimited
-    ? Math.floor(timeOf("before", before) / 1000) + iatToleranceOf(toleranceSeconds)
-    : undefined;
+  const latest = isLimited ? timeOf("before", before) / 1000 + toleranceSeconds : undefined;
   return compact({ ...subject, before: latest, until, reason: options.reason });
 }
 

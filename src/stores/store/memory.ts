@@ -1,5 +1,6 @@
 /** A store in the memory of one process. */
 import { checkOptions, clock, wholeNumber } from "../../core/options/check-options.ts";
+import { readClock } from "../../core/runtime/clock.ts";
 import { createMemoryStore } from "../../core/runtime/memory-store.ts";
 import type { Store } from "../../core/runtime/store.ts";
 
@@ -21,12 +22,12 @@ export interface MemoryStoreOptions {
  * import { memoryStore } from "scopegate/store";
  *
  * const store = memoryStore({ maxEntries: 10_000 });
- * await store.set("greeting", "hello", { until: new Date(Date.now() + 60_000) });
+ * await store.set("greeting", "hello", { ttlMs: 60_000 });
  * console.log(await store.get(["greeting", "other"])); // ["hello", undefined]
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions("memoryStore", options, { maxEntries: wholeNumber, now: clock });
   const { maxEntries = 1_000_000, now = Date.now } = options;
-  return createMemoryStore(maxEntries, now);
+  return { ...createMemoryStore(maxEntries, now), now: () => Promise.resolve(readClock(now).getTime()) };
 }

@@ -1,13 +1,8 @@
 /** A store in Redis, with the client of the application: `redis` (node-redis) or `ioredis`. */
-import {
-  anyString,
-  checkOptions,
-  numberFrom,
-  required,
-  wholeNumber,
-} from "../../core/options/check-options.ts";
+import { anyString, checkOptions } from "../../core/options/check-options.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { Store } from "../../core/runtime/store.ts";
+import { withinLimit } from "../../core/runtime/time-limit.ts";
 
 type Reply = Promise<unknown>;
 
@@ -30,8 +25,6 @@ export interface IoredisClient {
   get(key: string): Promise<unknown>;
   /** Sends any command. */
   call(command: string, ...values: string[]): Promise<unknown>;
-  /** Sends commands together. */
-  pipeline(commands: string[][]): { exec(): Promise<readonly (readonly unknown[])[] | null> };
 }
 
 /** A connected client. This package doesn't close it. */
@@ -41,11 +34,6 @@ export type RedisClient = NodeRedisClient | IoredisClient;
 export interface RedisStoreOptions {
   /** The beginning of each key in Redis. Default: `"scopegate:"`. */
   readonly keyPrefix?: string;
-  /**
-   * How many replicas must have a value before `set` resolves, and how long Redis waits for them (`WAIT`). If
-   * fewer replicas confirm it, `set` rejects. Default: only the primary.
-   */
-  readonly confirm?: { readonly replicas: number; readonly timeoutMs: number };
 }
 
 /** The commands that are used, for both clients. */
@@ -53,27 +41,23 @@ interface Commands {
   get(key: string): Reply;
   set(key: string, value: string, flags: SetFlags): Reply;
   del(key: string): Reply;
-  /** Sets a value, and then waits for replicas on the same connection. Returns both replies. */
-  setAndWait(
-    key: string,
-    value: string,
-    flags: SetFlags,
-    wait: readonly [string, string],
-  ): Promise<readonly unknown[]>;
-  configGet(pattern: string): Reply;
+  /** Sends a command without a key. */
+  send(...command: readonly [string, ...string[]]): Reply;
 }
 
+/** The flags of `SET`: the time to live in milliseconds, and whether the key must be absent. */
 interface SetFlags {
-  /** For how long, in milliseconds. */
   readonly PX?: number;
   readonly NX?: true;
 }
 
+/** How long the answers to some keys wait for those to others, which may be on a node that hangs. */
+const READ_MS = 2_000;
+
 /**
  * Creates a store that several processes share, in Redis: one server, a primary with replicas (Sentinel), or
- * a cluster. It uses the commands `GET`, `SET` and `DEL`, with `confirm` also `WAIT`, and `CONFIG GET` if the
- * connection's user may run it. There is one command for each key; the commands of one turn of the event loop
- * are sent together.
+ * a cluster. It uses the commands `GET`, `SET`, `DEL` and `TIME`, and `CONFIG GET` if its user may run it.
+ * There is one command for each key; the commands of one turn of the event loop are sent together.
  *
  * Redis decides whether a value survives a crash, and what it deletes when its memory is full.
  *
@@ -89,55 +73,57 @@ interface SetFlags {
  * ```
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
-  checkOptions("redisStore", options, { keyPrefix: anyString, confirm: CONFIRM });
-  const { keyPrefix = "scopegate:", confirm } = options;
-  if (confirm)
-    checkOptions("redisStore.confirm", confirm, {
-      replicas: required(wholeNumber),
-      timeoutMs: required(numberFrom(1, 60_000)),
-    });
+  checkOptions("redisStore", options, { keyPrefix: anyString });
+  const { keyPrefix = "scopegate:" } = options;
   const commands = commandsOf(client);
   return {
     async get(keys) {
-      const replies = await withSafeErrors(Promise.all(keys.map((key) => commands.get(keyPrefix + key))));
-      return replies.map((reply) => (reply === null || reply === undefined ? undefined : textOf(reply)));
+      const results: (string | undefined | Error)[] = keys.map(() => TIMED_OUT);
+      const reading = Promise.all(
+        keys.map(async (key, index) => {
+          const reply = withSafeErrors(commands.get(keyPrefix + key)).then(requireReply);
+          results[index] = await reply.then(
+            (value) => value ?? undefined,
+            (error: unknown) => error as Error,
+          );
+        }),
+      );
+      await withinLimit(reading, "Redis", READ_MS).catch(() =>
+        results.every((result) => result === TIMED_OUT) ? reading : undefined,
+      );
+      // A copy, because later replies change the array.
+      return [...results];
     },
-    async set(key, value, { until, ifAbsent = false } = {}) {
+    async set(key, value, { ttlMs, ifAbsent = false } = {}) {
       const flags: SetFlags = compact({
-        // Relative, because the clock of Redis may differ.
-        PX: until && Math.max(1, until.getTime() - Date.now()),
+        PX: ttlMs === undefined ? undefined : Math.max(1, Math.ceil(ttlMs)),
         NX: ifAbsent ? (true as const) : undefined,
       });
-      if (!confirm) return isStored(await withSafeErrors(commands.set(keyPrefix + key, value, flags)));
-      const wait = [String(confirm.replicas), String(confirm.timeoutMs)] as const;
-      const [reply, count] = await withSafeErrors(commands.setAndWait(keyPrefix + key, value, flags, wait));
-      if (Number(count) < confirm.replicas)
-        throw new Error(
-          `Redis: only ${Number(count)} of ${confirm.replicas} replicas have confirmed a value.`,
-        );
-      return isStored(reply);
+      const reply = await withSafeErrors(commands.set(keyPrefix + key, value, flags));
+      return requireReply(reply) === "OK";
     },
     async delete(key) {
       await withSafeErrors(commands.del(keyPrefix + key));
     },
-    findWarnings: () => findWarnings(commands),
+    async now() {
+      const [seconds, microseconds] = (await withSafeErrors(commands.send("TIME"))) as unknown[];
+      return Number(seconds) * 1000 + Number(microseconds) / 1000;
+    },
+    findWarnings: async () => [...findClientWarnings(client), ...(await findServerWarnings(commands))],
   };
 }
 
-const CONFIRM = {
-  accepts: (value: unknown) => typeof value === "object" && value !== null,
-  hint: "Write { replicas, timeoutMs }.",
-};
+const TIMED_OUT = new Error(`Redis: no reply within ${READ_MS} ms.`);
 
-/** A client may return buffers. */
-const textOf = (reply: unknown): string => (Buffer.isBuffer(reply) ? reply.toString() : (reply as string));
+/** Reads a string or null. A client may also return buffers. `undefined` shows that it needs callbacks. */
+function requireReply(reply: unknown): string | null {
+  if (Buffer.isBuffer(reply)) return reply.toString();
+  if (reply === null || typeof reply === "string") return reply;
+  const hint = "Use it without `legacyMode` or `legacy()`, and with strings.";
+  throw new TypeError(`Redis: the client returned ${typeof reply} instead of a string. ${hint}`);
+}
 
-/** With `NX`, the reply is null if the key has a value. */
-const isStored = (reply: unknown): boolean => textOf(reply) === "OK";
-
-/**
- * Keeps only the message, because an error also contains the command, and a connection error the password.
- */
+/** Keeps only the message: an error also contains the command, and a connection error the password. */
 async function withSafeErrors<Result>(reply: Promise<Result>): Promise<Result> {
   try {
     return await reply;
@@ -150,7 +136,7 @@ async function withSafeErrors<Result>(reply: Promise<Result>): Promise<Result> {
 /** @throws TypeError for anything but a client of `redis` or `ioredis` */
 function commandsOf(client: RedisClient): Commands {
   // A client of ioredis also has a `sendCommand`, which takes an object.
-  if (has(client, "call") && has(client, "pipeline")) return commandsOfIoredis(client);
+  if (has(client, "call") && has(client, "get")) return commandsOfIoredis(client);
   if (has(client, "sendCommand") && has(client, "get")) return commandsOfNodeRedis(client as never);
   throw new TypeError("redisStore takes a client of the package `redis` or `ioredis`.");
 }
@@ -159,37 +145,21 @@ const has = <Name extends string>(client: unknown, name: Name): client is Record
   typeof client === "object" && client !== null && typeof Reflect.get(client, name) === "function";
 
 function commandsOfIoredis(client: IoredisClient): Commands {
-  const words = (key: string, value: string, { PX, NX }: SetFlags): string[] => [
-    "set",
-    key,
-    value,
+  const flagsOf = ({ PX, NX }: SetFlags): string[] => [
     ...(PX === undefined ? [] : ["PX", String(PX)]),
     ...(NX ? ["NX"] : []),
   ];
   return {
     get: (key) => client.get(key),
-    set: (key, value, flags) => client.call(...(words(key, value, flags) as [string])),
+    set: (key, value, flags) => client.call("set", key, value, ...flagsOf(flags)),
     del: (key) => client.call("del", key),
-    async setAndWait(key, value, flags, wait) {
-      const results = (await client.pipeline([words(key, value, flags), ["wait", ...wait]]).exec()) ?? [];
-      const failure = results.find(([error]) => error);
-      if (failure) throw failure[0];
-      return results.map(([, reply]) => reply);
-    },
-    configGet: (pattern) => client.call("config", "GET", pattern),
+    send: (...command) => client.call(...command),
   };
 }
 
-/**
- * How the clients of `createClient`, `createSentinel` and `createCluster` take a raw command. The last one
- * also takes its key.
- */
+/** How clients take a raw command. That of a sentinel also takes a flag, and that of a cluster a key. */
 interface RawNodeRedis extends NodeRedisClient {
   sendCommand(...values: unknown[]): Reply;
-  /** For a sentinel: runs a function with one connection. */
-  use?(run: (client: RawNodeRedis) => Reply): Reply;
-  /** For a pool: the same. */
-  execute?(run: (client: RawNodeRedis) => Reply): Reply;
 }
 
 function commandsOfNodeRedis(client: RawNodeRedis): Commands {
@@ -197,54 +167,67 @@ function commandsOfNodeRedis(client: RawNodeRedis): Commands {
     get: (key) => client.get(key),
     set: (key, value, flags) => client.set(key, value, flags),
     del: (key) => client.del(key),
-    setAndWait: (key, value, flags, wait) =>
-      onOneConnection(client, (connection) =>
-        Promise.all([connection.set(key, value, flags), sendRaw(connection, key, ["WAIT", ...wait])]),
-      ) as Promise<readonly unknown[]>,
-    configGet: (pattern) => sendRaw(client, undefined, ["CONFIG", "GET", pattern]),
+    send: (...command) => sendRaw(client, command),
   };
-}
-
-/** `WAIT` counts the writes of its own connection, and a sentinel or a pool may have several. */
-function onOneConnection(client: RawNodeRedis, run: (client: RawNodeRedis) => Reply): Reply {
-  if (client.use) return client.use(run);
-  return client.execute && client.sendCommand.length < CLUSTER ? client.execute(run) : run(client);
 }
 
 /** The number of parameters of `sendCommand`. */
 const SENTINEL = 3;
 const CLUSTER = 4;
 
-function sendRaw(client: RawNodeRedis, key: string | undefined, command: readonly string[]): Reply {
-  if (client.sendCommand.length === CLUSTER) return client.sendCommand(key, false, command);
+function sendRaw(client: RawNodeRedis, command: readonly string[]): Reply {
+  if (client.sendCommand.length === CLUSTER) return client.sendCommand(undefined, false, command);
   return client.sendCommand.length === SENTINEL
     ? client.sendCommand(false, command)
     : client.sendCommand(command);
 }
 
+/** The options of a client that matter here. A cluster of `redis` doesn't show its options. */
+interface ClientOptions {
+  readonly socketTimeout?: number;
+  readonly redisOptions?: ClientOptions;
+  readonly pingInterval?: number;
+  readonly socket?: ClientOptions;
+}
+
+/** Returns a warning for a client that waits for minutes if its connection is dead. */
+function findClientWarnings(client: RedisClient): readonly string[] {
+  const { options } = client as { readonly options?: ClientOptions };
+  if (!options || Object.keys(options).length === 0) return [];
+  const isIoredis = has(client, "call");
+  const { socketTimeout } = (isIoredis ? options.redisOptions : options.socket) ?? options;
+  if (socketTimeout !== undefined && (isIoredis || options.pingInterval !== undefined)) return [];
+  const setting = isIoredis
+    ? "socketTimeout"
+    : "pingInterval, a longer socket.socketTimeout and reconnectStrategy";
+  return [`The client of Redis doesn't notice a dead connection. Set ${setting}.`];
+}
+
 /** Returns the settings that can lose values. Returns nothing if it may not read the settings. */
-async function findWarnings(commands: Commands): Promise<readonly string[]> {
-  const read = async (name: string): Promise<string | undefined> => {
-    try {
-      return valueOf(await commands.configGet(name));
-    } catch {
-      return undefined;
-    }
-  };
-  const [policy, appendOnly, save] = await Promise.all(["maxmemory-policy", "appendonly", "save"].map(read));
+async function findServerWarnings(commands: Commands): Promise<readonly string[]> {
+  const read = (name: string) => commands.send("CONFIG", "GET", name).then(settingOf, () => undefined);
+  const names = ["maxmemory-policy", "appendonly", "save", "appendfsync"];
+  const [policy, appendOnly, save, fsync] = await Promise.all(names.map(read));
   const warnings: string[] = [];
   if (policy !== undefined && policy !== "noeviction")
     warnings.push(
       `Redis has the maxmemory-policy ${policy}: if its memory is full, it deletes revocations. Set noeviction.`,
     );
-  if (appendOnly === "no" && save === "")
-    warnings.push("Redis has no persistence: a restart loses all revocations. Set appendonly yes.");
+  if (appendOnly === "no")
+    warnings.push(
+      `Redis has no append-only file: a restart loses ${save === "" ? "all" : "the latest"} revocations. Set appendonly yes.`,
+    );
+  else if (fsync !== undefined && fsync !== "always")
+    warnings.push(
+      `Redis has appendfsync ${fsync}: a crash loses the latest revocations. Set appendfsync always.`,
+    );
   return warnings;
 }
 
 /** A map is an object or a `Map` with RESP3, and an array of names and values with RESP2. */
-function valueOf(reply: unknown): string | undefined {
-  if (Array.isArray(reply)) return reply.length < 2 ? undefined : textOf(reply[1]);
-  const values = reply instanceof Map ? [...reply.values()] : Object.values(Object(reply) as object);
-  return values.length === 0 ? undefined : textOf(values[0]);
+function settingOf(reply: unknown): string | undefined {
+  const values = Array.isArray(reply)
+    ? reply.slice(1)
+    : [...(reply instanceof Map ? reply.values() : Object.values(Object(reply) as object))];
+  return values.length === 0 ? undefined : String(values[0]);
 }

@@ -10,6 +10,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
+import type { Health } from "../../core/health.ts";
 import { checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import type { KeyEvent, KeyState } from "../../core/keys/key-event.ts";
 import type { DecisionMessage } from "../../core/observer.ts";
@@ -42,8 +43,8 @@ const ALREADY_STARTED =
 const NO_PROVIDER = "startTelemetry found no meter provider: register one first, or pass `meterProvider`.";
 
 /**
- * Counts the decisions, cache events and key events of all servers in this process, measures the keys and
- * caches of the given servers, and adds an event to the active span of each refused request. Returns a
+ * Counts the decisions, cache events and key events of all servers in this process, measures the keys, caches
+ * and stores of the given servers, and adds an event to the active span of each refused request. Returns a
  * function that stops measuring. Attributes contain keys of the table and sources of keys, but no paths and
  * no parts of tokens. It creates no spans and exports nothing itself. A failing exporter affects no response.
  *
@@ -131,6 +132,9 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
   const states = gauge("keys.state", "1", "1 for the state of a key source, 0 for each other state");
   const age = gauge("keys.age", "s", "Time since the keys were last loaded");
   const left = gauge("keys.time_left", "s", "Time until requests get 503, while a key source fails");
+  const lookupStates = gauge("lookups.state", "1", "Stores and endpoints in each state");
+  const pending = gauge("lookups.pending", "{lookup}", "Tokens that are being looked up");
+  const warnings = gauge("revocation.warnings", "{warning}", "Settings that can lose revocations");
   const observe = (result: BatchObservableResult): void => {
     const report = (to: Observable, value = Number.NaN, attributes: Attributes = {}): void => {
       if (Number.isFinite(value)) result.observe(to, value, attributes);
@@ -139,7 +143,8 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
     const secondsSince = (time: Date | undefined): number => (Date.now() - Number(time)) / 1000;
     const secondsUntil = (time: Date | undefined): number => (Number(time) - Date.now()) / 1000;
     for (const [serverAttributes, server] of named) {
-      const { cache, keys } = server.health();
+      const health = server.health();
+      const { cache, keys, revocation } = health;
       report(entries, cache?.entries, serverAttributes);
       report(bytes, cache?.bytes, serverAttributes);
       for (const status of keys) {
@@ -150,11 +155,42 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
         report(age, secondsSince(lastSuccess), attributes);
         report(left, state === "unavailable" ? 0 : secondsUntil(staleUntil), attributes);
       }
+      report(warnings, revocation && (revocation.warnings?.length ?? 0), serverAttributes);
+      const lookups = lookupsOf(health);
+      for (const of of new Set(lookups.map((lookup) => lookup.of))) {
+        const same = lookups.filter((lookup) => lookup.of === of);
+        const attributes = { ...serverAttributes, "scopegate.lookups.of": of };
+        for (const possible of LOOKUP_STATES) {
+          const count = same.filter(({ state }) => state === possible).length;
+          report(lookupStates, count, { ...attributes, "scopegate.lookups.state": possible });
+        }
+        report(
+          pending,
+          same.reduce((sum, { underWay = Number.NaN }) => sum + underWay, 0),
+          attributes,
+        );
+      }
     }
   };
-  const gauges = [entries, bytes, states, age, left];
+  const gauges = [entries, bytes, states, age, left, lookupStates, pending, warnings];
   meter.addBatchObservableCallback(observe, gauges);
   return () => meter.removeBatchObservableCallback(observe, gauges);
+}
+
+const LOOKUP_STATES = ["ok", "degraded", "unavailable"] as const;
+
+/** A store or an endpoint that a server asks about tokens. */
+interface Lookup {
+  readonly of: string;
+  readonly state: Health["status"];
+  readonly underWay?: number;
+}
+
+function lookupsOf({ revocation, opaqueTokens = [], replayFault }: Health): readonly Lookup[] {
+  const lookups: Lookup[] = opaqueTokens.map(({ tokenKind, ...status }) => ({ of: tokenKind, ...status }));
+  if (revocation) lookups.push({ of: "revocation", state: revocation.state });
+  if (replayFault !== undefined) lookups.push({ of: "replay", state: "degraded" });
+  return lookups;
 }
 
 /** The rule is a key of the table, so clients can't add attribute values. */

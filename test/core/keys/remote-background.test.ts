@@ -8,6 +8,7 @@ import {
   MAX_AGE,
   REFRESH,
   setOf,
+  STALE,
   TIMEOUT,
 } from "../../support/remote-keys.ts";
 
@@ -153,6 +154,52 @@ describe("a response that takes too long", () => {
     answers[1]?.(Response.json({ issuer, jwks_uri: jwksUri }));
     await wait(0);
     expect(fetch).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe("keys that are too old because the process was suspended", () => {
+  /** Starts a server, and lets time pass without its timers. Then its issuer responds after a delay. */
+  const suspend = async (passed: number, delay: number, options: { readonly staleMs?: number } = {}) => {
+    const remote = createRemote({ jwksUri, fetch, ...options });
+    await remote.server.ready();
+    remote.pass(passed);
+    fetch.mockImplementation(async () => {
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      return Response.json(setOf(second));
+    });
+    return remote;
+  };
+
+  it("are used after 250 ms if their source doesn't respond, until it does", async () => {
+    const { verdict, server, whenEmitted } = await suspend(MAX_AGE, 4_000);
+    const waiting = verdict(await first.token());
+    await wait(250);
+    expect(await waiting).toBe("accepted");
+    expect(server.health().status).toBe("degraded");
+    expect(await verdict(await first.token())).toBe("accepted");
+    expect(fetch).toHaveBeenCalledTimes(2);
+    await wait(3_750);
+    await whenEmitted("stale_ended");
+    expect(await verdict(await first.token())).toBe("key");
+    expect(server.health().status).toBe("ok");
+  });
+
+  it("aren't used if their source responds soon", async () => {
+    const { verdict } = await suspend(MAX_AGE, 249);
+    const waiting = verdict(await first.token());
+    await wait(249);
+    expect(await waiting).toBe("key");
+  });
+
+  it.each<readonly [string, number, { readonly staleMs?: number }]>([
+    ["after staleMs", MAX_AGE + STALE, {}],
+    ["with staleMs: 0", MAX_AGE, { staleMs: 0 }],
+  ])("aren't used %s: tokens wait for new keys", async (_, passed, options) => {
+    const { verdict } = await suspend(passed, 4_000, options);
+    const tokens = await Promise.all([first.token(), second.token()]);
+    const verdicts = tokens.map(verdict);
+    await wait(4_000);
+    expect(await Promise.all(verdicts)).toEqual(["key", "accepted"]);
   });
 });
 

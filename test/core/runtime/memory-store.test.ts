@@ -14,8 +14,7 @@ describe("createMemoryStore", () => {
   it("gives an owner a tenth of the store, and the rest to others", async () => {
     let now = 0;
     const { store, add } = storeOf(30, () => now);
-    const until = new Date(5_000);
-    const addFor = (key: string, owner?: string) => add(key, { until, ifAbsent: true, owner });
+    const addFor = (key: string, owner?: string) => add(key, { ttlMs: 5_000, ifAbsent: true, owner });
     for (const key of ["a1", "a2", "a3"]) expect(await addFor(key, "a")).toBe(true);
     expect(await addFor("a4", "a")).toMatch(
       /^One client has a tenth of the store \(3 keys\)\. Use memoryStore/,
@@ -33,11 +32,11 @@ describe("createMemoryStore", () => {
 
   it("gives each owner at least one key, and counts a key that is replaced once", async () => {
     const { store, add } = storeOf(5);
-    const until = new Date(1_000);
-    for (let turn = 0; turn < 5; turn += 1) expect(await store.set("a1", `${turn}`, { until })).toBe(true);
-    for (let turn = 0; turn < 5; turn += 1) expect(await add("a1", { until, owner: "a" })).toBe(true);
-    expect(await add("a2", { until, owner: "a" })).toContain("tenth");
-    expect(await add("b1", { until, owner: "b" })).toBe(true);
+    const ttlMs = 1_000;
+    for (let turn = 0; turn < 5; turn += 1) expect(await store.set("a1", `${turn}`, { ttlMs })).toBe(true);
+    for (let turn = 0; turn < 5; turn += 1) expect(await add("a1", { ttlMs, owner: "a" })).toBe(true);
+    expect(await add("a2", { ttlMs, owner: "a" })).toContain("tenth");
+    expect(await add("b1", { ttlMs, owner: "b" })).toBe(true);
   });
 
   it.each([
@@ -49,7 +48,7 @@ describe("createMemoryStore", () => {
     let now = 0;
     const { store, add } = storeOf(100, () => now);
     for (let index = 0; index < 100; index += 1)
-      await add(`first ${index}`, { until: new Date(Math.min(1 + 37 * index, seconds) * 1_000) });
+      await add(`first ${index}`, { ttlMs: Math.min(1 + 37 * index, seconds) * 1_000 });
     now = seconds * 1_000;
     for (let index = 0; index < 100; index += 1) expect(await add(`second ${index}`, {})).toBe(true);
     expect(await store.get(["first 99", "second 99"])).toEqual([undefined, "1"]);
@@ -58,9 +57,9 @@ describe("createMemoryStore", () => {
   it("has room again after the clock was set back, when what was added then has ended", async () => {
     let now = 100_000;
     const { add } = storeOf(2, () => now);
-    await add("a", { until: new Date(101_000) });
+    await add("a", { ttlMs: 1_000 });
     now = 50_000;
-    await add("b", { until: new Date(51_000) });
+    await add("b", { ttlMs: 1_000 });
     expect(await add("c", {})).toContain("full");
     now = 51_000;
     expect(await add("c", {})).toBe(true);
@@ -73,8 +72,8 @@ describe("createMemoryStore", () => {
     const setInMap = vi.spyOn(Map.prototype, "set");
     const { store } = storeOf(10);
     for (let second = 1; second <= 100; second += 1) {
-      await store.set("replaced", "1", { until: new Date(second * 1_000) });
-      await store.set("deleted", "1", { until: new Date(second * 1_000) });
+      await store.set("replaced", "1", { ttlMs: second * 1_000 });
+      await store.set("deleted", "1", { ttlMs: second * 1_000 });
       await store.delete("deleted");
     }
     const maps = new Set(setInMap.mock.contexts as readonly Map<unknown, unknown>[]);
@@ -83,16 +82,16 @@ describe("createMemoryStore", () => {
     expect([...maps].map(({ size }) => size).filter((size) => size > 1)).toEqual([]);
   });
 
-  it("rejects an end that isn't a valid date, instead of dropping the value", () => {
+  it("rejects a time to live that isn't a number, instead of dropping the value", () => {
     const { store } = storeOf(10);
-    expect(() => store.set("key", "1", { until: new Date("never") })).toThrow("`until` must be");
+    expect(() => store.set("key", "1", { ttlMs: Number.NaN })).toThrow("`ttlMs` must be");
   });
 
   it("deletes at most 1,000 ended values in one call, and the others in later calls", async () => {
     let now = 0;
     const { add } = storeOf(3_000, () => now);
-    const until = (index: number) => new Date((index % 7) * 1_000 + 1_000);
-    for (let index = 0; index < 3_000; index += 1) await add(`${index}`, { until: until(index) });
+    const ttlMs = (index: number) => (index % 7) * 1_000 + 1_000;
+    for (let index = 0; index < 3_000; index += 1) await add(`${index}`, { ttlMs: ttlMs(index) });
     now = 8_000;
     const removed = vi.spyOn(Map.prototype, "delete");
     for (const key of ["a", "b", "c", "d"]) {
@@ -118,11 +117,11 @@ describe("createMemoryStore", () => {
       const key = `key ${below(80)}`;
       const action = below(10);
       if (action < 6) {
-        const end = action === 0 ? Infinity : now + below(20_000) - 200;
-        const until = end === Infinity ? undefined : new Date(end);
+        const ttlMs = action === 0 ? Infinity : below(20_000) - 200;
+        const end = now + ttlMs;
         const ifAbsent = random() < 0.5;
         const result = await store
-          .set(key, `${step}`, { ifAbsent, ...(until && { until }) })
+          .set(key, `${step}`, { ifAbsent, ...(action > 0 && { ttlMs }) })
           .catch(() => "full" as const);
         if (ifAbsent && lives(model.get(key))) expect(result).toBe(false);
         else if (result === "full") {

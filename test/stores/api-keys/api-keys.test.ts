@@ -165,6 +165,43 @@ describe("apiKeys, for a valid key", () => {
   });
 });
 
+describe("apiKeys, while `find` fails", () => {
+  it("accepts known keys for 30 seconds by default, without calling it for each request, and reports it", async () => {
+    const { server, store, asked, pass, verdict } = createKeyed({ kind: { cacheSeconds: 0 } });
+    expect(await verdict()).toBe("accepted");
+    expect(server.health().opaqueTokens).toEqual([{ tokenKind: "api_key", state: "ok", underWay: 0 }]);
+    const { find } = store;
+    store.find = throwing;
+    pass(29);
+    for (let request = 0; request < 5; request += 1) expect(await verdict()).toBe("accepted");
+    expect(asked).toHaveLength(2);
+    expect(server.health()).toMatchObject({
+      status: "degraded",
+      opaqueTokens: [{ state: "degraded", cause: { message: "the database is down" } }],
+    });
+    expect(await verdictOf(server, createApiKey(GIVEN).key)).toBe("unavailable");
+    pass(1);
+    expect(await verdict()).toBe("unavailable");
+    store.find = find;
+    expect(await verdict()).toBe("accepted");
+    expect(server.health().status).toBe("ok");
+  });
+
+  it("keeps refusing a key that it knows to be revoked, and one with the id of a known one", async () => {
+    const { server, store, record, change, pass, verdict } = createKeyed({ kind: { cacheSeconds: 0 } });
+    change({ revokedAt: START });
+    expect(await verdict()).toBe("revoked");
+    store.find = throwing;
+    pass(5);
+    expect(await verdict()).toBe("revoked");
+    expect(await verdictOf(server, forgeryOf(record))).toBe("key");
+  });
+
+  it.each([{ staleSeconds: -1 }, { staleSeconds: 3_601 }])("refuses %j", (kind) => {
+    expect(() => createKeyed({ kind })).toThrow("staleSeconds");
+  });
+});
+
 describe("apiKeys, for an expired or revoked key", () => {
   it("rejects the key from `expiresAt` on, also if its record is remembered", async () => {
     const expiresAt = new Date((START + 10) * 1000);

@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { apiKeyFile, apiKeys, type ApiKeyStore, apiKeyStore, createApiKey } from "scopegate/api-keys";
-import { memoryStore } from "scopegate/store";
+import { memoryStore, type Store } from "scopegate/store";
 import { createServer, verdictOf } from "../../support/resource-servers.ts";
 import { until } from "../../support/until.ts";
 
@@ -91,6 +91,20 @@ function describeStore(name: string, create: () => ApiKeyStore) {
       await store.markUsed(id, 5);
       expect(await store.find(id)).toBeUndefined();
       expect(await store.list()).toHaveLength(1);
+    });
+
+    it("removes a key, and no other", async () => {
+      const store = create();
+      const { record } = await withKey(store);
+      const { record: other } = await withKey(store);
+      await store.markUsed(record.id, 5);
+      expect(await store.remove(record.id)).toBe(true);
+      expect(await store.remove(record.id)).toBe(false);
+      expect(await store.find(record.id)).toBeUndefined();
+      expect((await store.list()).map(({ id }) => id)).toEqual([other.id]);
+      // Its id is free again, without what was known of the removed one.
+      await store.add(record);
+      expect((await store.list()).find(({ id }) => id === record.id)).not.toHaveProperty("lastUsedAt");
     });
 
     it("saves when a key was used, and keeps its revocation", async () => {
@@ -237,15 +251,32 @@ describe("apiKeyFile", () => {
     expect(fs.statSync(path).mode & 0o777).toBe(0o640);
   });
 
-  it.runIf(process.getuid?.() === 0)("keeps the owner of its file when root writes", async () => {
+  it.runIf(process.getuid?.() === 0)("keeps the group of its file when root writes", async () => {
     const path = newPath();
     const { store } = await withKey(apiKeyFile(path));
-    fs.chownSync(path, 1234, 1235);
+    fs.chownSync(path, 0, 1235);
     await store.add(make().record);
-    expect(fs.statSync(path)).toMatchObject({ uid: 1234, gid: 1235 });
+    expect(fs.statSync(path)).toMatchObject({ uid: 0, gid: 1235 });
   });
 
-  it.runIf(process.getuid)("refuses a file and a lock of another user, except for root", async () => {
+  it.runIf(process.getuid?.() === 0)(
+    "refuses a file of another user if the process runs as root",
+    async () => {
+      const path = newPath();
+      const { store, record } = await withKey(apiKeyFile(path));
+      fs.chownSync(path, 1234, 1235);
+      for (const call of [
+        store.find(record.id),
+        store.list(),
+        store.add(make().record),
+        store.revoke(record.id),
+      ])
+        await expect(call).rejects.toThrow("belongs to another user");
+      expect(fs.statSync(path)).toMatchObject({ uid: 1234, gid: 1235 });
+    },
+  );
+
+  it.runIf(process.getuid)("refuses a file and a lock of another user, but no file of root", async () => {
     const path = newPath();
     const { store, record } = await withKey(apiKeyFile(path));
     const { uid } = fs.statSync(path);
@@ -254,8 +285,8 @@ describe("apiKeyFile", () => {
     const user = vi.spyOn(process, "getuid").mockReturnValue(uid + 1);
     try {
       await expect(store.revoke(record.id)).rejects.toThrow("belongs to another user");
-      // Root may own the file of a service.
-      if (uid !== 0) await expect(store.find(record.id)).rejects.toThrow("run chown");
+      if (uid === 0) expect((await store.find(record.id))?.id).toBe(record.id);
+      else await expect(store.find(record.id)).rejects.toThrow("run chown");
     } finally {
       user.mockRestore();
     }
@@ -318,7 +349,7 @@ describe("apiKeyFile", () => {
   it("makes every key unavailable while the file is broken or absent", async () => {
     const path = newPath();
     const { store, key } = await withKey(apiKeyFile(path));
-    const kind = apiKeys({ prefix: "acme_pat_", find: store.find, cacheSeconds: 0 });
+    const kind = apiKeys({ prefix: "acme_pat_", find: store.find, cacheSeconds: 0, staleSeconds: 0 });
     const server = createServer({ now: Date.now, opaqueTokens: [kind] });
     expect(await verdictOf(server, key)).toBe("accepted");
     const text = fs.readFileSync(path, "utf8");
@@ -342,6 +373,87 @@ describe("apiKeyStore", () => {
     await one.add(record);
     await other.revoke(record.id, "leaked");
     expect(await one.find(record.id)).toMatchObject({ revokedReason: "leaked" });
+  });
+
+  /** A store in memory that counts the keys of each call. */
+  function createCounting() {
+    const memory = memoryStore();
+    const reads: number[] = [];
+    const get: Store["get"] = (keys) => {
+      reads.push(keys.length);
+      return memory.get(keys);
+    };
+    return { memory, reads, store: { ...memory, get } };
+  }
+
+  it("adds a key to 100,000 others, and lists them all, without reading them one after another", async () => {
+    const { memory, reads, store } = createCounting();
+    const json = JSON.stringify(make().record);
+    for (let number = 0; number < 100_000; number += 1) {
+      const id = String(number).padStart(12, "0");
+      await memory.set(`api-key:${number}`, id);
+      await memory.set(`api-key:id:${id}`, json.replace(/"id":"\w+"/, `"id":"${id}"`));
+    }
+    await memory.set("api-key:next", "100000");
+    const keys = apiKeyStore(store);
+    await keys.add(make().record);
+    expect(reads.length).toBeLessThan(5);
+    expect(reads.every((count) => count < 5)).toBe(true);
+    reads.length = 0;
+    expect(await keys.list()).toHaveLength(100_001);
+    expect(reads.length).toBeLessThan(400);
+  });
+
+  it("lists what comes after lost entries, also if the store has lost where the list ends", async () => {
+    const memory = memoryStore();
+    const keys = apiKeyStore(memory);
+    const records = Array.from({ length: 10 }, () => make().record);
+    for (const record of records) await keys.add(record);
+    await memory.delete("api-key:0");
+    await memory.delete("api-key:4");
+    expect(await keys.list()).toHaveLength(8);
+    await memory.delete(`api-key:id:${records[5]?.id}`);
+    expect(await keys.list()).toHaveLength(7);
+    await keys.add(records[5] ?? make().record);
+    expect(await keys.list()).toHaveLength(8);
+    await memory.delete("api-key:next");
+    expect(await keys.list()).toHaveLength(8);
+    await keys.add(make().record);
+    expect(await memory.get(["api-key:11", "api-key:next"])).toEqual([expect.any(String), "12"]);
+    expect(await keys.list()).toHaveLength(9);
+    await memory.set("api-key:next", "unreadable");
+    expect(await keys.list()).toHaveLength(9);
+    // Thousands of keys between have expired.
+    const { record } = make();
+    await memory.set("api-key:3500", record.id);
+    await memory.set(`api-key:id:${record.id}`, JSON.stringify(record));
+    expect(await keys.list()).toHaveLength(10);
+    await memory.set("api-key:next", "3501");
+    expect(await keys.list()).toHaveLength(10);
+  });
+
+  it("leaves it to the store to delete a key 30 days after its end", async () => {
+    let now = Date.now();
+    const memory = memoryStore({ now: () => now });
+    const keys = apiKeyStore(memory);
+    const [expiring, other] = [{ ...make().record, expiresAt: Math.floor(now / 1000) + 60 }, make().record];
+    await keys.add(expiring);
+    await keys.add(other);
+    await keys.markUsed(expiring.id, 5);
+    await keys.revoke(expiring.id);
+    now += 30 * 86_400_000;
+    expect(await keys.list()).toHaveLength(2);
+    now += 61_000;
+    expect((await keys.list()).map(({ id }) => id)).toEqual([other.id]);
+    const left = await memory.get(["api-key:0", `api-key:id:${expiring.id}`, `api-key:used:${expiring.id}`]);
+    expect(left).toEqual([undefined, undefined, undefined]);
+  });
+
+  it("rejects, and answers at once, while the store fails", async () => {
+    const get = vi.fn(() => Promise.reject(new Error("out of reach")));
+    const keys = apiKeyStore({ ...memoryStore(), get });
+    for (let call = 0; call < 5; call += 1) await expect(keys.find("a")).rejects.toThrow("out of reach");
+    expect(get).toHaveBeenCalledOnce();
   });
 
   it("lists more keys than it reads at once, and each once", async () => {

@@ -28,7 +28,7 @@ describe("createReplays", () => {
     const set = vi.fn(() => Promise.resolve(true));
     await create({ ...memoryStore(), set }).remember("x".repeat(10_000), LATER);
     const key = expect.stringMatching(/^replay:[\w-]{43}$/) as string;
-    expect(set).toHaveBeenCalledExactlyOnceWith(key, "1", { until: LATER, ifAbsent: true });
+    expect(set).toHaveBeenCalledExactlyOnceWith(key, "1", { ttlMs: 60_000, ifAbsent: true });
   });
 
   it("returns false for a time that has passed", async () => {
@@ -48,7 +48,7 @@ describe("createReplays", () => {
   it("rejects if the store fails, does not respond in time, or returns anything but a boolean", async () => {
     const answering = (set: Store["set"]) => create({ ...memoryStore(), set }).remember("a", LATER);
     await expect(answering(() => Promise.reject(new Error("full")))).rejects.toThrow("full");
-    await expect(answering(() => Promise.resolve("OK" as never))).rejects.toThrow("must return a boolean");
+    await expect(answering(() => Promise.resolve("OK" as never))).rejects.toThrow("must return `true`");
     vi.useFakeTimers();
     const hanging = answering(() => new Promise(() => undefined));
     const rejected = expect(hanging).rejects.toThrow("timed out");

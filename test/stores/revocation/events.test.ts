@@ -18,6 +18,7 @@ describe("createReport", () => {
       { type: "stale", whenDown: "refuse" },
       "The store of revocations hasn't responded for `staleSeconds`. Requests with a token get 503.",
     ],
+    [{ type: "warning", message: "Set noeviction." }, "Set noeviction."],
     [
       { type: "stale", whenDown: "accept" },
       "The store of revocations hasn't responded for `staleSeconds`. Newly revoked tokens are accepted.",

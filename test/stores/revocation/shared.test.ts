@@ -1,5 +1,5 @@
 /** Revocations that several processes share through a store, and what happens when it does not answer. */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
@@ -23,9 +23,11 @@ const newToken = (claims: object = {}) => {
 function createStore() {
   const memory = memoryStore();
   const state = { mode: "up" as "up" | "down" | "hanging", calls: [] as (readonly string[])[] };
-  const answer = <Value>(run: () => Promise<Value>): Promise<Value> => {
-    if (state.mode === "hanging") return new Promise(() => undefined);
-    return state.mode === "down" ? Promise.reject(new Error("out of reach")) : run();
+  const answer = async <Value>(run: () => Promise<Value>): Promise<Value> => {
+    // Like a client, which sends what waits when its server responds again.
+    while (state.mode === "hanging") await new Promise((resolve) => void setTimeout(resolve, 50));
+    if (state.mode === "down") throw new Error("out of reach");
+    return run();
   };
   const store: Store = {
     get(keys) {
@@ -34,6 +36,7 @@ function createStore() {
     },
     set: (key, value, options) => answer(() => memory.set(key, value, options)),
     delete: (key) => answer(() => memory.delete(key)),
+    now: () => answer(() => Promise.resolve(Date.now())),
   };
   return { store, memory, state };
 }
@@ -90,9 +93,13 @@ describe("sharedRevocation", () => {
     await Promise.all(Array.from({ length: 20 }, () => verdict(token)));
     await verdict(token);
     expect(state.calls).toEqual([
-      ["token:t1", "session:s1", "user:u1", "client:c1", `issuer:${CLAIMS.iss}`].map(
-        (key) => `revoked:${key}`,
-      ),
+      [
+        ...["token", "session", "user", "client"].flatMap((kind) => {
+          const digest = createHash("sha256").update(CLAIMS.iss).digest("base64url");
+          return [`revoked:${kind}:${kind[0]}1`, `revoked:${kind}@${digest}:${kind[0]}1`];
+        }),
+        `revoked:issuer:${CLAIMS.iss}`,
+      ],
     ]);
     await pass(500);
     await verdict(token);
@@ -138,7 +145,7 @@ describe("sharedRevocation", () => {
     const set = vi.spyOn(memory, "set");
     const until = new Date(Date.now() + 60_000);
     await createProcess(store).server.revoke({ tokenId: "t1" }, { until });
-    expect(set.mock.calls[0]?.[2]?.until?.getTime()).toBeGreaterThanOrEqual(until.getTime() + 3_600_000);
+    expect(set.mock.calls[0]?.[2]?.ttlMs).toBeGreaterThanOrEqual(60_000 + 3_600_000);
   });
 
   it.each(["1", "yes", "[]", "null", "[1]", '[{"until":"x"}]', '[{"until":1e99,"before":"now"}]', "{}"])(
@@ -207,11 +214,11 @@ describe("sharedRevocation, without its store", () => {
       state.mode = mode;
       await pass(500);
       const asking = verdict(known);
-      await pass(2_000);
+      await pass(2_500);
       expect(await asking).toBe("accepted");
       expect(await verdict(unknown)).toBe("unavailable");
       expect(server.health()).toMatchObject({ status: "degraded", revocation: { state: "degraded" } });
-      await pass(7_400);
+      await pass(6_900);
       expect(await verdict(known)).toBe("accepted");
       await pass(3_000);
       expect(await verdict(known)).toBe("unavailable");
@@ -235,15 +242,15 @@ describe("sharedRevocation, without its store", () => {
     state.mode = "hanging";
     await pass(500);
     const asking = Promise.all(tokens.map(verdict));
-    await pass(2_000);
+    await pass(2_500);
     await asking;
     state.calls.length = 0;
     for (let round = 0; round < 10; round += 1) {
       await Promise.all(tokens.map(verdict));
       await pass(1_000);
     }
-    // One attempt takes two seconds, and the next begins 250 ms later.
-    expect(state.calls.length).toBeLessThanOrEqual(5);
+    // One attempt: as long as the client hasn't settled it, another would only keep its connection busy.
+    expect(state.calls).toHaveLength(1);
     for (const keys of state.calls) expect(keys.length).toBeLessThanOrEqual(10);
     expect(server.health().status).toBe("degraded");
   });
@@ -323,6 +330,22 @@ describe("sharedRevocation, without its store", () => {
     expect(await verdict(token)).toBe("revoked");
   });
 
+  it("stores a revocation together with an earlier one of the same id that the store did not confirm", async () => {
+    const { store, state } = createStore();
+    const { server } = createProcess(store);
+    state.mode = "down";
+    const wide = server.revoke({ userId: "u1" }).catch(String);
+    const narrow = server.revoke({ userId: "u1", before: new Date(0) }).catch(String);
+    expect(await Promise.all([wide, narrow])).toEqual([
+      expect.stringContaining("didn't confirm"),
+      expect.stringContaining("didn't confirm"),
+    ]);
+    state.mode = "up";
+    await pass(1_000);
+    await server.revoke({ userId: "u1", before: new Date(0) });
+    expect(await createProcess(store).verdict(await newToken())).toBe("revoked");
+  });
+
   it("refuses a token at once while its revocation is being written", async () => {
     const { store, state } = createStore();
     const { server, verdict } = createProcess(store);
@@ -330,9 +353,10 @@ describe("sharedRevocation, without its store", () => {
     await verdict(token);
     state.mode = "hanging";
     const revoking = server.revoke({ userId: "u1" }).catch((error: unknown) => String(error));
-    await pass(1);
+    // Until then, the clock of the store is asked.
+    await pass(2_500);
     expect(await verdict(token)).toBe("revoked");
-    await pass(5_000);
+    await pass(10_000);
     expect(await revoking).toContain("didn't confirm");
   });
 
@@ -364,8 +388,259 @@ describe("sharedRevocation, without its store", () => {
     state.mode = "down";
     await verdict(await newToken());
     await server.close();
-    await pass(10_000);
+    // Others may still use the store.
+    await pass(61_000);
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("sharedRevocation, with answers that are remembered by store key", () => {
+  /** Without a token cache, every request has another principal. */
+  function createWithoutCache(store: Store, options: SharedRevocationOptions = {}) {
+    const revocation = sharedRevocation(store, { onEvent: () => undefined, ...options });
+    onTestFinished(() => revocation.close());
+    const server = createServer({ revocation, now: Date.now, tokenCache: false });
+    return (token: string) => verdictOf(server, token);
+  }
+
+  it("asks once per `freshMs`, also without a token cache", async () => {
+    const { store, state } = createStore();
+    const verdict = createWithoutCache(store);
+    const token = await newToken();
+    for (let request = 0; request < 5; request += 1) await verdict(token);
+    expect(state.calls).toHaveLength(1);
+    await pass(500);
+    await verdict(token);
+    expect(state.calls).toHaveLength(2);
+  });
+
+  it("accepts known callers for `staleSeconds` of an outage with all defaults, also without a token cache", async () => {
+    const { store, state } = createStore();
+    const verdict = createWithoutCache(store);
+    const [token, revoked] = [await newToken(), await newToken({ jti: "t2" })];
+    await createProcess(store).server.revoke({ tokenId: "t2" });
+    expect([await verdict(token), await verdict(revoked)]).toEqual(["accepted", "revoked"]);
+    state.mode = "down";
+    for (let second = 0; second < 29; second += 1) {
+      await pass(1_000);
+      expect([await verdict(token), await verdict(revoked)]).toEqual(["accepted", "revoked"]);
+    }
+    await pass(1_001);
+    expect(await verdict(token)).toBe("unavailable");
+    expect(await verdict(await newToken({ jti: "t3" }))).toBe("unavailable");
+  });
+
+  it("returns 503 only to callers with a key of a dead node, after `staleSeconds`", async () => {
+    const { store, memory } = createStore();
+    let isDead = false;
+    const get: Store["get"] = async (keys) => {
+      const values = await memory.get(keys);
+      return values.map((value, index) =>
+        isDead && keys[index]?.includes("dead") ? new Error("no connection") : value,
+      );
+    };
+    const { verdict, server } = createProcess({ ...store, get }, { staleSeconds: 10 });
+    const [concerned, other] = [await newToken({ sub: "dead" }), await newToken({ sub: "u2" })];
+    expect([await verdict(concerned), await verdict(other)]).toEqual(["accepted", "accepted"]);
+    isDead = true;
+    await pass(9_000);
+    expect([await verdict(concerned), await verdict(other)]).toEqual(["accepted", "accepted"]);
+    expect(server.health()).toMatchObject({ status: "degraded" });
+    await pass(2_000);
+    expect([await verdict(concerned), await verdict(other)]).toEqual(["unavailable", "accepted"]);
+    // What is known for sure is refused for good.
+    await createProcess(store).server.revoke({ sessionId: "s1" });
+    await pass(500);
+    expect(await verdict(concerned)).toBe("revoked");
+    isDead = false;
+    await createProcess(store).server.unrevoke({ sessionId: "s1" });
+    await pass(1_000);
+    expect(await verdict(concerned)).toBe("accepted");
+  });
+
+  it("is unavailable in `health` when every caller has a key that fails", async () => {
+    const { store, memory } = createStore();
+    let isDead = false;
+    const get: Store["get"] = async (keys) => {
+      const values = await memory.get(keys);
+      return values.map((value, index) =>
+        isDead && keys[index]?.startsWith("revoked:issuer") ? new Error("no connection") : value,
+      );
+    };
+    const { verdict, server } = createProcess({ ...store, get }, { staleSeconds: 10 });
+    const token = await newToken();
+    await verdict(token);
+    isDead = true;
+    await pass(11_000);
+    expect(await verdict(token)).toBe("unavailable");
+    expect(server.health()).toMatchObject({ status: "unavailable" });
+  });
+});
+
+describe("sharedRevocation, with several processes that revoke", () => {
+  /** A store whose every call takes a turn of the event loop, for processes with breakers of their own. */
+  function createSlow() {
+    const { memory } = createStore();
+    const later = async <Value>(run: () => Promise<Value>): Promise<Value> => {
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+      return run();
+    };
+    const connect = (): Store => ({
+      get: (keys) => later(() => memory.get(keys)),
+      set: (...values) => later(() => memory.set(...values)),
+      delete: (key) => later(() => memory.delete(key)),
+      now: () => later(() => Promise.resolve(Date.now())),
+    });
+    return { connect };
+  }
+
+  it("loses none of 40 revocations of one user that are made at once, nor shortens any", async () => {
+    vi.useRealTimers();
+    const { connect } = createSlow();
+    const servers = Array.from({ length: 4 }, () => createProcess(connect()).server);
+    const now = Date.now();
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        // The widest in each way is made by another process, somewhere in between.
+        const before = new Date(index === 13 ? now : now - 60_000 - index * 1_000);
+        const until = new Date(now + (index === 22 ? 3_600_000 : 60_000));
+        await servers[index % 4]?.revoke({ userId: "u1", before }, { until });
+      }),
+    );
+    const token = await newToken({ iat: Math.floor(now / 1000) - 1 });
+    expect(await createProcess(connect()).verdict(token)).toBe("revoked");
+    const later = createProcess(connect(), { now: () => Date.now() + 3_000_000 });
+    const server = createServer({ revocation: later.revocation, now: () => Date.now() + 3_000_000 });
+    const long = await newToken({ iat: Math.floor(now / 1000) - 100, exp: Math.floor(now / 1000) + 7_200 });
+    expect(await verdictOf(server, long)).toBe("revoked");
+  });
+
+  it("ends what the store has not confirmed here, when another process withdraws it", async () => {
+    const { store, state } = createStore();
+    const [first, second] = [createProcess(store), createProcess({ ...store })];
+    const token = await newToken();
+    await first.verdict(token);
+    state.mode = "down";
+    await expect(first.server.revoke({ userId: "u1" })).rejects.toThrow("didn't confirm");
+    state.mode = "up";
+    await pass(1_000);
+    expect(await first.verdict(token)).toBe("revoked");
+    expect(await second.server.unrevoke({ userId: "u1" })).toBe(false);
+    // The store is asked in the background.
+    await pass(500);
+    expect(await first.verdict(token)).toBe("revoked");
+    await new Promise<void>((resolve) => void setImmediate(() => setImmediate(resolve)));
+    expect(await first.verdict(token)).toBe("accepted");
+    // An earlier withdrawal doesn't end a later revocation.
+    state.mode = "down";
+    await pass(500);
+    await expect(first.server.revoke({ userId: "u1" })).rejects.toThrow("didn't confirm");
+    state.mode = "up";
+    await pass(1_000);
+    expect(await first.verdict(token)).toBe("revoked");
+  });
+});
+
+describe("sharedRevocation, with clocks that differ", () => {
+  it.each([-10, -1_200, 1_200])(
+    "revokes what was issued before, and not what is issued after it, by a process whose clock is %i s off",
+    async (offSeconds) => {
+      const { store } = createStore();
+      const now = () => Date.now() + offSeconds * 1_000;
+      const revoker = createServer({
+        revocation: sharedRevocation({ ...store }, { now, onEvent: () => undefined }),
+        now,
+      });
+      const { verdict } = createProcess(store, { freshMs: 0 });
+      const issuedAt = Math.floor(Date.now() / 1000);
+      const old = await newToken({ iat: issuedAt - 2 });
+      await revoker.revoke({ userId: "u1" });
+      expect(await verdict(old)).toBe("revoked");
+      await pass(1_000);
+      // The user has logged in again.
+      expect(await verdict(await newToken({ iat: issuedAt + 1, jti: "t2" }))).toBe("accepted");
+      expect(await verdict(old)).toBe("revoked");
+    },
+  );
+
+  it("keeps a revocation as long as its tokens are valid, by the clock of the store", async () => {
+    const { store, memory } = createStore();
+    const set = vi.spyOn(memory, "set");
+    const now = () => Date.now() + 1_200_000;
+    const revocation = sharedRevocation(store, { now, onEvent: () => undefined });
+    // By the clock of the process, this time has passed.
+    const until = new Date(Date.now() + 600_000);
+    await createServer({ revocation, now }).revoke({ userId: "u1" }, { until });
+    expect(set.mock.calls[0]?.[2]?.ttlMs).toBeGreaterThanOrEqual(600_000 + 3_600_000);
+  });
+
+  it("warns that the clock of the process decides, if the store has none", async () => {
+    const { store } = createStore();
+    const withoutClock: Store = { ...store, now: undefined as never };
+    const { server, events } = createProcess(withoutClock);
+    await server.ready();
+    expect(events).toEqual([{ type: "warning", message: expect.stringContaining("no `now`") as string }]);
+    expect(server.health()).toMatchObject({ status: "ok" });
+  });
+
+  it("rejects `revoke` if the clock of the store can't be read, and refuses in its own process", async () => {
+    const { store } = createStore();
+    const failing = { ...store, now: () => Promise.reject(new Error("NOPERM time")) };
+    const { server, verdict } = createProcess(failing);
+    const token = await newToken();
+    await expect(server.revoke({ userId: "u1" })).rejects.toMatchObject({
+      cause: { message: "NOPERM time" },
+    });
+    await expect(server.unrevoke({ userId: "u1" })).rejects.toThrow("didn't confirm");
+    expect(await verdict(token)).toBe("revoked");
+    await expect(server.ready()).rejects.toThrow("NOPERM time");
+  });
+});
+
+describe("server.ready, with a shared store", () => {
+  it("writes a probe, or with `readOnly` only reads", async () => {
+    const { store } = createStore();
+    const set = vi.fn<Store["set"]>((...values) => store.set(...values));
+    const { server } = createProcess({ ...store, set });
+    await server.ready({ readOnly: true });
+    expect(set).not.toHaveBeenCalled();
+    await server.ready();
+    expect(set).toHaveBeenCalled();
+  });
+
+  it("rejects for a client that resolves without storing anything, and so does `revoke`", async () => {
+    const { store } = createStore();
+    const { server } = createProcess({ ...store, set: () => Promise.resolve(undefined as never) });
+    await expect(server.ready()).rejects.toThrow("must return `true`");
+    await expect(server.revoke({ userId: "u1" })).rejects.toThrow("didn't confirm");
+    expect(server.health()).toMatchObject({ status: "degraded" });
+  });
+
+  it("reports an outage that began before it was created", async () => {
+    const { store, state } = createStore();
+    const first = createProcess(store);
+    state.mode = "down";
+    await first.verdict(await newToken());
+    const second = createProcess(store);
+    state.mode = "up";
+    await pass(250);
+    expect(first.types()).toEqual(["failed", "recovered"]);
+    expect(second.types()).toEqual(["failed", "recovered"]);
+  });
+
+  it("reports each warning once, and again after each recovery", async () => {
+    const { store, state } = createStore();
+    const findWarnings = () => Promise.resolve(["Set noeviction."]);
+    const { server, types, verdict } = createProcess({ ...store, findWarnings });
+    await server.ready();
+    await server.ready();
+    expect(types()).toEqual(["warning"]);
+    const token = await newToken();
+    state.mode = "down";
+    await verdict(token);
+    state.mode = "up";
+    await pass(250);
+    expect(types()).toEqual(["warning", "failed", "recovered", "warning"]);
   });
 });
 

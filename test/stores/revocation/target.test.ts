@@ -42,20 +42,20 @@ describe("toRevokedEntry", () => {
       { sessionId: "s1", issuer: ISSUER },
       { kind: "session", id: "s1", issuer: ISSUER },
     ],
-    [{ userId: "u1" }, { kind: "user", id: "u1", before: NOW + 5 }],
+    [{ userId: "u1" }, { kind: "user", id: "u1", before: NOW }],
     [
       { userId: "u1", issuer: ISSUER },
-      { kind: "user", id: "u1", issuer: ISSUER, before: NOW + 5 },
+      { kind: "user", id: "u1", issuer: ISSUER, before: NOW },
     ],
-    [{ clientId: "c1" }, { kind: "client", id: "c1", before: NOW + 5 }],
-    [{ issuer: ISSUER }, { kind: "issuer", id: ISSUER, before: NOW + 5 }],
+    [{ clientId: "c1" }, { kind: "client", id: "c1", before: NOW }],
+    [{ issuer: ISSUER }, { kind: "issuer", id: ISSUER, before: NOW }],
     [
       { userId: "u1", before: new Date(5_000) },
-      { kind: "user", id: "u1", before: 10 },
+      { kind: "user", id: "u1", before: 5 },
     ],
     [
       { issuer: ISSUER, before: new Date(5_000) },
-      { kind: "issuer", id: ISSUER, before: 10 },
+      { kind: "issuer", id: ISSUER, before: 5 },
     ],
   ])("converts %j to %j, kept for as long as the store keeps entries", (target, entry) => {
     expect(entryOf(target)).toStrictEqual({ ...entry, until: NOW + KEEP });
@@ -70,10 +70,10 @@ describe("toRevokedEntry", () => {
 
   it("counts whole seconds, and never forgets an entry or spares a token too early", () => {
     expect(entryOf({ userId: "u1" }, {}, undefined, NOW * 1000 + 900)).toMatchObject({
-      before: NOW + 5,
+      before: NOW + 0.9,
       until: NOW + KEEP,
     });
-    expect(entryOf({ userId: "u1", before: new Date(5_900) })).toMatchObject({ before: 10 });
+    expect(entryOf({ userId: "u1", before: new Date(5_900) })).toMatchObject({ before: 5.9 });
     expect(entryOf({ tokenId: "t1" }, { until: new Date(NOW * 1000 + 100) })).toMatchObject({
       until: NOW + 1,
     });

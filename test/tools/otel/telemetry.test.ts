@@ -11,8 +11,12 @@ import {
 import express from "express";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { KeyFetch, ResourceServer, ResourceServerOptions } from "scopegate";
+import { apiKeys, createApiKey } from "scopegate/api-keys";
 import { protect } from "scopegate/express";
+import { introspection } from "scopegate/introspection";
 import { startTelemetry } from "scopegate/otel";
+import { sharedRevocation } from "scopegate/revocation";
+import { memoryStore, type Store } from "scopegate/store";
 import { serve as serveListener } from "../../support/frameworks.ts";
 import { ask } from "../../support/http.ts";
 import { createIssuer } from "../../support/issuer.ts";
@@ -184,6 +188,74 @@ describe("keys", () => {
         value: 1,
       })),
     );
+  });
+});
+
+describe("stores and endpoints", () => {
+  const stateOf = async ({ seriesOf }: ReturnType<typeof measure>) =>
+    (await seriesOf("lookups.state")).flatMap((series) =>
+      series["value"] === 0 ? [] : [[series["lookups.of"], series["lookups.state"], series["value"]]],
+    );
+  const fail = () => Promise.reject(new Error("It failed."));
+
+  it("shows the state of revocation, introspection, API keys and proofs, pending lookups and warnings", async () => {
+    let isDown = false;
+    const memory = memoryStore();
+    const store: Store = {
+      ...memory,
+      get: (keys) => (isDown ? fail() : memory.get(keys)),
+      findWarnings: () => Promise.resolve(["canary"]),
+    };
+    const responses: ((response: Response) => void)[] = [];
+    const fetch = () => new Promise<Response>((resolve) => responses.push(resolve));
+    const server = create({
+      revocation: sharedRevocation(store, { onEvent: () => undefined }),
+      opaqueTokens: [
+        apiKeys({ prefix: "key_", find: fail }),
+        introspection({ url: "http://localhost/i", client: { id: "c", secret: "s" }, fetch, prefix: "t_" }),
+        introspection({ url: "http://localhost/j", client: { id: "c", secret: "s" }, fetch, prefix: "u_" }),
+      ],
+    });
+    onTestFinished(() => server.close());
+    const measured = measure(server);
+    await server.ready();
+    expect(await stateOf(measured)).toEqual([
+      ["api_key", "ok", 1],
+      ["introspected", "ok", 2],
+      ["revocation", "ok", 1],
+    ]);
+    expect(await measured.seriesOf("revocation.warnings")).toEqual([
+      { value: server.health().revocation?.warnings?.length },
+    ]);
+
+    const { key } = createApiKey({ prefix: "key_", name: "ci", ownerId: "user-1", scopes: ["agents:read"] });
+    await expect(server.authenticate(key)).rejects.toThrow();
+    const waiting = server.authenticate("t_canary").catch(() => undefined);
+    await vi.waitFor(() => expect(responses).toHaveLength(1));
+    expect(await measured.seriesOf("lookups.pending")).toEqual([
+      { "lookups.of": "api_key", value: 0 },
+      { "lookups.of": "introspected", value: 1 },
+    ]);
+    responses[0]?.(new Response(null, { status: 404 }));
+    await waiting;
+    isDown = true;
+    await expect(server.authenticate(await tokenWith("agents:read"))).rejects.toThrow();
+    expect(await stateOf(measured)).toEqual([
+      ["api_key", "degraded", 1],
+      ["introspected", "ok", 1],
+      ["introspected", "degraded", 1],
+      ["revocation", "degraded", 1],
+    ]);
+  });
+
+  it("shows a store of proofs only while it fails, and nothing for a server without stores", async () => {
+    const replay: Store = { ...memoryStore(), set: fail };
+    const server = create({ senderConstraint: { dpop: { origins: ["https://api.example"], replay } } });
+    const measured = measure({ bound: server, plain: create() });
+    expect(await measured.seriesOf("lookups.state")).toEqual([]);
+    await expect(server.ready()).rejects.toThrow();
+    expect(await stateOf(measured)).toEqual([["replay", "degraded", 1]]);
+    expect(await measured.seriesOf("revocation.warnings")).toEqual([]);
   });
 });
 

@@ -8,8 +8,7 @@ import { importJwk } from "../../keys/import-key.ts";
 import { materialOf, type VerificationKey } from "../../keys/verification-key.ts";
 import { type AccessRequest, type GuardedRequest, ownProperty } from "../../request.ts";
 import { readClock } from "../../runtime/clock.ts";
-import { rememberOnce } from "../../runtime/once.ts";
-import type { Store } from "../../runtime/store.ts";
+import type { UsedIds } from "../../runtime/once.ts";
 import { claimAt } from "../claim-path.ts";
 import { iatToleranceOf } from "../issued-at.ts";
 import { copyOf, isCanonicalBase64Url, readJsonSegment } from "../jwt-parts.ts";
@@ -27,7 +26,7 @@ export interface DpopRules {
   readonly algorithms: readonly Algorithm[];
   readonly windowSeconds: number;
   readonly nonces: Nonces | undefined;
-  readonly replay: Store;
+  readonly replay: UsedIds;
   readonly now: () => number;
 }
 
@@ -149,20 +148,20 @@ export class DpopVerifier {
     const jti = claimAt(payload, "jti");
     if (typeof jti !== "string" || jti === "" || jti.length > MAX_JTI_LENGTH) return rejectProof("jti");
     const endSeconds = Math.min(iat + windowSeconds, knownNonce?.endSeconds ?? Infinity);
-    const until = new Date((endSeconds + CLOCK_DIFFERENCE_SECONDS) * 1000);
+    const ttlMs = (endSeconds + CLOCK_DIFFERENCE_SECONDS - nowSeconds) * 1000;
     // A guard of all routes and the guard of a handler each count a proof once: they may be two processes.
     const kind = ownProperty<GuardedRequest, "isAtHandler">(request, "isAtHandler") ? "dpop-handler" : "dpop";
-    const useUp = this.#createUse(`${kind} ${thumbprint} ${jti}`, until, thumbprint);
+    const useUp = this.#createUse(`${kind} ${thumbprint} ${jti}`, ttlMs, thumbprint);
     const nextNonce = knownNonce?.isExpiring ? nonces?.current() : undefined;
     return nextNonce === undefined ? { kind: "proved", useUp } : { kind: "proved", useUp, nextNonce };
   }
 
   /** The guards and routes of one request share the result. After a failure, the next call tries again. */
-  #createUse(id: string, until: Date, owner: string): () => Promise<ProofCheck> {
+  #createUse(id: string, ttlMs: number, owner: string): () => Promise<ProofCheck> {
     let shared: Promise<ProofCheck> | undefined;
     const use = async (): Promise<ProofCheck> => {
       try {
-        const isFirst = await rememberOnce(this.#rules.replay, id, until, owner);
+        const isFirst = await this.#rules.replay.add(id, ttlMs, owner);
         return isFirst ? PROVED : rejectProof("replayed");
       } catch (cause) {
         shared = undefined;
