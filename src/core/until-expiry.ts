@@ -60,7 +60,8 @@ const STATUS = { expired: 401, revoked: 401, unavailable: 503 } as const;
  * @throws ConfigurationError without `onEnd`, and for every other mistake in the options
  * @example
  * ```ts
- * import { createResourceServer, untilExpiry } from "scopegate";
+ * import { createResourceServer } from "scopegate";
+ * import { untilExpiry } from "scopegate/connections";
  * import { principalOf } from "scopegate/node";
  * import { WebSocketServer } from "ws";
  *

@@ -51,7 +51,8 @@ function renamesCode(): string {
       : [],
   );
   const names = [...types.join("\n").matchAll(/(?<![."\w])(?!Type\d)[A-Z]\w+|(?<=typeof )\w+/g)].map(String);
-  const exported = [...new Set(names)].filter((name) => !UTILITIES.has(name));
+  const isImported = (name: string) => imports.some((line) => line.match(/\w+/g)?.includes(name));
+  const exported = [...new Set(names)].filter((name) => !UTILITIES.has(name) && !isImported(name));
   return [...imports, `import type { ${exported.join(", ")} } from "scopegate";`, ...types].join("\n");
 }
 
