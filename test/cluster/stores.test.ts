@@ -13,7 +13,7 @@ import type { Store } from "scopegate/store";
 import { pageOf, ROOT, sectionOf } from "../documentation/markdown.ts";
 import { runChild } from "../support/child-limit.ts";
 import { createIssuer } from "../support/issuer.ts";
-import { createSchema } from "../support/postgres.ts";
+import { createSchema, HAS_POSTGRES } from "../support/postgres.ts";
 import {
   DURABLE,
   HAS_REDIS_SERVER,
@@ -264,43 +264,34 @@ describe.skipIf(!HAS_REDIS_SERVER)("the code of the guide", () => {
   });
 });
 
-describe("the code of the guide for PostgreSQL", async () => {
-  const schema = await createSchema();
-  afterAll(() => schema?.drop());
+describe.skipIf(!HAS_POSTGRES)("the code of the guide for PostgreSQL", () => {
+  it("survives an idle phase, a dead connection and a restart, and deletes expired rows", async () => {
+    const schema = await createSchema();
+    cleanups.push(() => schema.drop());
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    cleanups.push(() => vi.useRealTimers());
+    const proxy = await startProxy(schema.port);
+    cleanups.push(() => proxy.close());
+    const deployment: Deployment = {
+      env: { DATABASE_URL: schema.urlAt(proxy.port) },
+      proxies: [proxy],
+      async restart() {
+        await proxy.set("refused");
+        await passing(500);
+        await proxy.set("none");
+      },
+    };
+    await expectWorks("PostgreSQL", deployment);
 
-  it.skipIf(!schema)(
-    "survives an idle phase, a dead connection and a restart, and deletes expired rows",
-    async () => {
-      if (!schema) return;
-      vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-      cleanups.push(() => vi.useRealTimers());
-      const proxy = await startProxy(schema.port);
-      cleanups.push(() => proxy.close());
-      const deployment: Deployment = {
-        env: { DATABASE_URL: schema.urlAt(proxy.port) },
-        proxies: [proxy],
-        async restart() {
-          await proxy.set("refused");
-          await passing(500);
-          await proxy.set("none");
-        },
-      };
-      await expectWorks("PostgreSQL", deployment);
-
-      const store = await storeOf("PostgreSQL", deployment.env);
-      await store.set("short", "1", { ttlMs: 1 });
-      await store.set("long", "1", { ttlMs: 60_000 });
-      await expect.poll(() => store.get(["short", "long"])).toEqual([undefined, "1"]);
-      const keys = () =>
-        schema.query("SELECT key FROM scopegate WHERE key IN ('short', 'long') ORDER BY key");
-      expect(await keys()).toHaveLength(2);
-      vi.advanceTimersByTime(60_000);
-      await expect.poll(keys).toEqual([{ key: "long" }]);
-      const indexes = await schema.query(
-        "SELECT indexdef FROM pg_indexes WHERE indexname = 'scopegate_until'",
-      );
-      expect(JSON.stringify(indexes)).toContain("(until)");
-    },
-    120_000,
-  );
+    const store = await storeOf("PostgreSQL", deployment.env);
+    await store.set("short", "1", { ttlMs: 1 });
+    await store.set("long", "1", { ttlMs: 60_000 });
+    await expect.poll(() => store.get(["short", "long"])).toEqual([undefined, "1"]);
+    const keys = () => schema.query("SELECT key FROM scopegate WHERE key IN ('short', 'long') ORDER BY key");
+    expect(await keys()).toHaveLength(2);
+    vi.advanceTimersByTime(60_000);
+    await expect.poll(keys).toEqual([{ key: "long" }]);
+    const indexes = await schema.query("SELECT indexdef FROM pg_indexes WHERE indexname = 'scopegate_until'");
+    expect(JSON.stringify(indexes)).toContain("(until)");
+  }, 120_000);
 });
