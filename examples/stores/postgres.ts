@@ -10,6 +10,9 @@ export async function postgresStore(database: Database): Promise<Store> {
   await database.query(
     "CREATE TABLE IF NOT EXISTS scopegate (key text PRIMARY KEY, value text NOT NULL, until timestamptz)",
   );
+  await database.query("CREATE INDEX IF NOT EXISTS scopegate_until ON scopegate (until)");
+  const deleteExpired = () => database.query("DELETE FROM scopegate WHERE until <= now()");
+  setInterval(() => void deleteExpired().catch(console.error), 60_000).unref();
   const set = (isReplacing: boolean) => `INSERT INTO scopegate
     VALUES ($1, $2, now() + $3 * interval '1 millisecond')
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, until = excluded.until

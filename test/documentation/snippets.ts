@@ -98,7 +98,7 @@ function nameOf(node: ts.Node): string {
 }
 
 /** How a snippet is tested. */
-export type Role = "server" | "fetch" | "configuration" | "test" | "program";
+export type Role = "server" | "fetch" | "configuration" | "store" | "test" | "program";
 
 export function roleOf({ code }: Snippet): Role {
   if (/from "(?:node:test|vitest)"/.test(code)) return "test";
@@ -106,6 +106,8 @@ export function roleOf({ code }: Snippet): Role {
   if (/\.listen\(|^serve\(\{/m.test(code) && !code.includes('"node:assert/strict"')) return "server";
   const entry = /^export default \{\s*fetch|^export const GET = |^export async function (?:proxy|handle)\b/m;
   if (entry.test(code)) return "fetch";
+  // It needs a database, so test/cluster runs it.
+  if (/^export const store\b|^export async function postgresStore\b/m.test(code)) return "store";
   return /^export const /m.test(code) ? "configuration" : "program";
 }
 
@@ -113,6 +115,7 @@ export function roleOf({ code }: Snippet): Role {
 const MODULES = {
   "@/lib/server": /^export const server = /m,
   "./events.js": /^export const receive = /m,
+  "./postgres.js": /^export async function postgresStore\b/m,
   "./service.mts": /^export const server = /m,
 };
 
