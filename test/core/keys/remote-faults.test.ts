@@ -149,7 +149,10 @@ describe.each(slow)("a response that %s", (_, behaviour, message, begins) => {
     await issuer.whenAsked(PATH, 2);
     await vi.advanceTimersByTimeAsync(TIMEOUT);
     expect(await waiting).toBe("accepted");
-    expectFailure(events.filter(({ type }) => type === "failed"), message);
+    expectFailure(
+      events.filter(({ type }) => type === "failed"),
+      message,
+    );
     await issuer.whenIdle();
   });
 });
