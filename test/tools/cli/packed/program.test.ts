@@ -23,6 +23,8 @@ beforeAll(() => {
   };
   symlinkSync(join("../scopegate", bin.scopegate), PROGRAM);
   for (const [name, code] of Object.entries(APPLICATIONS)) writeFileSync(join(project, name), code);
+  mkdirSync(join(project, "src/app"), { recursive: true });
+  writeFileSync(join(project, "src/app/page.js"), "export default () => null;");
 });
 
 /** Runs the program with its output in pipes. */
