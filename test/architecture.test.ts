@@ -202,7 +202,7 @@ const imports = [...sources].flatMap(([file, source]) =>
 );
 
 /** Comments included (docs/decisions/0026-lines-that-a-service-loads.md). */
-const LOADED_LINES = 15_470;
+const LOADED_LINES = 15_400;
 
 /** A type that is only named inside of another one is not exported, unless programs need to write it. */
 const FRONT_DOOR_NAMES = 41;
