@@ -112,20 +112,19 @@ describe.each([
   });
 });
 
-it("refuses requests for a route that can't be read and repeats a name", async () => {
-  const [, express] = EXPRESS_VERSIONS.find(([name]) => name === "Express 4") ?? [];
+it.each([
+  ["returns 400", "/orgs/:o/:o(.*)", { status: 400 }],
+  [
+    "returns the tenant of the rule, without a repeated name,",
+    "/orgs/:o/:p(.*)",
+    { status: 200, text: '"a"' },
+  ],
+])("%s for a route of Express 4 that can't be read: %s", async (_, route, expected) => {
+  const [, express] = EXPRESS_VERSIONS[0] ?? [];
   const app = express?.().use(protectExpress(serverFor(BOUND)));
-  app?.get("/orgs/:o/:o(.*)", ({ params }, response) => void response.json(params.o));
+  app?.get(route, ({ params }, response) => void response.json((params as { o?: string }).o));
   const port = await serve(app as never);
-  expect((await askAs("a", port, "/orgs/a/b")).status).toBe(400);
-});
-
-it("allows requests for a route that can't be read and repeats no name", async () => {
-  const [, express] = EXPRESS_VERSIONS.find(([name]) => name === "Express 4") ?? [];
-  const app = express?.().use(protectExpress(serverFor(BOUND)));
-  app?.get("/orgs/:o/:p(.*)", ({ params }, response) => void response.json(params.o));
-  const port = await serve(app as never);
-  expect(await askAs("a", port, "/orgs/a/b")).toEqual({ status: 200, text: '"a"' });
+  expect(await askAs("a", port, "/orgs/a/b")).toMatchObject(expected);
 });
 
 type Serve = () => Promise<number>;

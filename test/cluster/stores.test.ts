@@ -70,7 +70,7 @@ async function storeOf(section: string, env: Deployment["env"]): Promise<Store> 
 const runCli = (port: number, ...command: readonly string[]): string =>
   runChild("redis-cli", ["-p", String(port), ...command], {}).stdout;
 
-/** A connection that dies without an error: nothing arrives, and the client isn't told. */
+/** A connection that dies without an error: nothing arrives, and the client doesn't notice. */
 async function killSilently(proxies: readonly Proxy[]): Promise<void> {
   for (const proxy of proxies) await proxy.set("half-open");
   // The proxies notice that their own connections have ended.

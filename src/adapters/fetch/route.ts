@@ -30,13 +30,13 @@ export function createRoute(server: ResourceServer, caller: string, written: unk
       const path = spellRoute(route.pattern, Object(params) as object);
       const sentPath = pathOf(target);
       const isSent = path === sentPath || normalize(path) === normalize(sentPath);
-      const ownTarget = isSent ? target : path + target.slice(sentPath.length);
-      const isOwnMethod = ["*", method, method === "HEAD" ? "GET" : method].includes(route.method);
+      const routeTarget = isSent ? target : path + target.slice(sentPath.length);
+      const fitsMethod = ["*", method, method === "HEAD" ? "GET" : method].includes(route.method);
       return {
         method,
-        target: ownTarget,
+        target: routeTarget,
         matchedPattern: source,
-        patterns: isOwnMethod ? [source] : undefined,
+        patterns: fitsMethod ? [source] : undefined,
       };
     };
 }

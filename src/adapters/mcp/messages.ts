@@ -67,8 +67,8 @@ export function parseMessages(bytes: Buffer, context: ReadContext): Messages | I
 
 export function readMessages(body: object, context: ReadContext, bytes?: Buffer): Messages | Invalid {
   // For the table, such a number isn't an integer: code that reads the bytes may not read it as one.
-  const exact = bytes && withoutFractions(bytes);
-  const checked = exact === bytes ? body : (JSON.parse(String(exact)) as object);
+  const exact = bytes ? withoutFractions(bytes) : undefined;
+  const checked = exact === undefined || exact === bytes ? body : (JSON.parse(exact.toString()) as object);
   const entries: readonly unknown[] = Array.isArray(checked) ? checked : [checked];
   if (entries.length === 0 || entries.length > MAX_BATCH) return INVALID.message;
   const messages: Message[] = [];

@@ -63,7 +63,12 @@ export class Policy {
       if (
         pathRules.matches.some((match) => kinds.includes(match.compiled.requirement.kind) && isSubtree(match))
       )
-        return { ...pathRules, kind: "unmapped", matches: [], ...(isHandler && { cause: UNKNOWN_ROUTE }) };
+        return {
+          ...pathRules,
+          kind: "unmapped",
+          matches: [],
+          ...compact({ cause: isHandler ? UNKNOWN_ROUTE : undefined }),
+        };
     }
     return pattern === undefined ? pathRules : this.table.forRoute(pathRules, method, [pattern]);
   }

@@ -295,8 +295,8 @@ export class Table {
     const mountLength = isAsWritten ? 0 : mountSegments.length;
     const leaves = findRouteRules(this.#tree, method, segments, mountLength);
     // Each segment of an unknown mount may be a parameter.
-    const known = segments.map((segment, index) => (index < mountLength ? UNKNOWN_SEGMENT : segment));
-    return { leaves, path, segments: known };
+    const routeSegments = segments.map((segment, index) => (index < mountLength ? UNKNOWN_SEGMENT : segment));
+    return { leaves, path, segments: routeSegments };
   }
 
   #addRouteRules(

@@ -7,8 +7,8 @@ type Waiter = (settled: Promise<unknown>) => void;
 const waitersOf = new WeakMap<object, Set<Waiter>>();
 
 function findWaiters(promise: object): Set<Waiter> {
-  const known = waitersOf.get(promise);
-  if (known) return known;
+  const earlierWaiters = waitersOf.get(promise);
+  if (earlierWaiters) return earlierWaiters;
   const waiters = new Set<Waiter>();
   waitersOf.set(promise, waiters);
   // Also works for promises of another realm or library.

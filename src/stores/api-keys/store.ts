@@ -87,9 +87,9 @@ export function apiKeyStore(store: Store): ApiKeyStore {
     let emptyPages = 0;
     for (let start = 0; next === undefined ? emptyPages < EMPTY_PAGES : start <= next; start += PAGE) {
       const ids = await read(Array.from({ length: PAGE }, (_, index) => String(start + index)));
-      const found = ids.flatMap((id, index) => (id === undefined ? [] : { number: start + index, id }));
-      entries.push(...found);
-      emptyPages = found.length > 0 ? 0 : emptyPages + 1;
+      const pageEntries = ids.flatMap((id, index) => (id === undefined ? [] : { number: start + index, id }));
+      entries.push(...pageEntries);
+      emptyPages = pageEntries.length > 0 ? 0 : emptyPages + 1;
     }
     return entries;
   };
@@ -114,11 +114,9 @@ export function apiKeyStore(store: Store): ApiKeyStore {
         const uses = await read(page.map((id) => `used:${id}`));
         for (const [index, json] of records.entries()) {
           if (json === undefined) continue;
-          const at = uses[index];
-          listed.push({
-            ...withoutHash(parseRecord(json)),
-            ...(at === undefined ? {} : { lastUsedAt: Number(at) }),
-          });
+          const usedAt = uses[index];
+          const lastUsedAt = usedAt === undefined ? undefined : Number(usedAt);
+          listed.push({ ...withoutHash(parseRecord(json)), ...compact({ lastUsedAt }) });
         }
       }
       return listed;

@@ -27,8 +27,11 @@ export function keyOf({ kind, id, issuer }: RevokedSubject): string {
 export function keysOf(principal: Principal): readonly string[] {
   const { tokenId, sessionId, userId, issuer } = principal;
   const hasId = tokenId !== undefined && tokenId !== "";
+  const ofToken = hasId
+    ? ({ kind: "token", id: tokenId } as const)
+    : ({ kind: "claims", id: fingerprintOf(principal) } as const);
   const ids = [
-    { kind: hasId ? "token" : "claims", id: hasId ? tokenId : fingerprintOf(principal) },
+    ofToken,
     { kind: "session", id: sessionId },
     { kind: "user", id: userId },
     { kind: "client", id: clientOf(principal) },

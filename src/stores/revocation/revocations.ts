@@ -324,9 +324,9 @@ class StoredRevocations {
 
   /** Reports each warning once. */
   async #findWarnings(): Promise<void> {
-    const found = (await withinLimit(this.#store.findWarnings?.(), "The store of revocations")) ?? [];
+    const ofStore = (await withinLimit(this.#store.findWarnings?.(), "The store of revocations")) ?? [];
     const reported = this.#warnings;
-    this.#warnings = this.#store.now ? found : [...found, NO_CLOCK];
+    this.#warnings = this.#store.now ? ofStore : [...ofStore, NO_CLOCK];
     for (const message of this.#warnings)
       if (!reported.includes(message)) this.#report({ type: "warning", message });
   }
@@ -351,9 +351,10 @@ class StoredRevocations {
     let isRevoked = false;
     for (const [index, key] of keys.entries()) {
       const answer = answers[index];
-      const known = answer === undefined || answer instanceof Error ? this.#answers.get(key) : answer;
-      askedAt = Math.min(askedAt, known?.askedAt ?? -Infinity);
-      isRevoked ||= this.#isRevoking(readValue(known?.value), principal);
+      const isAnswered = answer !== undefined && !(answer instanceof Error);
+      const lastAnswer = isAnswered ? answer : this.#answers.get(key);
+      askedAt = Math.min(askedAt, lastAnswer?.askedAt ?? -Infinity);
+      isRevoked ||= this.#isRevoking(readValue(lastAnswer?.value), principal);
     }
     return { askedAt, isRevoked };
   }

@@ -34,7 +34,7 @@ import { findHidden } from "./hidden-routes.ts";
 import { isCoveredInParts, isOutside, ROOT, SERVES, withProcedures } from "./mounts.ts";
 import { auditOperations, isOperationRoute } from "./operations.ts";
 import { withoutOtherGuards } from "./other-guards.ts";
-import { findInRewrites } from "./rewrites.ts";
+import { findInRewrites } from "./next/rewrites.ts";
 import { pathsOf } from "./routes/registration.ts";
 import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
 import { findInTable, servesOf, strengthOf } from "./table-findings.ts";

@@ -20,9 +20,10 @@ export const isFolder = (path: string): boolean => orUndefined(() => statSync(pa
 /** Finds a file in the folder above, or in one above that, up to the first one with a `package.json`. */
 export function findAbove(folder: string, names: readonly string[]): string | undefined {
   const parent = dirname(resolve(folder));
-  const found = names.map((name) => relative("", join(parent, name))).find((path) => existsSync(path));
+  const file = names.map((name) => relative("", join(parent, name))).find((path) => existsSync(path));
   const isLast = existsSync(join(parent, "package.json")) || parent === resolve(folder);
-  return found ?? (isLast ? undefined : findAbove(parent, names));
+  if (file !== undefined || isLast) return file;
+  return findAbove(parent, names);
 }
 
 /** Names the file in every mistake that is found in it. */

@@ -1,6 +1,6 @@
 /** Lists the routes of a Next.js application: the files of its folder `app`, and its rewrites. */
 import { anyValue, checkOptions } from "../../../core/options/check-options.ts";
-import type { ListedRoute } from "../../../core/policy/listed-route.ts";
+import type { ListedRoute, UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { literalPattern, quoteName, unquote } from "../../../core/policy/render-pattern.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { SERVES } from "../mounts.ts";
@@ -9,12 +9,13 @@ import {
   atRoot,
   chain,
   createMatcher,
+  type Matcher,
   type PathPair,
   readRewrite,
   toPattern,
-} from "../next-paths.ts";
-import { addNote, addWrongRoute, recordRewrite } from "../rewrites.ts";
-import { findHandlers, importsFunction, readMatcher } from "./next-source.ts";
+} from "../next/paths.ts";
+import { addNote, addWrongRoute, recordRewrite, type Rewrite } from "../next/rewrites.ts";
+import { findHandlers, importsFunction, readMatcher } from "../next/source.ts";
 
 /** How a Next.js application is configured. */
 export interface NextRoutesOptions {
@@ -51,12 +52,21 @@ const PROXY_MISSING = Object.freeze({
   message: "has no proxy.ts that calls protect of scopegate/fetch, so nothing guards its pages.",
   hint: "Write proxy.ts next to the folder app, as in the guide of Next.js.",
   isUncertain: true,
-});
+} as const);
 
 const OUTSIDE_MATCHER = Object.freeze({
   message: "is outside the matcher of proxy.ts: Next.js renders it without any check.",
   hint: "Let the matcher include its path.",
 });
+
+/** A route that a file adds. */
+interface FileRoute {
+  readonly route: ListedRoute;
+  /** Whether only the rule for the path of the client protects it. */
+  readonly isTarget: boolean;
+  /** For an intercepting page, the pattern of its folder. */
+  readonly folderPattern?: string | undefined;
+}
 
 /** Lists a folder `app`. Handlers without `withScopes`, and pages without `proxy.ts`, are unguarded. */
 export async function listNext(folder: string, options: NextRoutesOptions): Promise<readonly ListedRoute[]> {
@@ -71,60 +81,105 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
   const proxy = proxyFile === undefined ? "" : await readFile(`${folder}/../${proxyFile}`, "utf8");
   const matcher = createMatcher(readMatcher(proxy), basePath);
   const isGuarded = importsFunction(proxy, "protect") ? (matcher ?? (() => true)) : undefined;
-  const routes: ListedRoute[] = [];
-  const targets = new Map<string, ListedRoute>();
-  const aliases: { readonly page: ListedRoute; readonly source: string }[] = [];
+
+  const fileRoutes: FileRoute[] = [];
   for (const path of (await readdir(folder, { recursive: true })).toSorted()) {
     const served = readServed(`/${path.replaceAll("\\", "/")}`, pageExtensions);
     if (!served) continue;
     const pattern = atRoot(basePath + served.pattern);
-    if (served.kind === "route") {
-      for (const handler of findHandlers(await readFile(`${folder}/${path}`, "utf8"))) {
-        const { method, isWrapped } = handler;
-        const unguarded = isWrapped ? undefined : unwrapped(method, pattern);
-        const route = Object.freeze({ method, pattern, ...compact({ unguarded }) });
-        routes.push(route);
-        if (isWrapped && isRouteOf(route, handler.route)) continue;
-        if (isWrapped) addWrongRoute(route, handler.route);
-        targets.set(`${method} ${pattern}`, route);
-      }
-      continue;
-    }
-    const isInside = isGuarded !== undefined && alternativesOf(pattern).every(isGuarded);
-    const unguarded = isInside ? undefined : isGuarded ? OUTSIDE_MATCHER : PROXY_MISSING;
-    const serves = served.kind === "page" ? SERVES.page : undefined;
-    const page = Object.freeze({ method: "GET", pattern, ...compact({ serves, unguarded }) });
-    routes.push(page);
-    targets.set(`GET ${pattern}`, page);
-    // A client can also request an intercepting page by the path of its folder.
-    if (served.written !== served.pattern) aliases.push({ page, source: basePath + served.written });
+    if (served.kind === "route")
+      fileRoutes.push(...listHandlers(await readFile(`${folder}/${path}`, "utf8"), pattern));
+    else fileRoutes.push(listPage(served, pattern, basePath, isGuarded));
   }
-  const earlier: PathPair[] = [];
-  const record = (route: ListedRoute, text: string, source: string, destination: string): void => {
-    const direct = destination.startsWith("/") ? readRewrite(source, destination) : [];
-    // Next.js also applies later rewrites to the path.
-    const known = earlier.length > MAX_PAIRS ? [] : [...earlier];
-    const chained = known.flatMap((pair) => direct.flatMap((later) => chain(pair, later)));
-    const pairs = [...direct, ...chained];
-    recordRewrite(route, { text, pairs, routes, targets: [...targets.values()], isGuarded });
-    earlier.push(...pairs);
-  };
-  for (const { source, destination } of await readRewrites(config)) {
-    const route = Object.freeze({ method: "*", pattern: toPattern(source), serves: SERVES.rewrite });
-    const text = `the rewrite \`${source}\` -> \`${destination}\``;
-    if (!destination.startsWith("/")) addNote(route, `where ${text} leads: to another host`);
-    record(route, text, source, destination);
-    routes.push(route);
-  }
-  for (const { page, source } of aliases)
-    record(page, `the folder of the intercepting route \`${page.pattern}\``, source, page.pattern);
+
+  const rewrites = (await readRewrites(config)).map(toWrittenRewrite);
+  const routes = [...fileRoutes, ...rewrites].map(({ route }) => route);
+  const areAllRecorded = recordRewrites([...rewrites, ...fileRoutes.flatMap(toAlias)], {
+    routes,
+    targets: targetsOf(fileRoutes),
+    isGuarded,
+  });
   const [first] = routes;
   if (first && !matcher) addNote(first, "the matcher of proxy.ts, which counts as matching every path");
-  if (first && earlier.length > MAX_PAIRS)
-    addNote(first, "all orders in which these rewrites follow each other");
+  if (first && !areAllRecorded) addNote(first, "all orders in which these rewrites follow each other");
   if (first && i18n !== undefined) addNote(first, "i18n, which adds locales to paths");
   if (first && siblings.includes("pages")) addNote(first, "the folder pages");
   return Object.freeze(routes);
+}
+
+/** Lists the handlers of a `route` file. */
+function listHandlers(text: string, pattern: string): readonly FileRoute[] {
+  return findHandlers(text).map((handler) => {
+    const { method, isWrapped } = handler;
+    const unguarded = isWrapped ? undefined : unwrapped(method, pattern);
+    const route = Object.freeze({ method, pattern, ...compact({ unguarded }) });
+    const hasRightRoute = isWrapped && isRouteOf(route, handler.route);
+    if (isWrapped && !hasRightRoute) addWrongRoute(route, handler.route);
+    return { route, isTarget: !hasRightRoute };
+  });
+}
+
+function listPage(
+  { kind, pattern: requested, written }: Served,
+  pattern: string,
+  basePath: string,
+  isGuarded: Matcher | undefined,
+): FileRoute {
+  const serves = kind === "page" ? SERVES.page : undefined;
+  const unguarded = findUnguardedPlace(pattern, isGuarded);
+  const route = Object.freeze({ method: "GET", pattern, ...compact({ serves, unguarded }) });
+  // A client can also request an intercepting page by the path of its folder.
+  const folderPattern = written === requested ? undefined : basePath + written;
+  return { route, isTarget: true, folderPattern };
+}
+
+function findUnguardedPlace(pattern: string, isGuarded: Matcher | undefined): UnguardedPlace | undefined {
+  if (!isGuarded) return PROXY_MISSING;
+  return alternativesOf(pattern).every(isGuarded) ? undefined : OUTSIDE_MATCHER;
+}
+
+/** A pattern may be listed twice, for example by a page and by a file of another group. */
+const targetsOf = (fileRoutes: readonly FileRoute[]): readonly ListedRoute[] => {
+  const targets = fileRoutes.filter(({ isTarget }) => isTarget).map(({ route }) => route);
+  return [...new Map(targets.map((route) => [`${route.method} ${route.pattern}`, route])).values()];
+};
+
+/** A rewrite, or another path by which clients reach a page. */
+interface WrittenRewrite extends NextRewrite {
+  /** The listed route that findings are about. */
+  readonly route: ListedRoute;
+  readonly text: string;
+}
+
+function toWrittenRewrite({ source, destination }: NextRewrite): WrittenRewrite {
+  const route = Object.freeze({ method: "*", pattern: toPattern(source), serves: SERVES.rewrite });
+  const text = `the rewrite \`${source}\` -> \`${destination}\``;
+  if (!destination.startsWith("/")) addNote(route, `where ${text} leads: to another host`);
+  return { route, text, source, destination };
+}
+
+function toAlias({ route, folderPattern }: FileRoute): readonly WrittenRewrite[] {
+  if (folderPattern === undefined) return [];
+  const text = `the folder of the intercepting route \`${route.pattern}\``;
+  return [{ route, text, source: folderPattern, destination: route.pattern }];
+}
+
+/** Records rewrites in their order. Returns whether every order in which they can follow is recorded. */
+function recordRewrites(
+  rewrites: readonly WrittenRewrite[],
+  application: Pick<Rewrite, "routes" | "targets" | "isGuarded">,
+): boolean {
+  const earlier: PathPair[] = [];
+  for (const { route, text, source, destination } of rewrites) {
+    const direct = destination.startsWith("/") ? readRewrite(source, destination) : [];
+    // Next.js also applies later rewrites to the path.
+    const followed = earlier.length > MAX_PAIRS ? [] : earlier;
+    const chained = followed.flatMap((pair) => direct.flatMap((later) => chain(pair, later)));
+    const pairs = [...direct, ...chained];
+    recordRewrite(route, { ...application, text, pairs });
+    earlier.push(...pairs);
+  }
+  return earlier.length <= MAX_PAIRS;
 }
 
 async function readConfig(exported: object = {}): Promise<NextConfig> {
@@ -204,6 +259,6 @@ const unwrapped = (method: string, pattern: string) => {
 /** Returns whether the option `route` of a handler is its route, with the same names of parameters. */
 function isRouteOf({ method, pattern }: ListedRoute, written = ""): boolean {
   const path = written.startsWith(`${method} `) ? written.slice(method.length + 1) : written;
-  const [shape, ownShape] = [path, pattern].map((each) => JSON.stringify(alternativesOf(each)));
-  return shape === ownShape && path.startsWith("/");
+  const [writtenShape, listedShape] = [path, pattern].map((each) => JSON.stringify(alternativesOf(each)));
+  return writtenShape === listedShape && path.startsWith("/");
 }

@@ -1,19 +1,19 @@
 /** Finds rewrites that open a route, because the rule for the path of the client requires less. */
-import { createRouteCoverage } from "../../adapters/shared/route-coverage.ts";
-import type { CompiledTable } from "../../core/policy/compile-rules.ts";
-import { findRouteRule } from "../../core/policy/find-rules.ts";
-import { implies } from "../../core/policy/implication.ts";
-import type { ListedRoute } from "../../core/policy/listed-route.ts";
-import { commonPatterns, covers } from "../../core/policy/overlap.ts";
-import { identityOf, type Pattern, type PatternSegment } from "../../core/policy/pattern.ts";
-import type { UnmappedRoutes } from "../../core/policy/policy.ts";
-import { renderPattern } from "../../core/policy/render-pattern.ts";
-import { appliesTo, type CompiledRule, ruleIdentity } from "../../core/policy/rule.ts";
-import type { ScopeRules } from "../../core/scopes/scope.ts";
-import { SERVES } from "./mounts.ts";
-import { alternativesOf, type Matcher, narrow, type PathPair, type Segments } from "./next-paths.ts";
-import { type AuditFinding, renderRoute } from "./report.ts";
-import { boundIn, strengthOf } from "./table-findings.ts";
+import { createRouteCoverage } from "../../../adapters/shared/route-coverage.ts";
+import type { CompiledTable } from "../../../core/policy/compile-rules.ts";
+import { findRouteRule } from "../../../core/policy/find-rules.ts";
+import { implies } from "../../../core/policy/implication.ts";
+import type { ListedRoute } from "../../../core/policy/listed-route.ts";
+import { commonPatterns, covers } from "../../../core/policy/overlap.ts";
+import { identityOf, type Pattern, type PatternSegment } from "../../../core/policy/pattern.ts";
+import type { UnmappedRoutes } from "../../../core/policy/policy.ts";
+import { renderPattern } from "../../../core/policy/render-pattern.ts";
+import { appliesTo, type CompiledRule, ruleIdentity } from "../../../core/policy/rule.ts";
+import type { ScopeRules } from "../../../core/scopes/scope.ts";
+import { SERVES } from "../mounts.ts";
+import { alternativesOf, type Matcher, narrow, type PathPair, type Segments } from "./paths.ts";
+import { type AuditFinding, renderRoute } from "../report.ts";
+import { boundIn, strengthOf } from "../table-findings.ts";
 
 /** A rewrite of an application. */
 export interface Rewrite {
@@ -115,37 +115,65 @@ function* findOpened(table: CheckedTable, rewrite: Rewrite, fate: UnmappedRoutes
 function findWeaker(
   table: CheckedTable,
   { isGuarded, routes }: Rewrite,
-  { method: own, pattern, serves }: ListedRoute,
+  target: ListedRoute,
   pair: PathPair,
   fate: UnmappedRoutes,
 ): string | undefined {
-  const isPage = serves === SERVES.page;
+  const isPage = target.serves === SERVES.page;
   // Without a guard, each page is reported by itself.
   if (isPage && !isGuarded) return undefined;
-  // Next.js renders a page for every method.
-  const methods = isPage ? new Set([own, ...table.rules.map(({ rule }) => rule.method)]) : [own];
-  const wide = alternativesOf(pattern);
-  const narrower = routes
-    .flatMap((other) => (other.serves === SERVES.rewrite ? [] : alternativesOf(other.pattern)))
-    .filter((other) => wide.some((path) => covers(path, other) && identityOf(path) !== identityOf(other)));
-  for (const method of methods)
-    for (const required of placesOf(table, [method, own], pair.target))
+  const runsNarrower = createNarrowerCheck(routes, target.pattern);
+  for (const method of methodsOf(table, target))
+    for (const required of placesOf(table, [method, target.method], pair.target))
       for (const part of narrow(pair, "target", required.segments)) {
+        if (runsNarrower(part.target)) continue;
         const strength = strengthOf(required.compiled);
-        if (narrower.some((other) => covers(other, part.target))) continue;
         if (isPage && strength > 0 && !isGuarded?.(part.client)) return "without protect";
         if (fate !== "refused" && strength > 1 && !findRouteRule(table.tree, method, part.client))
           return "without a rule";
-        for (const deciding of placesOf(table, [method], part.client))
-          for (const both of narrow(part, "client", deciding.segments))
-            if (
-              !narrower.some((other) => covers(other, both.target)) &&
-              decides(table, [method], both.client, deciding) &&
-              decides(table, [method, own], both.target, required) &&
-              !isImplied(table, method, deciding, required, both)
-            )
-              return `by \`${deciding.compiled.rule.key}\` instead of \`${required.compiled.rule.key}\``;
+        const deciding = findWeakerRule(table, { method, target, required, part, runsNarrower });
+        if (deciding) return `by \`${deciding.rule.key}\` instead of \`${required.compiled.rule.key}\``;
       }
+  return undefined;
+}
+
+/** Returns the methods of requests that run a route. Next.js renders a page for every method. */
+const methodsOf = (table: CheckedTable, { method, serves }: ListedRoute): ReadonlySet<string> =>
+  new Set(serves === SERVES.page ? [method, ...table.rules.map(({ rule }) => rule.method)] : [method]);
+
+/** Creates the check whether a path runs a narrower route than the one with this pattern. */
+function createNarrowerCheck(routes: readonly ListedRoute[], pattern: string): (path: Segments) => boolean {
+  const wide = alternativesOf(pattern);
+  const narrower = routes
+    .filter(({ serves }) => serves !== SERVES.rewrite)
+    .flatMap((route) => alternativesOf(route.pattern))
+    .filter((path) => wide.some((each) => covers(each, path) && identityOf(each) !== identityOf(path)));
+  return (path) => narrower.some((each) => covers(each, path));
+}
+
+interface RewrittenPart {
+  readonly method: string;
+  readonly target: ListedRoute;
+  /** A rule that decides requests for the route. */
+  readonly required: Place;
+  /** The paths for which it decides. */
+  readonly part: PathPair;
+  readonly runsNarrower: (path: Segments) => boolean;
+}
+
+/** Finds the rule for a path of the client that doesn't imply the rule of the route. */
+function findWeakerRule(
+  table: CheckedTable,
+  { method, target, required, part, runsNarrower }: RewrittenPart,
+): CompiledRule | undefined {
+  for (const deciding of placesOf(table, [method], part.client))
+    for (const both of narrow(part, "client", deciding.segments)) {
+      if (runsNarrower(both.target)) continue;
+      const areDeciding =
+        decides(table, [method], both.client, deciding) &&
+        decides(table, [method, target.method], both.target, required);
+      if (areDeciding && !isImplied(table, method, deciding, required, both)) return deciding.compiled;
+    }
   return undefined;
 }
 
@@ -191,9 +219,12 @@ function isImplied(
   // `implies` compares rules of one path: here, both paths one after the other, with a text for each value.
   const spread = (path: Segments): Segments => {
     const end = path.findIndex(({ kind }) => kind === "wildcard");
-    const known = path.slice(0, end < 0 ? path.length : end);
-    const unknown = new Array<PatternSegment>(width - known.length).fill({ kind: "parameter", name: "" });
-    return [...known.map(toText), ...unknown];
+    const beforeWildcard = path.slice(0, end < 0 ? path.length : end);
+    const parameter: PatternSegment = { kind: "parameter", name: "" };
+    return [
+      ...beforeWildcard.map(toText),
+      ...new Array<PatternSegment>(width - beforeWildcard.length).fill(parameter),
+    ];
   };
   const padding = new Array<PatternSegment>(width).fill({ kind: "static", text: "" });
   const other = { ...required, segments: [...padding, ...required.segments] };

@@ -1,7 +1,7 @@
 /** The paths of `rewrites` and of a `matcher` in Next.js, and what a rewrite makes of them. */
-import { commonPatterns, covers } from "../../core/policy/overlap.ts";
-import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
-import { namesOf, type PatternSegment } from "../../core/policy/pattern.ts";
+import { commonPatterns, covers } from "../../../core/policy/overlap.ts";
+import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
+import { namesOf, type PatternSegment } from "../../../core/policy/pattern.ts";
 
 export type Segments = readonly PatternSegment[];
 
@@ -72,26 +72,26 @@ export function readRewrite(source: string, destination: string): readonly PathP
 type Binding = ReadonlyMap<string, Segments>;
 
 /** Finds the values of the parameters with which a path is a path of the pattern. */
-function* bindings(path: Segments, pattern: Segments, known: Binding = new Map()): Iterable<Binding> {
+function* bindings(path: Segments, pattern: Segments, binding: Binding = new Map()): Iterable<Binding> {
   const [segment, ...rest] = path;
   const [other, ...others] = pattern;
   if (!segment || !other) {
-    if (!segment && !other) yield known;
+    if (!segment && !other) yield binding;
   } else if (segment.kind === "wildcard") {
     for (let count = 1; count <= pattern.length; count += 1) {
-      const binding = new Map([[segment.name, pattern.slice(0, count)], ...known]);
+      const extended = new Map([[segment.name, pattern.slice(0, count)], ...binding]);
       const [last, ...more] = pattern.slice(count - 1);
-      yield* bindings(rest, more, binding);
+      yield* bindings(rest, more, extended);
       // The wildcard of the pattern can also stand for further segments of the path.
       if (last?.kind === "wildcard")
-        yield* bindings(rest, [{ ...last, name: `${last.name}~` }, ...more], binding);
+        yield* bindings(rest, [{ ...last, name: `${last.name}~` }, ...more], extended);
     }
   } else if (other.kind === "wildcard") {
-    yield* bindings(rest, others, known);
-    yield* bindings(rest, pattern, known);
+    yield* bindings(rest, others, binding);
+    yield* bindings(rest, pattern, binding);
   } else if (segment.kind === "parameter") {
-    yield* bindings(rest, others, new Map([[segment.name, [other]], ...known]));
-  } else if (commonPatterns([segment], [other]).length > 0) yield* bindings(rest, others, known);
+    yield* bindings(rest, others, new Map([[segment.name, [other]], ...binding]));
+  } else if (commonPatterns([segment], [other]).length > 0) yield* bindings(rest, others, binding);
 }
 
 const substitute = (path: Segments, binding: Binding): Segments =>
