@@ -78,7 +78,13 @@ interface Tracked {
   revokedAt: number | undefined;
   /** While it is being revoked, both answers are right. Later, too, if the store has lost the revocation. */
   isOpen: boolean;
+  /** When each process was last asked while the store worked: only then could it learn of a revocation. */
+  readonly checkedAt: Map<Member, number>;
 }
+
+/** Returns whether a process has reported that its store works again, after each failure that it reported. */
+const isWorking = ({ events }: Member): boolean =>
+  !["failed", "stale"].includes(events.findLast((event) => event !== "warning") ?? "");
 
 let nextId = 0;
 
@@ -96,7 +102,13 @@ async function createTracked(aheadSeconds = 0): Promise<Tracked> {
     session_id: id,
   });
   const targets: readonly RevocationTarget[] = [{ tokenId: id }, { userId: id }, { sessionId: id }];
-  return { token, target: targets[nextId % 3] ?? { tokenId: id }, revokedAt: undefined, isOpen: false };
+  return {
+    token,
+    target: targets[nextId % 3] ?? { tokenId: id },
+    revokedAt: undefined,
+    isOpen: false,
+    checkedAt: new Map(),
+  };
 }
 
 export async function statusOf({ url }: Pick<Member, "url">, token: string): Promise<number> {
@@ -167,15 +179,21 @@ export async function startService(client: ClientSettings, options: ServiceOptio
   let isRunning = true;
   const boundMs = (): number => FRESH_MS + ROUND_TRIP_MS + 2 * latencyMs;
 
-  /** A process may use an answer from before the revocation, if the store failed before it asked again. */
-  const isExcused = (revokedAt: number, sentAt: number): boolean =>
-    downAt < revokedAt + boundMs() && sentAt < Math.max(upAt, downAt + STALE_SECONDS * 1_000) + 3_000;
+  /**
+   * A process may use an answer from before the revocation, if the store failed before it asked again. It asks only
+   * when a request arrives, and on a busy machine that may take longer than the bound.
+   */
+  const isExcused = (revokedAt: number, checkedAt: number, sentAt: number): boolean =>
+    Math.min(downAt, checkedAt) < revokedAt + boundMs() &&
+    sentAt < Math.max(upAt, downAt + STALE_SECONDS * 1_000) + 3_000;
 
   const ask = async (member: Member, tracked: Tracked): Promise<void> => {
     const { revokedAt, isOpen } = tracked;
     const wasOutage = outages > 0;
+    const checkedAt = tracked.checkedAt.get(member) ?? -Infinity;
     const sentAt = performance.now();
     const status = await statusOf(member, tracked.token);
+    if (!wasOutage && outages === 0) tracked.checkedAt.set(member, sentAt);
     tally.requests += 1;
     if (status === 503) tally.unavailable += 1;
     const mayBeRefused = isOpen || tracked.isOpen || tracked.revokedAt !== undefined;
@@ -183,7 +201,7 @@ export async function startService(client: ClientSettings, options: ServiceOptio
     if (isRefused) tally.wronglyRefused += 1;
     if (status !== 200 || revokedAt === undefined || isOpen) return;
     const sinceMs = sentAt - revokedAt;
-    if (sinceMs > boundMs() && !isExcused(revokedAt, sentAt)) tally.wronglyAccepted += 1;
+    if (sinceMs > boundMs() && !isExcused(revokedAt, checkedAt, sentAt)) tally.wronglyAccepted += 1;
     tally.latestMs = Math.max(tally.latestMs, sinceMs);
   };
   const run = async (start: number): Promise<void> => {
@@ -207,6 +225,8 @@ export async function startService(client: ClientSettings, options: ServiceOptio
       upAt = performance.now();
       // An attempt to reach the store takes up to two seconds, and the next one begins a little later.
       await service.untilAll(200);
+      // A store works again key by key: other callers may have to wait longer, until the process reports it.
+      await expect.poll(() => members.every(isWorking), { timeout: 20_000, interval: 50 }).toBe(true);
       outages -= 1;
     },
     setLatency: (ms) => void (latencyMs = ms),
