@@ -72,8 +72,8 @@ const batches: readonly (readonly [string, (bytes: number) => string])[] = [
   ["two thirds parent, one third names", (n) => `/${fill("a", (n * 2) / 3)}/${names(n / 3, 2)}?batch=1`],
   ["names only", (n) => `/trpc/${names(n - 20, 3)}?batch=1`],
   ["names in capital letters", (n) => `/trpc/${names(n - 20, 3).toUpperCase()}?batch=1`],
-  ["as many names as are allowed", (n) => `/trpc/${names(Math.min(n / 2, 390), 3)}?batch=1`],
-  ["a long parent and 90 names", (n) => `/${fill("A", n / 2)}/${names(Math.min(n / 2, 270), 2)}?batch=1`],
+  ["as many names as are allowed", (n) => `/trpc/${names(Math.min(n / 2, 196), 3)}?batch=1`],
+  ["a long parent and 40 names", (n) => `/${fill("A", n / 2)}/${names(Math.min(n / 2, 120), 2)}?batch=1`],
   ["a deep parent", (n) => `${fill("/a", n - 30)}/x,y,z?batch=1`],
   ["a deep parent in capital letters", (n) => `${fill("/A", n - 30)}/x,y?batch=1`],
   ["ten segments and names", (n) => `/${fill("b/", 20)}${names(n - 40, 6)}?batch=1`],
@@ -179,7 +179,7 @@ const shortBatches: readonly (readonly [string, (bytes: number) => string])[] = 
   "/a/b/c/d",
 ].flatMap((parent): readonly (readonly [string, (bytes: number) => string])[] => {
   // A batch with more lookups is refused at once.
-  const most = Math.floor(199 / parent.split("/").length);
+  const most = Math.floor(99 / parent.split("/").length);
   const batch = (n: number, size: number) => names(Math.min(n - parent.length - 9, most * (size + 1)), size);
   return [1, 2, 3].map((size) => [
     `${parent}, names of ${size} characters`,

@@ -13,8 +13,8 @@ export interface Batch {
 }
 
 /** A batch that needs more lookups, or whose paths have more characters together, is an attack. */
-const MAX_PATHS = 200;
-const MAX_CHARACTERS = 16_384;
+const MAX_PATHS = 100;
+const MAX_CHARACTERS = 8_192;
 
 /** Refuses a batch without looking up each name, because names are looked up before a token is read. */
 const REFUSED: Batch = { paths: [undefined], wider: [] };
@@ -36,11 +36,13 @@ export function readBatch(target: string, path: Path, declared: ReadonlySet<stri
   const parent = first.slice(0, first.lastIndexOf("/"));
   const names = [first.slice(parent.length + 1), ...otherNames];
   const isDeclared = declared.has(parent) && !path.text.includes("/", parent.length + 1);
-  const shorterPrefixes = isDeclared ? [] : prefixesOf(parent);
-  const prefixes = [parent, ...shorterPrefixes];
   const characters = names.reduce((sum, name) => sum + name.length + 1, 0);
-  const total = prefixes.reduce((sum, prefix) => sum + prefix.length * names.length + characters, 0);
-  if (names.length * prefixes.length > MAX_PATHS || total > MAX_CHARACTERS) return REFUSED;
+  if (names.length * parent.length + characters > MAX_CHARACTERS) return REFUSED;
+  const depth = isDeclared ? 1 : parent.split("/").length;
+  if (names.length * depth > MAX_PATHS) return REFUSED;
+  const shorterPrefixes = isDeclared ? [] : prefixesOf(parent);
+  const prefixCharacters = shorterPrefixes.reduce((sum, prefix) => sum + prefix.length, parent.length);
+  if (names.length * prefixCharacters + characters * depth > MAX_CHARACTERS) return REFUSED;
   const namedPaths = names.map((name) => readNamed(`${parent}/${name}`));
   // At a shorter prefix, the first name has the same path.
   const wider = shorterPrefixes
