@@ -4,10 +4,11 @@ import { createServer as createHttp, IncomingMessage } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import type { Principal, ResourceServerOptions } from "scopegate";
+import type { Principal } from "scopegate";
 import { authenticateFirst, type AuthenticateFirstOptions } from "scopegate/node";
 import { serveHttp } from "../support/frameworks.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 import { slowCheck } from "../support/slow-check.ts";
 import { until } from "../support/until.ts";
 

@@ -3,10 +3,10 @@ import type { ErrorRequestHandler, Express, RequestHandler, RequestParamHandler 
 import express5 from "express";
 import methodOverride from "method-override";
 import { describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
 import { createTestIssuer } from "scopegate/testing";
 import { EXPRESS_VERSIONS, serve, serverFor, statusWith } from "../support/frameworks.ts";
+import { createResourceServer } from "../support/server.ts";
 
 const statusOf = async (app: Express, path: string, scopes: readonly string[]) =>
   statusWith(await serve(app), path, scopes);

@@ -1,9 +1,10 @@
 /** Handlers of the Fetch standard whose route is known: the rule for the route must be satisfied too. */
 import { H3 } from "h3";
 import { describe, expect, it } from "vitest";
-import type { Decision, ResourceServer, ResourceServerOptions } from "scopegate";
+import type { Decision, ResourceServer } from "scopegate";
 import { type Access, principalOf, protect, withScopes } from "scopegate/fetch";
 import { createServer, issuer, thrownBy } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 
 /** The host rewrites `/teams/:teamId/:path*` to `/:path*`, so the public rule for pages covers every handler. */
 const serverWith = (options: Partial<ResourceServerOptions> = {}): ResourceServer =>

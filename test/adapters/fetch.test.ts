@@ -1,8 +1,8 @@
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import { type Access, principalOf, protect, requireScopes, withScopes } from "scopegate/fetch";
 import { createServer, issuer } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 
 const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
   createServer({

@@ -2,7 +2,6 @@
 import { createServer } from "node:http";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forFetch from "scopegate/fetch";
@@ -16,6 +15,7 @@ import * as forTrpc from "scopegate/trpc";
 import { misplaced } from "../../src/adapters/shared/misuse.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
+import { createResourceServer } from "../support/server.ts";
 
 const issuer = createIssuer();
 const adapters = [

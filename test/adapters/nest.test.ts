@@ -16,7 +16,7 @@ import {
 import { Test } from "@nestjs/testing";
 import { of } from "rxjs";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
-import type { Principal, ResourceServerOptions } from "scopegate";
+import type { Principal } from "scopegate";
 import { audit, routesOf } from "scopegate/audit";
 import * as forExpress from "scopegate/express";
 import {
@@ -41,6 +41,7 @@ import {
   PLATFORMS,
 } from "../support/nest.ts";
 import { createServer as createResourceServer, issuer } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 
 const ran: string[] = [];
 

@@ -6,13 +6,13 @@ import { inspect } from "node:util";
 import express from "express";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocketServer } from "ws";
-import type { ResourceServerOptions } from "scopegate";
 import * as forExpress from "scopegate/express";
 import { principalOf, protect, protectUpgrade } from "scopegate/node";
 import { serveHttp, statusWith } from "../support/frameworks.ts";
 import { ask } from "../support/http.ts";
 import { exchange, openRaw, render, renderUpgrade as handshake } from "../support/raw-http.ts";
 import { createServer as createResourceServer, issuer } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 import { slowCheck } from "../support/slow-check.ts";
 import { until } from "../support/until.ts";
 

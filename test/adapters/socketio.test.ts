@@ -9,12 +9,13 @@ import {
   type SocketOptions,
 } from "socket.io-client";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { ResourceServer, ResourceServerOptions } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { protectUpgrade } from "scopegate/node";
 import { principalOf, protect, type SocketIoOptions } from "scopegate/socketio";
 import { ask, listen } from "../support/http.ts";
 import { exchange, openRaw, render, renderUpgrade } from "../support/raw-http.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 import { slowCheck } from "../support/slow-check.ts";
 
 const serverWith = (options: Partial<ResourceServerOptions> = {}) =>

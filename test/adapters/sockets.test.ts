@@ -9,12 +9,12 @@ import { createProxyMiddleware } from "http-proxy-middleware";
 import Koa from "koa";
 import { describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import type { ResourceServerOptions } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import { guardUpgrades, principalOf, protectUpgrade } from "scopegate/node";
 import { serveFastify, serveHttp } from "../support/frameworks.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 
 /** By its own types, because those of the package change the types of Express for all files. */
 const expressWs = createRequire(import.meta.url)("express-ws") as (

@@ -3,12 +3,13 @@ import Router from "@koa/router";
 import express5 from "express";
 import Koa from "koa";
 import { describe, expect, it, vi } from "vitest";
-import { createResourceServer, type Principal } from "scopegate";
+import type { Principal } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forKoa from "scopegate/koa";
 import { askWith, EXPRESS_VERSIONS, koaListener, serve, statusWith } from "../support/frameworks.ts";
 import { issuersOf } from "../../src/core/token/issuers.ts";
 import { issuer } from "../support/resource-servers.ts";
+import { createResourceServer } from "../support/server.ts";
 
 vi.resetModules();
 const other = {

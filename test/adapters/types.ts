@@ -13,7 +13,7 @@ import fastify4 from "fastify4";
 import { Hono } from "hono";
 import Koa from "koa";
 import Koa2 from "koa2";
-import { createResourceServer, type Principal } from "scopegate";
+import type { Principal } from "scopegate";
 import { type ListedRoute, routesOf } from "scopegate/audit";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
@@ -25,6 +25,7 @@ import * as forNode from "scopegate/node";
 import * as forSocketIo from "scopegate/socketio";
 import * as forTrpc from "scopegate/trpc";
 import { Server as SocketIoServer } from "socket.io";
+import { createResourceServer } from "../support/server.ts";
 
 const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [""] });
 

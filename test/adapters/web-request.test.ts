@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { readWebRequest, targetOf, toResponse } from "../../src/adapters/shared/web-request.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { createResourceServer } from "../support/server.ts";
 
 const issuer = createIssuer();
 const server = createResourceServer({

@@ -4,7 +4,6 @@
  */
 import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { sharedRevocation } from "scopegate/revocation";
 import { redisStore } from "scopegate/store";
 import { createIssuer } from "../support/issuer.ts";
@@ -16,6 +15,7 @@ import {
   startRedis,
   startSentinel,
 } from "../support/redis-server.ts";
+import { createResourceServer } from "../support/server.ts";
 import { connectClient, hasClient, labelOf, OLD_CLIENTS } from "./clients.ts";
 import { type Fault, startProxy } from "./proxy.ts";
 import { addRow, finishResults } from "./results.ts";

@@ -1,10 +1,10 @@
 /** One process of a service: it answers each request with the status of `check`. Its settings are the first argument. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/node";
 import { sharedRevocation } from "scopegate/revocation";
 import { redisStore } from "scopegate/store";
+import { createResourceServer } from "../support/server.ts";
 import { type ClientSettings, connectClient } from "./clients.ts";
 
 export interface MemberSettings {

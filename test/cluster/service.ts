@@ -3,11 +3,12 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { createResourceServer, type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { type RevocationTarget, sharedRevocation } from "scopegate/revocation";
 import { redisStore } from "scopegate/store";
 import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { createResourceServer } from "../support/server.ts";
 import { type ClientSettings, connectClient } from "./clients.ts";
 import type { MemberSettings } from "./member.ts";
 

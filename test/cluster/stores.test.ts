@@ -7,7 +7,6 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { createResourceServer } from "scopegate";
 import { sharedRevocation } from "scopegate/revocation";
 import type { Store } from "scopegate/store";
 import { pageOf, ROOT, sectionOf } from "../documentation/markdown.ts";
@@ -23,6 +22,7 @@ import {
   startSentinel,
 } from "../support/redis-server.ts";
 import { startRestServer } from "../support/rest-server.ts";
+import { createResourceServer } from "../support/server.ts";
 import { type Proxy, startProxy } from "./proxy.ts";
 import { passing } from "./service.ts";
 

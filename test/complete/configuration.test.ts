@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { agentScopeMappings, createResourceServer, parseConfiguration } from "scopegate/complete";
+import { agentScopeMappings, parseConfiguration } from "scopegate/complete";
 import { OPTION_NAMES } from "../../src/core/options/shape.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { issuer, thrownBy } from "../support/resource-servers.ts";
+import { createResourceServer } from "../support/server.ts";
 import { JSON_NAMES } from "./json-names.ts";
 
 /** What every configuration without `default_scope_mappings` has. */

@@ -1,10 +1,11 @@
 /** No header but the credential, no query parameter and no member of a body changes a decision, or says who is calling. */
 import { Agent } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createResourceServer, type Decision } from "scopegate";
+import type { Decision } from "scopegate";
 import { type Asked, ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { exchange, render } from "../support/raw-http.ts";
+import { createResourceServer } from "../support/server.ts";
 import { applications, type Called, type Route, type Running } from "./applications.ts";
 
 const issuer = createIssuer();

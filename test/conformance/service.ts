@@ -1,12 +1,7 @@
 /** The service that the conformance suite protects: its policy, its routes and who may call them. */
-import {
-  agentScopeMappings,
-  createResourceServer,
-  type Principal,
-  type ResourceServerOptions,
-  type ScopeMappings,
-} from "scopegate";
+import { agentScopeMappings, type Principal, type ScopeMappings } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
+import { createResourceServer, type ResourceServerOptions } from "../support/server.ts";
 import type { Application, Route, Running, Setup } from "./applications.ts";
 
 export const issuer = createIssuer();

@@ -6,9 +6,9 @@ import type * as oidc from "oidc-provider";
 // The main module logs a warning on Node.js 20.
 // @ts-expect-error Only the main module has types.
 import { Provider as untyped } from "oidc-provider/lib/provider.js";
-import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/node";
 import { ask, listen } from "../support/http.ts";
+import { createResourceServer } from "../support/server.ts";
 
 const Provider = untyped as typeof oidc.Provider;
 const CLIENT = { client_id: "shop", redirect_uri: "https://shop.example/callback" };

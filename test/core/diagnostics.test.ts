@@ -3,7 +3,6 @@ import { execFileSync } from "node:child_process";
 import { createServer as createHttpServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import { protect } from "scopegate/node";
 import { CACHE_CHANNEL, DECISION_CHANNEL, KEYS_CHANNEL } from "../../src/core/runtime/channels.ts";
 import { messagesOf } from "../support/channel.ts";
@@ -12,6 +11,7 @@ import { first } from "../support/key-issuer.ts";
 import { createFakeIssuer, createRemote } from "../support/remote-keys.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 
 const bearer = async (...scopes: readonly string[]) => `Bearer ${await issuer.token({ scopes })}`;
 const agents = (authorization?: string) => ({ method: "GET", target: "/agents?key=canary", authorization });

@@ -1,9 +1,9 @@
 /** `server.health()`, for readiness probes. */
 import { expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { first as signer } from "../support/key-issuer.ts";
 import { createFakeIssuer, createRemote, MAX_AGE, setOf, STALE } from "../support/remote-keys.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
+import { createResourceServer } from "../support/server.ts";
 
 const jwksUri = "https://issuer.example/jwks";
 

@@ -5,18 +5,14 @@ import express from "express";
 import { jwtVerify } from "jose/jwt/verify";
 import Koa from "koa";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import {
-  type AccessRequest,
-  createResourceServer,
-  type Decision,
-  type ResourceServerOptions,
-} from "scopegate";
+import type { AccessRequest, Decision } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { createTestIssuer } from "scopegate/testing";
 import { ask as askOverHttp, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { createResourceServer, type ResourceServerOptions } from "../support/server.ts";
 
 const issuer = createIssuer();
 const create = (options: Partial<ResourceServerOptions> = {}) =>

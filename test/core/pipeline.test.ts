@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
-import type { AccessRequest, ResourceServerOptions } from "scopegate";
+import type { AccessRequest } from "scopegate";
 import type { Pipeline, Verdict } from "../../src/core/pipeline.ts";
 import { pipelineOf } from "../../src/core/port.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 
 const scopeMappings = {
   "GET /open": "public",

@@ -6,7 +6,6 @@ import {
   type Refused,
   type Requirement,
   type ResourceServer,
-  type ResourceServerOptions,
   type ScopeMappings,
 } from "scopegate/complete";
 import { pipelineOf } from "../../src/core/port.ts";
@@ -15,6 +14,7 @@ import { readEntry } from "../../src/core/policy/table-entry.ts";
 import { PROPERTY } from "../support/policy.ts";
 import { createFakeIssuer } from "../support/remote-keys.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 
 const warn = vi.fn();
 beforeEach(() => {

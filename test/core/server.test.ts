@@ -10,12 +10,12 @@ import {
   type Principal,
   type Refused,
   type ResourceServer,
-  type ResourceServerOptions,
   TokenRejectedError,
 } from "scopegate";
 import { compact } from "../../src/core/runtime/compact.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 
 const scopeMappings = {
   "GET /open": "public",

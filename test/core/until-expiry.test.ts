@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { once } from "node:events";
-import type { Principal, ResourceServerOptions } from "scopegate";
+import type { Principal } from "scopegate";
 import { type AccessEnd, untilExpiry } from "scopegate/connections";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 import { type OwnTimers, useOwnTimers } from "../support/timers.ts";
 import { until } from "../support/until.ts";
 

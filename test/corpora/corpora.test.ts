@@ -1,18 +1,10 @@
 /** Runs the corpora against the library, as another implementation would: through public functions only. */
 import { describe, expect, it } from "vitest";
-import {
-  type Allowed,
-  createResourceServer,
-  type Decision,
-  parseConfiguration,
-  type Refused,
-  type ResourceServer,
-  type ResourceServerOptions,
-  TokenRejectedError,
-} from "scopegate/complete";
+import { type Allowed, type Decision, parseConfiguration, type Refused, type ResourceServer, TokenRejectedError } from "scopegate/complete";
 import { compact } from "../../src/core/runtime/compact.ts";
 import { pageOf } from "../documentation/markdown.ts";
 import { issuer } from "../support/resource-servers.ts";
+import { createResourceServer, type ResourceServerOptions } from "../support/server.ts";
 import { committedCorpus, currentCorpora } from "./corpora.ts";
 import { type Corpora, type CorpusToken, type DecisionCase, FORMATS, type HeaderCase } from "./format.ts";
 

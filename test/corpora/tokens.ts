@@ -1,8 +1,8 @@
 /** The tokens of test/security/tokens as a corpus: those that another implementation can verify. */
 import { createPublicKey } from "node:crypto";
-import type { ResourceServerOptions } from "scopegate";
 import { jwkOf, partsOf, SECRET, type TokenCase } from "../security/tokens/forge.ts";
 import { TOKEN_CASES } from "../security/tokens.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 import type { CorpusToken } from "./format.ts";
 
 /** What every configuration contains. */

@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Client, DpopSession } from "@modelcontextprotocol/client";
-import { createResourceServer, parseConfiguration, type ResourceServer } from "scopegate/complete";
+import { parseConfiguration, type ResourceServer } from "scopegate/complete";
 import { WebSocket } from "ws";
 import tsup from "../../tsup.config.ts";
+import { createResourceServer } from "../support/server.ts";
 import {
   compileAll,
   compileApart,

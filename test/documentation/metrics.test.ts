@@ -8,7 +8,6 @@ import { parser } from "@prometheus-io/lezer-promql";
 import express from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
-import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
 import { apiKeys } from "scopegate/api-keys";
 import { startTelemetry } from "scopegate/otel";
@@ -17,6 +16,7 @@ import { memoryStore, type Store } from "scopegate/store";
 import { ask, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { setOf } from "../support/remote-keys.ts";
+import { createResourceServer } from "../support/server.ts";
 import { pageOf, ROOT } from "./markdown.ts";
 
 interface Panel {

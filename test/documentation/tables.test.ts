@@ -2,14 +2,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  ConfigurationError,
-  hasScopes,
-  type ResourceServer,
-  type ResourceServerOptions,
-  type ScopeMappings,
-} from "scopegate";
+import { ConfigurationError, hasScopes, type ResourceServer, type ScopeMappings } from "scopegate";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 import { folder, scopegate, useFolder } from "../tools/cli/support.ts";
 import { pageOf, sectionOf, tableOf } from "./markdown.ts";
 import { codesOf, oneLine, readObject, type ShownRequest, tablesOf } from "./tables.ts";

@@ -1,5 +1,6 @@
-import { createResourceServer, type ResourceServer, type ScopeMappings } from "scopegate";
+import type { ResourceServer, ScopeMappings } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
+import { createResourceServer } from "../support/server.ts";
 
 const issuer = createTestIssuer({ algorithm: "HS256", audience: "routing" });
 

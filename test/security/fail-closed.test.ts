@@ -1,8 +1,9 @@
 /** Code of the application that fails inside a server: nobody gets in by it, and a hook that is only told changes nothing. */
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { ResourceServer, ResourceServerOptions } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 import { type OwnTimers, useOwnTimers } from "../support/timers.ts";
 
 const never: unknown = new Promise(() => undefined);

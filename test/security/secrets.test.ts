@@ -5,16 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import {
-  createResourceServer,
-  type Refused,
-  type ResourceServer,
-  type ResourceServerOptions,
-} from "scopegate";
+import type { Refused, ResourceServer } from "scopegate";
 import { generateKey } from "../../src/tools/testing/test-key.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { signRaw } from "../support/raw-token.ts";
 import { thrownBy } from "../support/resource-servers.ts";
+import { createResourceServer, type ResourceServerOptions } from "../support/server.ts";
 
 const SECRET = "canary-hmac-secret-0123456789-abcdefghijklmnop";
 const issuer = createIssuer();

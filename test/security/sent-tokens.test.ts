@@ -1,7 +1,7 @@
 /** A token or an API key that a client sends in the wrong place must not reach a hook, a channel or a log. */
 import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
-import type { AccessRequest, ResourceServerOptions } from "scopegate";
+import type { AccessRequest } from "scopegate";
 import { decisionLog } from "scopegate/decision-log";
 import { createApiKey } from "scopegate/api-keys";
 import { createRefusalLog } from "../../src/core/refusal-log.ts";
@@ -9,6 +9,7 @@ import { withoutCredentials } from "../../src/core/request.ts";
 import { withoutTokens } from "../../src/core/runtime/printable.ts";
 import { messagesOf } from "../support/channel.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 import { measure } from "../support/telemetry.ts";
 
 const jwt = await issuer.token({ scopes: ["agents:read"] });

@@ -1,5 +1,6 @@
 /** All hostile and valid tokens, and the function that verifies them. */
-import { ConfigurationError, createResourceServer, type ResourceServer, TokenRejectedError } from "scopegate";
+import { ConfigurationError, type ResourceServer, TokenRejectedError } from "scopegate";
+import { createResourceServer } from "../support/server.ts";
 import { ALGORITHM_CASES } from "./tokens/algorithms.ts";
 import { CLAIM_CASES } from "./tokens/claims.ts";
 import { NOW, pemOf, type TokenCase } from "./tokens/forge.ts";

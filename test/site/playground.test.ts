@@ -5,13 +5,14 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { ConfigurationError, createResourceServer, type ScopeMappings } from "scopegate";
+import { ConfigurationError, type ScopeMappings } from "scopegate";
 import { bundleEngine } from "../../site/playground/bundle.ts";
 import type { decide, Question, Result } from "../../site/playground/engine.ts";
 import { EXAMPLES, fragmentOf, readFragment } from "../../site/playground/examples.ts";
 import { readTable } from "../../site/playground/read-table.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { createResourceServer } from "../support/server.ts";
 
 const issuer = createIssuer();
 const folder = temporaryFolder("playground");

@@ -3,13 +3,14 @@ import { createServer } from "node:http";
 import express from "express";
 import fastify from "fastify";
 import Koa from "koa";
-import { createResourceServer, type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
 import { koaListener, listenFastify } from "../support/hosts.ts";
 import { listen } from "../support/http.ts";
 import { RESOURCE } from "../support/openid-provider.ts";
+import { createResourceServer } from "../support/server.ts";
 import { TIMES } from "./times.ts";
 import { SCOPE } from "./tokens.ts";
 

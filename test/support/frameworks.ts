@@ -8,10 +8,11 @@ import fastify4 from "fastify4";
 import Koa3 from "koa";
 import Koa2 from "koa2";
 import { onTestFinished } from "vitest";
-import type { ResourceServer, ResourceServerOptions, ScopeMappings } from "scopegate";
+import type { ResourceServer, ScopeMappings } from "scopegate";
 import { type FastifyApplication, listenFastify } from "./hosts.ts";
 import { type Answer, ask, type Asked, listen } from "./http.ts";
 import { createServer as createResourceServer, issuer } from "./resource-servers.ts";
+import type { ResourceServerOptions } from "./server.ts";
 
 export { koaListener } from "./hosts.ts";
 

@@ -7,9 +7,9 @@ import {
   type KeySource,
   KeysUnavailableError,
   type ResourceServer,
-  type ResourceServerOptions,
 } from "scopegate";
 import { createServer, NOW, verdictOf } from "./resource-servers.ts";
+import type { ResourceServerOptions } from "./server.ts";
 
 export const [TIMEOUT, COOLDOWN, MAX_AGE, STALE] = [5_000, 30_000, 600_000, 3_600_000] as const;
 /** How long no request is sent after the first failure. It doubles with each failure, up to `COOLDOWN`. */

@@ -3,14 +3,13 @@ import {
   agentScopeMappings,
   ConfigurationError,
   type ConfigurationIssue,
-  createResourceServer,
   KeysUnavailableError,
   type Rejection,
   type ResourceServer,
-  type ResourceServerOptions,
   TokenRejectedError,
 } from "scopegate";
 import { createIssuer } from "./issuer.ts";
+import { createResourceServer, type ResourceServerOptions } from "./server.ts";
 
 /** The time of every server here, in seconds since the epoch. */
 export const NOW = 1_700_000_000;

@@ -1,8 +1,8 @@
 /** Tokens of `scopegate/testing` over TLS: bound to a certificate, and to a certificate and a key of DPoP. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { createResourceServer, type ResourceServerOptions } from "scopegate";
 import { principalOf, protect } from "scopegate/node";
 import { createTestIssuer } from "scopegate/testing";
+import { createResourceServer, type ResourceServerOptions } from "../support/server.ts";
 import { askTls, type TlsClientOptions } from "../support/tls-client.ts";
 import { createHttpsServer, type Listening, listenTls, tlsOptionsOf } from "../support/tls-hosts.ts";
 import type { Answer } from "../support/http.ts";

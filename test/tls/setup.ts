@@ -1,8 +1,9 @@
 /** What all suites of mutual TLS share: certificates, tokens that are bound to them, and guards that remember why. */
 import { afterAll } from "vitest";
-import type { Decision, ResourceServer, ResourceServerOptions } from "scopegate";
+import type { Decision, ResourceServer } from "scopegate";
 import type { Answer } from "../support/http.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
 import type { Listening } from "../support/tls-hosts.ts";
 import { createCertificates, type TestCertificate } from "../support/x509.ts";
 

@@ -1,7 +1,7 @@
 /** Every tool knows the conditions of the table. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { createResourceServer, type ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 import { audit } from "scopegate/audit";
 import { decisionLog, replayDecisions } from "scopegate/decision-log";
 import { checkDocument, fromDocument, toSecurity } from "scopegate/openapi";
@@ -13,6 +13,7 @@ import { readCaller } from "../../src/tools/page/browser/caller.ts";
 import { stepsOf } from "../../src/tools/page/steps.ts";
 import { resultOf } from "../support/conditions.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import { createResourceServer } from "../support/server.ts";
 import { measure } from "../support/telemetry.ts";
 import { fileOf, jsonOf, mistakesOf, outputOf, useFolder } from "./cli/support.ts";
 

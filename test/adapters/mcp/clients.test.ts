@@ -4,8 +4,8 @@ import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from "
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { listen } from "../../support/http.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { type AuthorizationServer, openAuthorizationServer, signIn } from "./support/authorization-server.ts";
 import { createBackend } from "./support/backend.ts";
 import { type Host, HOSTS } from "./support/hosts.ts";

@@ -5,9 +5,9 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { createGate, type Exchange } from "../../../src/adapters/mcp/gate.ts";
 import { guardRequest } from "../../../src/adapters/shared/guard.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { issuer, RESOURCE } from "./support/tools.ts";
 
 const server = createResourceServer({

@@ -2,9 +2,9 @@
 import { Hono } from "hono";
 import { describe, expect, it, vi } from "vitest";
 import { type McpAccess, type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
-import { createResourceServer } from "scopegate";
 import { principalOf } from "scopegate/fetch";
 import { pipelineOf } from "../../../src/core/port.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { post, server, URL_OF } from "./support/memory.ts";
 import { ALLOWED, FORBIDDEN } from "./support/corpus/hostile.ts";
 import { CORPUS } from "./support/corpus/index.ts";

@@ -10,13 +10,13 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { connect, createServer as createServer2 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
 import { operationsOf, protectMcp, withMcp } from "scopegate/mcp";
 import { memoryStore } from "scopegate/store";
 import { accessMatrix, createTestIssuer } from "scopegate/testing";
 import { ask, listen } from "../../support/http.ts";
 import { pipelineOf } from "../../../src/core/port.ts";
+import { createResourceServer } from "../../support/server.ts";
 import {
   createMcp,
   createMcpResourceServer,

@@ -15,10 +15,10 @@ import {
 import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { audit } from "scopegate/audit";
-import { createResourceServer } from "scopegate";
 import { type McpServer, operationsOf, scopesOf } from "scopegate/mcp";
 import { createTestIssuer } from "scopegate/testing";
 import { z } from "zod";
+import { createResourceServer } from "../../support/server.ts";
 import { createMcp, createMcpResourceServer, LINES, type Line, TABLE, TOOLS } from "./support/tools.ts";
 
 /** What both lines have in common, with loose types. */

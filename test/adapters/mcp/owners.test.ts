@@ -1,5 +1,4 @@
 import { describe, expect, it, vi } from "vitest";
-import { createResourceServer } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
 import { type McpAccess, protectMcp } from "scopegate/mcp";
 import { memoryStore } from "scopegate/store";
@@ -8,6 +7,7 @@ import type { Store } from "scopegate/store";
 import { andThen } from "../../../src/core/runtime/and-then.ts";
 import type { Principal } from "scopegate";
 import { ask, listen } from "../../support/http.ts";
+import { createResourceServer } from "../../support/server.ts";
 import type { Backend } from "./support/backend.ts";
 import { until } from "../../support/until.ts";
 import { HOSTS, openHost } from "./support/hosts.ts";

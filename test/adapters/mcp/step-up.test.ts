@@ -1,7 +1,7 @@
 /** What a refused client learns: the scopes to request, and an error of the protocol that it uses. */
 import { describe, expect, it } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import { protectMcp } from "scopegate/mcp";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import { createMcpResourceServer, issuer, RESOURCE } from "./support/tools.ts";
 
 const TABLE = {

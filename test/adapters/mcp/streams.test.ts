@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
 import { ask } from "../../support/http.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 import type { Access, Backend } from "./support/backend.ts";
 import { type Host, HOSTS } from "./support/hosts.ts";

@@ -2,11 +2,12 @@ import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink } from "
 import { initTRPC } from "@trpc/server";
 import { createHTTPHandler } from "@trpc/server/adapters/standalone";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { createResourceServer, type Decision, type ScopeMappings } from "scopegate";
+import type { Decision, ScopeMappings } from "scopegate";
 import * as forNode from "scopegate/node";
 import * as trpc from "scopegate/trpc";
 import { ask } from "../../support/http.ts";
 import { createIssuer } from "../../support/issuer.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { type Host, HOSTS, listenBehindNode, ran, type Router, type Served, startHost } from "./hosts.ts";
 
 const issuer = createIssuer();

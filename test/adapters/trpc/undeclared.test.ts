@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { ask } from "../../support/http.ts";
 import { createIssuer } from "../../support/issuer.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { ADMIN_ATTACKS, type Host, HOSTS, ran, startHost, USER_ATTACKS } from "./hosts.ts";
 
 const issuer = createIssuer();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { issuersOf } from "../../../src/core/token/issuers.ts";
 import { createIssuer } from "../../support/issuer.ts";
+import { createResourceServer } from "../../support/server.ts";
 
 describe("issuersOf", () => {
   it("returns the issuers of a server, with the accepted audiences, and nothing for other objects", () => {

@@ -1,7 +1,8 @@
 /** Principals, scopes and hooks work the same for every issuer and name the issuer. */
 import { describe, expect, it } from "vitest";
-import type { Decision, DecisionEvent, ObservedRequest, Principal, ResourceServerOptions } from "scopegate";
+import type { Decision, DecisionEvent, ObservedRequest, Principal } from "scopegate";
 import { createServer, verdictOf } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import { BACKEND, CONTROL, ENTRIES, PARTNER, type Signer, signedBy } from "./signers.ts";
 
 const SIGNERS = [CONTROL, BACKEND, PARTNER];

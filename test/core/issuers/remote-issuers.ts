@@ -1,8 +1,9 @@
 /** Servers with some issuers whose keys are fetched from a fault server, and some with local keys. */
 import { afterAll, afterEach, beforeAll } from "vitest";
-import type { KeyEvent, ResourceServer, ResourceServerOptions, TrustedIssuer } from "scopegate";
+import type { KeyEvent, ResourceServer, TrustedIssuer } from "scopegate";
 import { type Behaviour, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
 import { createServer } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import { CONTROL, ENTRIES, REMOTE, signedBy } from "./signers.ts";
 
 export const AUD = { aud: "agents-prod" };

@@ -1,8 +1,9 @@
 /** The settings of an issuer apply to its own tokens only. The options of the server are its defaults. */
 import { describe, expect, it } from "vitest";
-import type { ResourceServer, ResourceServerOptions, TrustedIssuer } from "scopegate";
+import type { ResourceServer, TrustedIssuer } from "scopegate";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, NOW, verdictOf } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import { BACKEND, CONTROL, ENTRIES, type Signer, signedBy } from "./signers.ts";
 
 type Settings = Omit<TrustedIssuer, "issuer" | "keys" | "algorithms">;

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { createResourceServer } from "scopegate";
 import { first, second } from "../../support/key-issuer.ts";
 import {
   COOLDOWN,
@@ -14,6 +13,7 @@ import {
   STALE,
 } from "../../support/remote-keys.ts";
 import { createServer, NOW } from "../../support/resource-servers.ts";
+import { createResourceServer } from "../../support/server.ts";
 
 const jwksUri = "https://issuer.example/jwks";
 const START = NOW * 1000;

@@ -1,8 +1,8 @@
 /** Mistakes in the entries of `issuers`. A mistake in one entry must not hide a mistake in another. */
 import { describe, expect, it } from "vitest";
-import { createResourceServer, type ResourceServerOptions } from "scopegate";
 import { TRUSTED_ISSUER_NAMES } from "../../../src/core/options/shape.ts";
 import { configurationErrorOf, issuer, issuesOf } from "../../support/resource-servers.ts";
+import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
 import { A, B, MISTAKES } from "./issuer-mistakes.ts";
 
 const optionsOf = (issuers: unknown, more: object = {}) => ({ serviceId: "agents-prod", issuers, ...more });

@@ -1,11 +1,12 @@
 /** The options of servers whose tokens are not, or not all, JWTs. */
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, createResourceServer, type ResourceServerOptions } from "scopegate";
+import { ConfigurationError } from "scopegate";
 import { apiKeys, apiKeyStore, createApiKey } from "scopegate/api-keys";
 import { introspection } from "scopegate/introspection";
 import { inMemoryRevocation } from "scopegate/revocation";
 import { memoryStore } from "scopegate/store";
 import { issuer, verdictOf } from "../../support/resource-servers.ts";
+import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
 
 const keysWith = (prefix: string) => apiKeys({ prefix, find: () => undefined });
 const introspectionWith = (prefix: string | readonly string[]) =>

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { DEFAULTS } from "../../../src/core/options/defaults.ts";
 import { OPTION_NAMES } from "../../../src/core/options/shape.ts";
 import { createIssuer } from "../../support/issuer.ts";
@@ -10,6 +9,7 @@ import {
   issuesOf,
   verdictOf,
 } from "../../support/resource-servers.ts";
+import { createResourceServer } from "../../support/server.ts";
 
 const REQUIRED = { serviceId: "agents-prod", verificationKeys: [issuer.publicPem] };
 const REMOTE = { jwksUri: "https://a.example/jwks" };

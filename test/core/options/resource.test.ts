@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { agentScopeMappings, createResourceServer, type ScopeMappings } from "scopegate";
+import { agentScopeMappings, type ScopeMappings } from "scopegate";
 import { createServer, issuer, issuesOf, NOW, verdictOf } from "../../support/resource-servers.ts";
+import { createResourceServer } from "../../support/server.ts";
 
 const ID = "https://api.example/mcp";
 const RESOURCE = { id: ID, authorizationServers: ["https://login.example/"] };

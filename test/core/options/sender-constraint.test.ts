@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, type ConfigurationIssue, createResourceServer } from "scopegate";
+import { ConfigurationError, type ConfigurationIssue } from "scopegate";
 import { protect } from "scopegate/fetch";
 import { createTestIssuer } from "scopegate/testing";
+import { createResourceServer } from "../../support/server.ts";
 
 const issuer = createTestIssuer();
 

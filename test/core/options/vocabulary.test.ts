@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import { createServer, issuer, mistakesOf } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 const start = (options: Partial<ResourceServerOptions>) => () =>
   createServer({ scopeMappings: {}, ...options });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { ResourceServerOptions, ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 import { pipelineOf } from "../../../src/core/port.ts";
 import { resultOf } from "../../support/conditions.ts";
 import { createServer } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 const policyOf = (scopeMappings: ScopeMappings, options: Partial<ResourceServerOptions> = {}) =>
   pipelineOf(createServer({ scopeMappings, ...options })).policy;

@@ -1,10 +1,6 @@
-import {
-  createResourceServer,
-  ConfigurationError,
-  type ConfigurationIssue,
-  type ScopeMappings,
-} from "scopegate";
+import { ConfigurationError, type ConfigurationIssue, type ScopeMappings } from "scopegate";
 import { describe, expect, it } from "vitest";
+import { createResourceServer } from "../../support/server.ts";
 
 /** Starts a server with a table, and returns the mistakes that it reports. */
 function startWith(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 type Claims = Readonly<Record<string, unknown>>;
 type Options = Partial<ResourceServerOptions>;

@@ -1,8 +1,8 @@
 /** The option `clients`, of the server and of an issuer, for JWTs and introspected tokens. */
 import { describe, expect, it } from "vitest";
-import { createResourceServer, type ResourceServerOptions } from "scopegate";
 import { clientOf, isClient } from "../../../src/core/token/clients.ts";
 import { issuer, createServer, issuesOf, verdictOf } from "../../support/resource-servers.ts";
+import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
 
 const verdictOn = async (
   claims: Readonly<Record<string, unknown>>,

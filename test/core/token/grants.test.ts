@@ -1,8 +1,9 @@
 /** Scopes of a role store, and whose data a caller may see. */
 import { describe, expect, it, vi } from "vitest";
-import type { Decision, ResourceServerOptions } from "scopegate";
+import type { Decision } from "scopegate";
 import { pipelineOf } from "../../../src/core/port.ts";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 const ROLES: Readonly<Record<string, readonly string[]>> = { u1: ["agents:read"], u2: ["teams:read"] };
 

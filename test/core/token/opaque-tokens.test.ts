@@ -1,7 +1,7 @@
 import { describe, expect, it, type Mock, vi } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import type { OpaqueTokens, OpaqueVerification } from "scopegate/introspection";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 type Verify = OpaqueTokens["verify"];
 

@@ -1,7 +1,8 @@
 /** What a decision says for logs about a credential that was refused. */
 import { describe, expect, it, vi } from "vitest";
-import type { AccessRequest, Decision, Refused, ResourceServerOptions } from "scopegate";
+import type { AccessRequest, Decision, Refused } from "scopegate";
 import { createServer, issuer } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 const tokenSources = [{ header: "authorization" }, { cookie: "token" }] as const;
 

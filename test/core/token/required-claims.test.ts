@@ -1,11 +1,12 @@
 /** The option `requiredClaims`, with names and values, for JWTs. */
 import { createSecretKey } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
-import { createResourceServer, parseConfiguration } from "scopegate/complete";
+import { parseConfiguration } from "scopegate/complete";
 import type { RequiredClaims } from "../../../src/core/token/required-claims.ts";
 import { compileRequiredClaims, findUnmetClaim } from "../../../src/core/token/required-claims.ts";
 import { signRaw } from "../../support/raw-token.ts";
 import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
+import { createResourceServer } from "../../support/server.ts";
 
 const verdictOn = async (claims: Readonly<Record<string, unknown>>, requiredClaims: RequiredClaims) =>
   verdictOf(createServer({ requiredClaims }), await issuer.token({ scopes: [], ...claims }));

@@ -1,8 +1,9 @@
 /** Scopes from several claims, and roles that grant scopes. */
 import { describe, expect, it } from "vitest";
-import { parseConfiguration, type ResourceServerOptions } from "scopegate/complete";
+import { parseConfiguration } from "scopegate/complete";
 import { readScopes, type ScopeSource } from "../../../src/core/token/scope-sources.ts";
 import { createServer, issuer, issuesOf, NOW, thrownBy } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import { CONTROL, ENTRIES, signedBy } from "../issuers/signers.ts";
 
 type Claims = Readonly<Record<string, unknown>>;

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import { behave, createFaultServer } from "../../support/fault-server.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { createRemote, MAX_AGE, setOf, STALE } from "../../support/remote-keys.ts";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 let signatures: MockInstance<typeof webcrypto.subtle.verify>;
 beforeEach(() => {

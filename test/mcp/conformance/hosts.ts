@@ -5,10 +5,10 @@ import { validateHostHeader } from "@modelcontextprotocol/server";
 import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
-import { createResourceServer } from "scopegate";
 import { protectMcp } from "scopegate/mcp";
 import { createTestIssuer } from "scopegate/testing";
 import { listen } from "../../support/http.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { PROMPTS, RESOURCES, TOOLS } from "./operations.ts";
 import type { Endpoint } from "./servers.ts";
 

@@ -6,11 +6,12 @@ import { McpServer as McpServer1 } from "@modelcontextprotocol/sdk/server/mcp.js
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { createMcpHandler, McpServer as McpServer2 } from "@modelcontextprotocol/server";
 import express from "express";
-import { createResourceServer, type ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 import { metadata } from "scopegate/express";
 import { protectMcp } from "scopegate/mcp";
 import { z } from "zod";
 import { listen } from "../../support/http.ts";
+import { createResourceServer } from "../../support/server.ts";
 
 /** A line of the official SDK: 1.x with sessions, 2.x without. */
 export type Line = 1 | 2;

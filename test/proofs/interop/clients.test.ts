@@ -4,9 +4,10 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import * as dpop from "dpop";
 import * as oauth from "oauth4webapi";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createResourceServer, type Principal, type ResourceServerOptions } from "scopegate";
+import type { Principal } from "scopegate";
 import { type Application, applications, type Route } from "../../conformance/applications.ts";
 import { createIssuer } from "../../support/issuer.ts";
+import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
 import { createHandle, INSECURE } from "./oauth.ts";
 
 const issuer = createIssuer();

@@ -1,6 +1,7 @@
 /** Random requests: scopegate and oauth4webapi, another implementation of RFC 9449, must agree about each. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { createResourceServer, type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
+import { createResourceServer } from "../../support/server.ts";
 import { DIFFERENCES, type Disagreement, readLeniently } from "./explained-differences.ts";
 import { createOracle, type Oracle } from "./oracle.ts";
 import {

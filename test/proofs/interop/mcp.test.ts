@@ -15,7 +15,6 @@ import fastify from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forHono from "scopegate/hono";
@@ -27,6 +26,7 @@ import { type Host, HOSTS } from "../../adapters/mcp/support/hosts.ts";
 import { createOAuthClient } from "../../adapters/mcp/support/oauth-client.ts";
 import { type Line, LINES, TABLE } from "../../adapters/mcp/support/tools.ts";
 import { listen } from "../../support/http.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { openProvider, type ProofProvider } from "./provider.ts";
 
 let login: ProofProvider;

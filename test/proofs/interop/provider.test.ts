@@ -5,12 +5,12 @@ import express from "express";
 import { decodeJwt } from "jose";
 import * as oauth from "oauth4webapi";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createResourceServer } from "scopegate";
 import { principalOf, protect } from "scopegate/express";
 import { introspection } from "scopegate/introspection";
 import { CLIENT_ID, REDIRECT_URL, signIn } from "../../adapters/mcp/support/authorization-server.ts";
 import { CERTIFICATE } from "../../support/certificate.ts";
 import { listen } from "../../support/http.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { createHandle, INSECURE } from "./oauth.ts";
 import {
   CERTIFICATE_FIELD,

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, createResourceServer, type ResourceServer } from "scopegate";
+import { ConfigurationError, type ResourceServer } from "scopegate";
 import { audit, routesOf } from "scopegate/audit";
 import { protect, withScopes } from "scopegate/fetch";
 import { divide } from "../../model/helpers.ts";
@@ -25,6 +25,7 @@ import {
 import { temporaryFolder } from "../../support/folder.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { proxy } from "../../support/next-folder.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { fuzzRuns } from "./runs.ts";
 
 const ORIGIN = "http://host.example";

@@ -2,9 +2,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Redis } from "ioredis";
-import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/node";
 import { redisStore } from "scopegate/store";
+import { createResourceServer } from "../../support/server.ts";
 
 export interface MemberSettings {
   readonly redisPort: number;

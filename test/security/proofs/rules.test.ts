@@ -1,11 +1,11 @@
 /** Proofs together with the other options of a server: no rule and no kind of token makes up for a proof. */
 import { afterEach, describe, expect, it } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import { apiKeys, createApiKey } from "scopegate/api-keys";
 import { introspection } from "scopegate/introspection";
 import { json } from "../../support/behaviours.ts";
 import { closeAll } from "../../support/hosts.ts";
 import { active, CLIENT, openEndpoint } from "../../stores/introspection/support.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import {
   ALICE,
   ALICE_TOKEN,

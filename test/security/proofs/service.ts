@@ -4,13 +4,7 @@ import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
-import {
-  type AccessRequest,
-  createResourceServer,
-  type Decision,
-  type ResourceServer,
-  type ResourceServerOptions,
-} from "scopegate";
+import type { AccessRequest, Decision, ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forHono from "scopegate/hono";
@@ -18,6 +12,7 @@ import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { koaListener, listenerOf, start, startFastify } from "../../support/hosts.ts";
 import { exchange, render } from "../../support/raw-http.ts";
+import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
 import { pemOf } from "../tokens/forge.ts";
 import { NONCE_SECRET, NOW, ORIGIN, type Sent, type ServerName, TARGET } from "./forge.ts";
 

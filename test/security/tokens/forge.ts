@@ -11,7 +11,7 @@ import {
   type KeyObject,
   sign,
 } from "node:crypto";
-import type { ResourceServerOptions } from "scopegate";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import testKeys from "./test-keys.json" with { type: "json" };
 
 /** One token, the options of the server that verifies it, and the expected verdict. */

@@ -1,7 +1,6 @@
 /** Attacks on MCP servers and clients, against `protectMcp`. */
 import express from "express";
 import { expect, onTestFinished } from "vitest";
-import { createResourceServer } from "scopegate";
 import { type McpAccess, type McpOptions, protectMcp } from "scopegate/mcp";
 import { INITIALIZE } from "../../adapters/mcp/support/corpus/sessions.ts";
 import { HOSTS, openHost } from "../../adapters/mcp/support/hosts.ts";
@@ -17,6 +16,7 @@ import {
 import { serve } from "../../support/frameworks.ts";
 import { askMcp } from "../../support/http.ts";
 import { mistakesOf } from "../../support/resource-servers.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { itPrevents } from "./prevents.ts";
 
 type Gate = ReturnType<typeof protectMcp>;

@@ -3,10 +3,10 @@ import { createSecretKey, type KeyObject } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import { generateKey } from "../../../src/tools/testing/test-key.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 import { createServer, issuer, mistakesOf, verdictOf as verdictOn } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import { outputOf } from "../../tools/cli/support.ts";
 import { verdictOf } from "../tokens.ts";
 import {

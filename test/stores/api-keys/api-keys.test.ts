@@ -1,6 +1,5 @@
 /** Which keys a server accepts, and when it looks them up in the store. */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import {
   type ApiKeyRecord,
   apiKeys,
@@ -10,6 +9,7 @@ import {
 } from "scopegate/api-keys";
 import { inMemoryRevocation } from "scopegate/revocation";
 import { createServer, issuer, thrownBy, verdictOf } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import { BASE62, crcOf, GIVEN, PREFIX } from "./support.ts";
 
 const PEPPER = "a pepper of enough characters";

@@ -1,8 +1,8 @@
 /** Opaque tokens of a real provider, with each kind of client authentication, and with signed answers. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createResourceServer } from "scopegate";
 import { introspection, type IntrospectionOptions } from "scopegate/introspection";
 import { issuer as jwtIssuer } from "../../support/resource-servers.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { openOpaqueProvider, type OpaqueProvider, RESOURCE } from "./provider.ts";
 
 let provider: OpaqueProvider;

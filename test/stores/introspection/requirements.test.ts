@@ -1,12 +1,12 @@
 /** What every token must satisfy holds for introspected tokens and API keys too, or is a configuration error. */
 import { describe, expect, it } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import type { OpaqueTokens } from "scopegate/introspection";
 import { apiKeys, apiKeyStore, createApiKey } from "scopegate/api-keys";
 import { memoryStore } from "scopegate/store";
 import { introspection } from "scopegate/introspection";
 import { json } from "../../support/behaviours.ts";
 import { createServer, issuer, issuesOf, NOW, verdictOf } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import { active, CLIENT, startAsking, TOKEN } from "./support.ts";
 
 type Options = Partial<ResourceServerOptions>;

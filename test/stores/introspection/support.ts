@@ -1,11 +1,12 @@
 /** An introspection endpoint whose answers tests choose, and a resource server that asks it. */
 import { createServer as createHttpServer, type IncomingHttpHeaders } from "node:http";
 import { onTestFinished } from "vitest";
-import type { Decision, ResourceServerOptions } from "scopegate";
+import type { Decision } from "scopegate";
 import { introspection, type IntrospectionOptions } from "scopegate/introspection";
 import { type Behaviour, json } from "../../support/behaviours.ts";
 import { listen } from "../../support/http.ts";
 import { createServer, NOW } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 /** Appears in every token and secret here, and must appear nowhere else. */
 export const CANARY = "canary";

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
-import type { ResourceServerOptions } from "scopegate";
 import type { RevocationTarget } from "scopegate/revocation";
 import { inMemoryRevocation, sharedRevocation } from "scopegate/revocation";
 import { memoryStore } from "scopegate/store";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 /** A server with revocation, and a clock that the test moves. */
 function createRevoking(options: Partial<ResourceServerOptions> = {}, maxEntries = 1_000) {

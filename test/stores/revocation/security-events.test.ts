@@ -1,9 +1,10 @@
 /** The function that receives pushed security events (RFC 8935), and revokes tokens. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { ResourceServer, ResourceServerOptions } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { inMemoryRevocation, securityEvents, type SecurityEventsOptions } from "scopegate/revocation";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 const ISS = "https://login.example/";
 const CLAIMS = { iss: ISS, exp: NOW + 600, iat: NOW - 10, aud: "agents-prod", scopes: [] };

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { agentScopeMappings, createResourceServer, parseConfiguration } from "scopegate/complete";
+import { agentScopeMappings, parseConfiguration } from "scopegate/complete";
 import { createApiKey } from "scopegate/api-keys";
 import { decisionLog } from "scopegate/decision-log";
 import { commands } from "../../../src/tools/cli/commands/index.ts";
@@ -9,6 +9,7 @@ import { createIssuer } from "../../support/issuer.ts";
 import { nextFolders, proxy } from "../../support/next-folder.ts";
 import { setOf } from "../../support/remote-keys.ts";
 import { renderHelp } from "../../../src/tools/cli/run.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { appOf, fileOf, folder, jsonOf, mistakesOf, outputOf, scopegate, useFolder } from "./support.ts";
 
 useFolder();

@@ -1,9 +1,10 @@
 /** What a decision log writes, and what it never writes. */
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { Decision, ResourceServerOptions } from "scopegate";
+import type { Decision } from "scopegate";
 import { decisionLog, type DecisionLogOptions } from "scopegate/decision-log";
 import { createServer, issuer, NOW, thrownBy } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 

@@ -3,10 +3,11 @@ import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import fastify from "fastify";
 import { describe, expect, it } from "vitest";
-import type { ResourceServerOptions, ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 import { decisionLog, replayDecisions } from "scopegate/decision-log";
 import * as forFastify from "scopegate/fastify";
 import { createServer, issuer } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 const serverOf = (scopeMappings: ScopeMappings, more: Partial<ResourceServerOptions> = {}) =>
   createServer({ scopeMappings, ...more });

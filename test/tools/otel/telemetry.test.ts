@@ -10,7 +10,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import express from "express";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { KeyFetch, ResourceServer, ResourceServerOptions } from "scopegate";
+import type { KeyFetch, ResourceServer } from "scopegate";
 import { apiKeys, createApiKey } from "scopegate/api-keys";
 import { protect } from "scopegate/express";
 import { introspection } from "scopegate/introspection";
@@ -22,6 +22,7 @@ import { ask } from "../../support/http.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, issuer } from "../../support/resource-servers.ts";
 import { setOf } from "../../support/remote-keys.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import { measure } from "../../support/telemetry.ts";
 
 const create = (options: Partial<ResourceServerOptions> = {}) => createServer({ now: Date.now, ...options });

@@ -1,8 +1,9 @@
 /** Random options of a server that make no configuration error, and random queries that often reach a rule. */
 import fc from "fast-check";
 import { createServer } from "../../support/resource-servers.ts";
-import type { Requirement, ResourceServerOptions, ScopeMappings } from "scopegate";
+import type { Requirement, ScopeMappings } from "scopegate";
 import type { ExplainQuery } from "../../../src/core/policy/explain.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 
 const SEGMENTS = ["agents", "web", "runs", "Logs"];
 const SCOPES = [

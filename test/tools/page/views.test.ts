@@ -1,12 +1,13 @@
 /** What the page shows of a decision: who may use a rule, the steps, and the caller that was entered. */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Requirement, ResourceServerOptions } from "scopegate";
+import type { Requirement } from "scopegate";
 import { page, type PageRole } from "scopegate/page";
 import { callerWithRole, readCaller, renderCaller } from "../../../src/tools/page/browser/caller.ts";
 import { readPolicy } from "../../../src/tools/page/page-data.ts";
 import { stepsOf } from "../../../src/tools/page/steps.ts";
 import { whoMay } from "../../../src/tools/page/who-may.ts";
 import { createServer } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import { partsOf } from "./page-text.ts";
 
 const policyOf = (given: Partial<ResourceServerOptions>) =>

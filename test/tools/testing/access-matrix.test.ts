@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { agentScopeMappings, createResourceServer, type ScopeMappings } from "scopegate";
+import { agentScopeMappings, type ScopeMappings } from "scopegate";
 import { accessMatrix, type AccessMatrixOptions, createTestIssuer, type TestCaller } from "scopegate/testing";
+import { createResourceServer } from "../../support/server.ts";
 
 const issuer = createTestIssuer();
 const serverWith = (scopeMappings: ScopeMappings) =>

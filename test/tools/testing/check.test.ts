@@ -1,11 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import {
-  agentScopeMappings,
-  createResourceServer,
-  type Decision,
-  type ResourceServerOptions,
-  type ScopeMappings,
-} from "scopegate";
+import { agentScopeMappings, type Decision, type ScopeMappings } from "scopegate";
 import {
   check,
   createTestIssuer,
@@ -13,6 +7,7 @@ import {
   type TestIssuerOptions,
   type TestTokenOptions,
 } from "scopegate/testing";
+import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
 
 const scopeMappings: ScopeMappings = {
   ...agentScopeMappings,

@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createResourceServer, type KeySource, type ResourceServer } from "scopegate";
+import type { KeySource, ResourceServer } from "scopegate";
 import { createTestIssuer, type TestIssuerOptions, type TestKeyServer } from "scopegate/testing";
 import { thrownBy, verdictOf } from "../../support/resource-servers.ts";
+import { createResourceServer } from "../../support/server.ts";
 
 /** Opens the key server of an issuer until the end of the test, and creates resource servers with its keys. */
 async function open(options: TestIssuerOptions = {}, how: { readonly asIssuer?: boolean } = {}) {

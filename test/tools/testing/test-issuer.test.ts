@@ -1,6 +1,6 @@
 import { createPublicKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type Algorithm, createResourceServer, type ResourceServerOptions } from "scopegate";
+import type { Algorithm } from "scopegate";
 import {
   createTestIssuer,
   type TestIssuer,
@@ -11,6 +11,7 @@ import {
 import { ALGORITHMS, isSymmetric } from "../../../src/core/keys/algorithm.ts";
 import { generateKey } from "../../../src/tools/testing/test-key.ts";
 import { thrownBy, verdictOf } from "../../support/resource-servers.ts";
+import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
 
 const NOW = 1_700_000_000;
 

@@ -9,9 +9,9 @@ import {
   McpServer as McpServer1,
   ResourceTemplate as Template1,
 } from "@modelcontextprotocol/sdk/server/mcp.js";
-import type { ResourceServerOptions } from "scopegate";
 import type { McpServer } from "scopegate/mcp";
 import { z } from "zod";
+import type { ResourceServerOptions } from "../../../support/server.ts";
 import { type CreateMcp, currentUser } from "./backend.ts";
 import { issuer, type Execution, type Line } from "./tools.ts";
 

@@ -1,10 +1,10 @@
 /** The tools of the tests, as a server of each line of the official SDK, and who may call them. */
 import { McpServer as McpServer1 } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { McpServer as McpServer2 } from "@modelcontextprotocol/server";
-import { createResourceServer, type ResourceServerOptions } from "scopegate";
 import { type HandlerExtra, mayCall, type McpServer, principalOf } from "scopegate/mcp";
 import { createTestIssuer } from "scopegate/testing";
 import { z } from "zod";
+import { createResourceServer, type ResourceServerOptions } from "../../../support/server.ts";
 
 export const RESOURCE = "https://api.example/mcp";
 

@@ -1,7 +1,7 @@
 /** What a proof must contain (RFC 9449 section 4), by the way in which it is wrong. */
 import { describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
+import { createResourceServer } from "../../../support/server.ts";
 
 const ORIGIN = "https://api.example";
 const URL_OF_AGENT = `${ORIGIN}/agents/web`;

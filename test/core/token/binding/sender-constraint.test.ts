@@ -1,13 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
-import {
-  type AccessRequest,
-  createResourceServer,
-  type Decision,
-  type ResourceServer,
-  type ResourceServerOptions,
-} from "scopegate";
+import type { AccessRequest, Decision, ResourceServer } from "scopegate";
 import { memoryStore, type Store } from "scopegate/store";
 import { createTestIssuer, testProofRejections } from "scopegate/testing";
+import { createResourceServer, type ResourceServerOptions } from "../../../support/server.ts";
 
 const ORIGIN = "https://api.example";
 const TARGET = "/agents/web";

@@ -1,7 +1,8 @@
 /** A server with a rule for every route, and short forms of lists and findings. */
-import { createResourceServer, type ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 import { audit, type ListedRoute } from "scopegate/audit";
 import { createIssuer } from "../../../support/issuer.ts";
+import { createResourceServer } from "../../../support/server.ts";
 
 const issuer = createIssuer();
 

@@ -1,6 +1,7 @@
-import { agentScopeMappings, createResourceServer } from "scopegate";
+import { agentScopeMappings } from "scopegate";
 import { apiKeys } from "scopegate/api-keys";
 import { createIssuer } from "../../../support/issuer.ts";
+import { createResourceServer } from "../../../support/server.ts";
 
 export const server = createResourceServer({
   serviceId: "agents-prod",

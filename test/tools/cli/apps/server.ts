@@ -1,5 +1,6 @@
-import { agentScopeMappings, createResourceServer } from "scopegate";
+import { agentScopeMappings } from "scopegate";
 import { createIssuer } from "../../../support/issuer.ts";
+import { createResourceServer } from "../../../support/server.ts";
 
 export const server = createResourceServer({
   serviceId: "agents-prod",

@@ -1,9 +1,10 @@
 /** Documents, and servers without keys that matter, for the tests of OpenAPI. */
 import { Validator } from "@seriousme/openapi-schema-validator";
-import type { ResourceServer, ResourceServerOptions, ScopeMappings } from "scopegate";
+import type { ResourceServer, ScopeMappings } from "scopegate";
 import type { OpenApiDocument } from "scopegate/openapi";
 import { segmentsIn } from "../../../support/policy.ts";
 import { createServer, thrownBy } from "../../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../../support/server.ts";
 
 export const serverOf = (
   scopeMappings: ScopeMappings,

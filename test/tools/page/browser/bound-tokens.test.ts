@@ -6,11 +6,11 @@ import express from "express";
 import { calculateJwkThumbprint, decodeJwt, decodeProtectedHeader } from "jose";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { principalOf, protect } from "scopegate/express";
 import { pageOf, ROOT } from "../../../documentation/markdown.ts";
 import { listen } from "../../../support/http.ts";
 import { createIssuer } from "../../../support/issuer.ts";
+import { createResourceServer } from "../../../support/server.ts";
 import { hasChromium, launch } from "./chromium.ts";
 
 /** Bundles the module of the guide into a script that defines `client`. */

@@ -6,11 +6,11 @@ import { createServer } from "node:http";
 import express from "express";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
 import { toSecurity } from "scopegate/openapi";
 import { listen } from "../../../support/http.ts";
 import { createIssuer } from "../../../support/issuer.ts";
+import { createResourceServer } from "../../../support/server.ts";
 import { documentOf } from "../../openapi/support/documents.ts";
 import { hasChromium, launch } from "./chromium.ts";
 
