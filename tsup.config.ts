@@ -5,7 +5,8 @@ export default {
   entry: {
     index: "src/index.ts",
     complete: "src/complete/index.ts",
-    connections: "src/core/until-expiry.ts",
+    connections: "src/capabilities/connections/index.ts",
+    explain: "src/capabilities/explain/index.ts",
     express: "src/adapters/express/index.ts",
     koa: "src/adapters/koa/index.ts",
     fastify: "src/adapters/fastify/index.ts",

@@ -22,6 +22,7 @@ export default [
   ...budget("index", "79.3 kB", "85.6 kB"),
   ...budget("complete", "81.1 kB", "87.3 kB"),
   ...budget("connections", "2.2 kB", "2.2 kB"),
+  ...budget("explain", "3.0 kB", "3.0 kB"),
   ...budget("express", "11.8 kB", "13.1 kB"),
   ...budget("koa", "7.3 kB", "7.3 kB"),
   ...budget("fastify", "13.5 kB", "14.7 kB"),

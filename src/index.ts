@@ -29,7 +29,6 @@ export type { AccessRequest, ObservedRequest } from "./core/request.ts";
 export type { Principal } from "./core/token/principal.ts";
 export type { Actor } from "./core/token/actors.ts";
 export type { Allowed, Decision, RefusalReason, Refused } from "./core/policy/decision.ts";
-export type { Explanation } from "./core/policy/explain.ts";
 export type { Refusal } from "./core/response/refusal.ts";
 export type { Problem } from "./core/response/problem.ts";
 

@@ -1,5 +1,6 @@
 /** The pictures show what the library returns, so that they cannot differ from what it does. */
 import { createResourceServer, type RefusalReason, type ResourceServer, type ScopeMappings } from "scopegate";
+import { explain } from "scopegate/explain";
 import { arrow, box, picture, text } from "./svg.ts";
 
 const createServer = (
@@ -59,7 +60,7 @@ function drawTwoRules(): string {
     "GET /agents/:agent_id": ["agents:<agent_id>:read"],
   });
   const requiredOf = (matchedPattern: string): readonly string[] =>
-    server.explain({ method: "GET", path: "/agents/me", matchedPattern, scopes: [] }).decision.required;
+    explain(server, { method: "GET", path: "/agents/me", matchedPattern, scopes: [] }).decision.required;
   const [route, path] = ["/agents/:agent_id", "/agents/me"];
   const both = requiredOf(route);
   const row = (y: number, what: string, pattern: string, scopes: readonly string[]) => [

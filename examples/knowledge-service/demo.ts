@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import type { Decision } from "scopegate";
+import { explain } from "scopegate/explain";
 import { createTestIssuer } from "scopegate/testing";
 import { loadConfiguration, shippedConfiguration } from "./configuration.ts";
 import { renderDecision } from "./decision-log.ts";
@@ -123,7 +124,7 @@ async function play({ method, path, token, body, status, reason, hasExpectedBody
   const challenge = response.headers.get("www-authenticate");
   if (challenge !== null) console.log(`   WWW-Authenticate: ${challenge}`);
   console.log(`   ${text.slice(0, 100)}`);
-  if (last) console.log(indent(explain(last.decision, last.line, method, path)));
+  if (last) console.log(indent(describe(last.decision, last.line, method, path)));
   return isExpected;
 }
 
@@ -131,9 +132,9 @@ async function play({ method, path, token, body, status, reason, hasExpectedBody
  * Explains the decision for the scopes and claims of the caller. Without a valid token, it only returns the
  * log line.
  */
-function explain({ principal, granted }: Decision, line: string, method: string, path: string): string {
+function describe({ principal, granted }: Decision, line: string, method: string, path: string): string {
   return principal
-    ? service.server.explain({ method, path, scopes: granted, claims: principal.claims }).text
+    ? explain(service.server, { method, path, scopes: granted, claims: principal.claims }).text
     : line;
 }
 

@@ -1,4 +1,5 @@
-/** Decides a request as the library does, because it is the library: `server.explain` and `server.refuse` of a bundle. */
+/** Decides a request as the library does, because it is the library: `explain` and `server.refuse` of a bundle. */
+import { explain } from "../../src/capabilities/explain/index.ts";
 import {
   ConfigurationError,
   createResourceServer,
@@ -72,7 +73,7 @@ function decideQuestion({ table: written, method, path, scopes, claims: writtenC
   if ("kind" in created) return created;
   const caller =
     scopes === null ? {} : { scopes: scopes.split(/[\s,]+/).filter((scope) => scope !== ""), claims };
-  const explanation = created.explain({ method, path, ...caller });
+  const explanation = explain(created, { method, path, ...caller });
   const { decision, text } = explanation;
   const steps = stepsOf(explanation);
   return decision.allowed

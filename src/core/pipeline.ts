@@ -53,7 +53,7 @@ export interface Verdict {
 export type PendingVerdict = Pending<Verdict>;
 
 export class Pipeline {
-  readonly #rules: ResolvedOptions;
+  readonly rules: ResolvedOptions;
   readonly #identify: Identifier;
   readonly #senderConstraint: SenderConstraint | undefined;
   readonly policy: Policy;
@@ -67,7 +67,7 @@ export class Pipeline {
   readonly keyProofs: SenderConstraintRules | undefined;
 
   constructor(rules: ResolvedOptions, identify: Identifier, observer: Observer) {
-    this.#rules = rules;
+    this.rules = rules;
     this.#identify = identify;
     this.policy = new Policy(rules);
     this.table = this.policy.table;
@@ -150,7 +150,7 @@ export class Pipeline {
       restrictions().active.length === 0;
     if (isPublic) return this.#conclude(allow(rulesOf(matches)), governing, request);
 
-    const credential = readCredential(sent, this.#rules);
+    const credential = readCredential(sent, this.rules);
     if (credential.kind === "missing") return this.#conclude(decideAnonymous(governing), governing, request);
     if (credential.kind !== "token") return this.#refuseCredential(credential, governing, request);
 

@@ -7,7 +7,6 @@ import { Observer } from "./observer.ts";
 import { Pipeline } from "./pipeline.ts";
 import { attachPipeline } from "./port.ts";
 import type { Decision, Refused } from "./policy/decision.ts";
-import type { Explanation, ExplainQuery } from "./policy/explain.ts";
 import { findReportOnly } from "./policy/report-only.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import type { Rule } from "./policy/rule.ts";
@@ -20,7 +19,6 @@ import { createFirstWarning, createWarning } from "./runtime/warn-once.ts";
 import { createIdentifier } from "./token/authenticate.ts";
 import { createIssuers, rememberIssuers } from "./token/issuers.ts";
 import type { Principal } from "./token/principal.ts";
-import { revalidate, type Revalidation } from "./token/revalidate.ts";
 import type { RevocationContext, RevocationOptions, RevocationTarget } from "./token/revocation.ts";
 import { TokenCache } from "./token/token-cache.ts";
 
@@ -37,22 +35,10 @@ export interface ResourceServer {
    */
   authenticate(token: string): Promise<Principal>;
   /**
-   * Returns whether a principal of this server may stay connected: its token hasn't expired (by the server's
-   * clock, `clockToleranceSeconds` and `maxTokenAgeSeconds`), and `isRevoked` returns `false`. It checks no
-   * scopes. If `isRevoked` fails, the principal isn't valid, and the reason is `unavailable`.
-   * @throws TypeError for a principal of an issuer that this server doesn't accept
-   */
-  revalidate(principal: Principal): Promise<Revalidation>;
-  /**
    * Decides by the table alone, for a known caller. A path that isn't spelled as in the table is refused. It
    * verifies no token and calls no hook.
    */
   authorize(principal: Principal, method: string, path: string): Decision;
-  /**
-   * Explains how a request with these scopes, or without a token, would be decided.
-   * @throws TypeError for a query without `path`, and for scopes that aren't an array
-   */
-  explain(query: ExplainQuery): Explanation;
   /**
    * Returns the response for a refusal: status, headers and body. The object is shared, so don't change it.
    * @throws TypeError for anything else, such as a promise that wasn't awaited, or a decision that allows
@@ -184,7 +170,6 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       return pipeline.observer.observe(decided, request);
     },
     authenticate: (token) => authenticate(token),
-    revalidate: (principal) => revalidate(principal, issuers.configurations, resolved),
     async revoke(target, options = {}) {
       if (!revocation) throw new TypeError(NO_REVOCATION);
       await revocation.revoke(target, options, await contextOf(target));
@@ -194,7 +179,6 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       return revocation.unrevoke(target, await contextOf(target));
     },
     authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),
-    explain: (query) => policy.explain(query),
     refuse: nonces ? (refused) => withNonce(refuseWithout(refused), nonces.current()) : refuseWithout,
     async ready(options) {
       await Promise.all([verifiers.ready(), revocation?.ready(options), dpop?.replay.ready(options)]);

@@ -8,6 +8,7 @@ import {
   type ResourceServer,
   type ScopeMappings,
 } from "scopegate/complete";
+import { explain } from "scopegate/explain";
 import { pipelineOf } from "../../src/core/port.ts";
 import { refusalIn } from "../../src/core/policy/decision.ts";
 import { readEntry } from "../../src/core/policy/table-entry.ts";
@@ -266,8 +267,8 @@ describe("a server that only reports", () => {
     expect(resultOf(server.authorize(await server.authenticate(await tokenWith([])), "GET", path))).toBe(
       withToken,
     );
-    expect(resultOf(server.explain({ method: "GET", path, scopes: [] }).decision)).toBe(withToken);
-    expect(resultOf(server.explain({ method: "GET", path }).decision)).toBe(without);
+    expect(resultOf(explain(server, { method: "GET", path, scopes: [] }).decision)).toBe(withToken);
+    expect(resultOf(explain(server, { method: "GET", path }).decision)).toBe(without);
   });
 
   it("keeps the caller in a decision about a route without a rule, and reports the refusal as it would be", async () => {
@@ -359,7 +360,7 @@ describe("the process warning", () => {
 
 describe("an explanation", () => {
   it("shows that a refusal is only reported, and by which rule", () => {
-    expect(serverWith().explain({ method: "GET", path: "/new", scopes: [] }).text.split("\n")).toEqual([
+    expect(explain(serverWith(), { method: "GET", path: "/new", scopes: [] }).text.split("\n")).toEqual([
       "GET /new",
       "  rule       GET /new (custom, report-only)",
       "  requires   new:read",

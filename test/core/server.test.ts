@@ -12,6 +12,7 @@ import {
   type ResourceServer,
   TokenRejectedError,
 } from "scopegate";
+import { explain } from "scopegate/explain";
 import { compact } from "../../src/core/runtime/compact.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
@@ -429,7 +430,7 @@ describe("onDecision", () => {
     const observed = create({ onDecision });
     const principal = await observed.authenticate(await issuer.token());
     observed.authorize(principal, "GET", "/items/7");
-    observed.explain({ method: "GET", path: "/items/7" });
+    explain(observed, { method: "GET", path: "/items/7" });
     expect(onDecision).not.toHaveBeenCalled();
   });
 });
@@ -594,10 +595,10 @@ describe("explain", () => {
   it("decides like check, with a token and without", async () => {
     for (const path of ["/open", "/maybe", "/items/7", "/either", "/list", "/nowhere", "/a//b"]) {
       const anonymous = await check(server, `GET ${path}`);
-      expect(server.explain({ method: "GET", path }).decision).toEqual(anonymous);
+      expect(explain(server, { method: "GET", path }).decision).toEqual(anonymous);
       for (const scopes of [[], ["items:read"], ["b:read"], ["platform:admin"]]) {
         const checked = await check(server, `GET ${path}`, { authorization: await bearer(scopes) });
-        const { allowed, missing } = server.explain({ method: "GET", path, scopes }).decision;
+        const { allowed, missing } = explain(server, { method: "GET", path, scopes }).decision;
         expect({ allowed, missing }).toEqual({ allowed: checked.allowed, missing: checked.missing });
       }
     }
@@ -617,7 +618,7 @@ describe("explain", () => {
       for (const matchedPattern of [undefined, "/files/:name", "/files/*all", "/open", "/:page"]) {
         const request = compact({ method: "GET", matchedPattern });
         const checked = await narrow.check({ ...request, target: path, authorization });
-        const { decision } = narrow.explain({ ...request, path, scopes: ["files:read", "files:list"] });
+        const { decision } = explain(narrow, { ...request, path, scopes: ["files:read", "files:list"] });
         if (checked.rules.length > 1) several += 1;
         expect(decision.rules).toEqual(checked.rules);
         expect(decision).toMatchObject({ allowed: checked.allowed, missing: checked.missing });
@@ -634,7 +635,7 @@ describe("explain", () => {
       scopes: ["items:7:read"],
       matchedPattern: "/items/:key",
     };
-    const decide = (key: string) => server.explain({ ...query, params: { key } }).decision;
+    const decide = (key: string) => explain(server, { ...query, params: { key } }).decision;
     expect(decide("7")).toMatchObject({ allowed: true, required: ["items:7:read"] });
     expect(decide("8")).toMatchObject({ reason: "request_ambiguous" });
   });
@@ -644,7 +645,7 @@ describe("explain", () => {
     ["/OPEN", "/open", "The rule needs no token, and the path isn't spelled as in the table."],
   ])("shows why %s is ambiguous for the route %s: %s", (path, matchedPattern, cause) => {
     const query = compact({ method: "GET", path, matchedPattern });
-    const { text, decision } = server.explain(query);
+    const { text, decision } = explain(server, query);
     expect(decision).toMatchObject({ reason: "request_ambiguous", cause, rules: [] });
     expect(text).toContain(`refused: request_ambiguous. ${cause}`);
   });
@@ -677,12 +678,12 @@ describe("a call from a program without types", () => {
   it.each<[string, () => unknown, string]>([
     [
       "explain without a path",
-      () => server.explain({ method: "GET", target: "/open" } as never),
+      () => explain(server, { method: "GET", target: "/open" } as never),
       "`path` is missing",
     ],
     [
       "explain with scopes in a text",
-      () => server.explain({ method: "GET", path: "/open", scopes: "a:b" as never }),
+      () => explain(server, { method: "GET", path: "/open", scopes: "a:b" as never }),
       'scopes: ["agents:read"]',
     ],
     [

@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import * as scopegate from "scopegate";
 import * as auditTool from "scopegate/audit";
 import type { RefusalReason, Refused, Rejection, ScopeMappings } from "scopegate";
+import { explain } from "scopegate/explain";
 import { pictures } from "../../docs/pictures/pictures.ts";
 import { OPTION_NAMES } from "../../src/core/options/shape.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
@@ -195,7 +196,7 @@ describe("docs/understand/table.md", () => {
       const scopes = (key: string) =>
         keys.slice(keys.indexOf(key)).map((_, index) => `r${keys.length - index}:use`);
       const scopeMappings = Object.fromEntries(table.map((key) => [key, scopes(key)]));
-      return createServer({ scopeMappings }).explain({ method, path }).decision.rule?.key;
+      return explain(createServer({ scopeMappings }), { method, path }).decision.rule?.key;
     };
     const rows = tableOf(section, "request").map((row) => row.map(unquoted));
     expect(rows.length).toBeGreaterThanOrEqual(7);

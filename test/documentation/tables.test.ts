@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, hasScopes, type ResourceServer, type ScopeMappings } from "scopegate";
+import { explain } from "scopegate/explain";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../support/server.ts";
 import { folder, scopegate, useFolder } from "../tools/cli/support.ts";
@@ -94,7 +95,7 @@ describe("the example tables", () => {
 
 describe("the tables of keys and scopes", () => {
   const matches = (pattern: string, path: string): boolean =>
-    createServer({ scopeMappings: { [`GET ${pattern}`]: "public" } }).explain({ method: "GET", path })
+    explain(createServer({ scopeMappings: { [`GET ${pattern}`]: "public" } }), { method: "GET", path })
       .decision.allowed;
 
   it.each(rowsBelow("Keys", "pattern").map((row) => row.map(codesOf)))(

@@ -1,6 +1,7 @@
 /** Express guards with one defect each. The harness must report every defect. */
 import type { Request } from "express";
 import type { ResourceServer } from "scopegate";
+import { explain } from "scopegate/explain";
 import { type Guard, NO_GUARD } from "./configuration.ts";
 
 interface Read {
@@ -42,7 +43,7 @@ export const brokenGuards: Readonly<Record<string, (server: ResourceServer) => G
   "checks every method as GET": (server) => reading(server, ({ url }) => ({ method: "GET", target: url })),
   "allows requests without a matching rule": (server) =>
     reading(server, ({ method, url }) => {
-      const { decision } = server.explain({ method, path: url });
+      const { decision } = explain(server, { method, path: url });
       return !decision.allowed && decision.reason === "route_unmapped" ? undefined : { method, target: url };
     }),
 };

@@ -1,5 +1,6 @@
 /** Decides requests of hypothetical callers by rules with conditions. */
 import type { Conditions, Decision, ScopeMappings } from "scopegate";
+import { explain } from "scopegate/explain";
 import { createServer, issuesOf } from "./resource-servers.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
@@ -12,7 +13,7 @@ export function decide(
   scopes: readonly string[] = [],
 ): Decision {
   const [method = "", path = ""] = route.split(" ");
-  return createServer({ scopeMappings }).explain({ method, path, claims, scopes }).decision;
+  return explain(createServer({ scopeMappings }), { method, path, claims, scopes }).decision;
 }
 
 /** `"allowed"`, or the reason and the condition of a refusal. */

@@ -7,6 +7,7 @@ import { decisionLog, replayDecisions } from "scopegate/decision-log";
 import { checkDocument, fromDocument, toSecurity } from "scopegate/openapi";
 import { page } from "scopegate/page";
 import { accessMatrix, check, createTestIssuer, testConditions } from "scopegate/testing";
+import { explain } from "scopegate/explain";
 import { isCallable } from "../../src/adapters/mcp/caller.ts";
 import { pipelineOf } from "../../src/core/port.ts";
 import { readCaller } from "../../src/tools/page/browser/caller.ts";
@@ -105,7 +106,7 @@ describe("OpenAPI", () => {
     expect(written).toMatchObject({ "x-scopegate-restrictions": scopeMappings });
     const again = createServer({ scopeMappings: fromDocument(written) });
     const query = { method: "GET", path: "/orgs/acme/users", scopes: [], claims: { org_id: "globex" } };
-    expect(resultOf(again.explain(query).decision)).toBe("caller_not_allowed where");
+    expect(resultOf(explain(again, query).decision)).toBe("caller_not_allowed where");
   });
 
   it("becomes a table with the same decisions", () => {
@@ -123,7 +124,7 @@ describe("OpenAPI", () => {
       ])
         for (const method of ["GET", "POST"]) {
           const query = { method, path, scopes, claims: { ...claims, ...changed } };
-          expect(resultOf(again.explain(query).decision)).toBe(resultOf(server.explain(query).decision));
+          expect(resultOf(explain(again, query).decision)).toBe(resultOf(explain(server, query).decision));
         }
   });
 
@@ -285,7 +286,7 @@ describe("the policy page", () => {
     expect(page(server)).toContain("org_id");
     const { claims } = readCaller('{"scopes":["users:read"],"org_id":"acme"}', "scopes");
     const stepsAt = (path: string) =>
-      stepsOf(server.explain({ method: "GET", path, scopes: ["users:read"], claims: claims ?? {} }))
+      stepsOf(explain(server, { method: "GET", path, scopes: ["users:read"], claims: claims ?? {} }))
         .filter(({ name }) => name === "Conditions")
         .map(({ state, lines }) => `${state} ${lines.join()}`);
     expect(stepsAt("/orgs/acme/users")).toEqual(["passed none"]);

@@ -5,7 +5,7 @@ import { andThen } from "../../core/runtime/and-then.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import type { ResourceServer } from "../../core/server.ts";
-import { untilExpiry } from "../../core/until-expiry.ts";
+import { untilExpiry } from "../../capabilities/connections/until-expiry.ts";
 import type { ReadHeader } from "./body.ts";
 import { isCallable } from "./caller.ts";
 import { filterLists, type Json, LISTS } from "./lists.ts";

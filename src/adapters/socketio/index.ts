@@ -130,7 +130,7 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
   return (io) => {
     const engine = engineOf(io);
     const path = io.path();
-    const { rule } = server.explain({ method: "GET", path }).decision;
+    const { rule } = pipelineOf(server).policy.decideFor(undefined, { method: "GET", target: path });
     if (rule?.requirement === "public" && !tokenInAuth) throw new TypeError(PUBLIC);
     engine.use((request, response, next) => {
       // During an upgrade, nothing else listens: a client that disconnects now would end the process.

@@ -1,6 +1,7 @@
 /** The requirements for tokens that aren't JWTs, and the options that a kind of token can't satisfy. */
 import type { Report } from "../errors.ts";
-import type { OpaqueRequirements, OpaqueTokens } from "../token/opaque-tokens.ts";
+import type { OpaqueRequirements } from "../token/opaque-requirements.ts";
+import type { OpaqueTokens } from "../token/opaque-tokens.ts";
 import { compileRequiredClaims, type TokenRequirements } from "../token/required-claims.ts";
 import type { ResourceServerOptions } from "./options.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";

@@ -18,7 +18,8 @@ import type { SenderConstraintRules } from "../token/binding/sender-constraint.t
 import { type CredentialRules, resolveTokenSource, type TokenSource } from "../token/credential.ts";
 import type { GrantsFor } from "../token/grants.ts";
 import { toleranceFor } from "../token/issuers.ts";
-import type { OpaqueContext, OpaqueRequirements, OpaqueTokens } from "../token/opaque-tokens.ts";
+import type { OpaqueRequirements } from "../token/opaque-requirements.ts";
+import type { OpaqueContext, OpaqueTokens } from "../token/opaque-tokens.ts";
 import type { Principal } from "../token/principal.ts";
 import type { Revocations } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";

@@ -2,7 +2,7 @@
 import { type ConfigurationIssue, type Report, suggest } from "../errors.ts";
 import type { ScopeRules } from "../scopes/scope.ts";
 import { type CompiledTable, entryOf, type Replacement } from "./compile-rules.ts";
-import { describeRule } from "./explain.ts";
+import { describeRule } from "./describe.ts";
 import { implies } from "./implication.ts";
 import type { Conditions } from "./conditions/written.ts";
 import { identityOf, namesOf } from "./pattern.ts";

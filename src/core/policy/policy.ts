@@ -7,7 +7,6 @@ import type { CompiledTable } from "./compile-rules.ts";
 import type { Moment } from "./conditions/condition.ts";
 import { decideByConditions, findUnmet, type KnownCaller } from "./conditions/evaluate.ts";
 import { allow, decideByRules, type Decision, refuse, type Refused, report, rulesOf } from "./decision.ts";
-import { explainDecision, type Explanation, type ExplainQuery, requireQuery } from "./explain.ts";
 import { splitScope } from "../scopes/scope.ts";
 import { scopesOf } from "./requirement.ts";
 import { readsPath } from "./handler-values.ts";
@@ -164,16 +163,6 @@ export class Policy {
     this.#used ??= new Set(this.rules.rules.flatMap(({ requirement }) => scopesOf(requirement).map(kindOf)));
     const implied = this.rules.scopeRules.implied.get(scope) ?? [];
     return [scope, ...implied].some((text) => this.#used?.has(kindOf({ text })));
-  }
-
-  /** Shows how a request with these scopes, or without a token, is decided, and why. */
-  explain(query: ExplainQuery): Explanation {
-    requireQuery(query);
-    const { path, scopes, claims, ...rest } = query;
-    const caller = scopes && this.callerWith(scopes, claims);
-    const request = { ...rest, target: path };
-    const deciding = rulesOf(this.find(request, false).matches);
-    return explainDecision(query, this.decideFor(caller, request), deciding);
   }
 
   /** Creates a hypothetical caller. */

@@ -11,7 +11,7 @@ import { implies } from "./implication.ts";
 import { commonPatterns, covers } from "./overlap.ts";
 import type { PatternSegment } from "./pattern.ts";
 import { renderPattern } from "./render-pattern.ts";
-import { describeRequirement } from "./explain.ts";
+import { describeRequirement } from "./describe.ts";
 import { commonMethod, type CompiledRule, optionPath } from "./rule.ts";
 import type { Leaf, RuleTree } from "./rule-tree.ts";
 import { leavesInOrder, overlappingLeaves } from "./walk-tree.ts";

@@ -6,9 +6,10 @@ import type { ScopeRules } from "../scopes/scope.ts";
 import type { TokenBinding } from "./binding/confirmation.ts";
 import type { ClaimPath } from "./claim-path.ts";
 import type { Identified } from "./identification.ts";
+import { type OpaqueRequirements, requirementsOf } from "./opaque-requirements.ts";
 import { type Principal, type PrincipalRules, readPrincipal, type TokenKind } from "./principal.ts";
 import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejection.ts";
-import { findUnmetRequirement, type TokenRequirements } from "./required-claims.ts";
+import { findUnmetRequirement } from "./required-claims.ts";
 
 /** The result for one opaque token. */
 export type OpaqueVerification =
@@ -92,20 +93,6 @@ export interface OpaqueRules {
   readonly bindings: readonly TokenBinding[];
   readonly maxTokenBytes: number;
 }
-
-/** The requirements for tokens that aren't JWTs. */
-export interface OpaqueRequirements {
-  /** The requirements of the server. */
-  readonly shared: TokenRequirements;
-  /** The requirements of each accepted issuer. If empty: any issuer, with the server's requirements. */
-  readonly byIssuer: ReadonlyMap<string, TokenRequirements>;
-}
-
-/** Returns what the tokens of an issuer must satisfy. */
-export const requirementsOf = (
-  { shared, byIssuer }: OpaqueRequirements,
-  issuer: string | undefined,
-): TokenRequirements => (issuer === undefined ? undefined : byIssuer.get(issuer)) ?? shared;
 
 /** Creates one principal for each object of claims, per server: scope hierarchies may differ. */
 function createKindIdentifier(

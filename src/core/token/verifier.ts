@@ -20,6 +20,7 @@ import {
 import { isClientAllowed } from "./clients.ts";
 import { isIssuedLater } from "./issued-at.ts";
 import type { JwtParts } from "./jwt-parts.ts";
+import { endOf } from "./lifetime.ts";
 import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejection.ts";
 import { compileRequiredClaims, findUnmetClaim, type RequiredClaims } from "./required-claims.ts";
 
@@ -155,15 +156,6 @@ function toClaimRejection({ claim, reason }: JWTClaimValidationFailed): Rejected
   if (claim === "aud") return rejectToken("audience");
   if (reason === "check_failed" && (claim === "nbf" || claim === "iat")) return rejectToken("not_yet_valid");
   return rejectToken("claims", claim);
-}
-
-/** Ignores the clock tolerance: within it, a token is verified again instead of read from the cache. */
-export function endOf(
-  { exp, iat }: Readonly<Record<string, unknown>>,
-  maxTokenAgeSeconds = Infinity,
-): number {
-  const seconds = (value: unknown): number => (typeof value === "number" ? value : Infinity);
-  return Math.min(seconds(exp), seconds(iat) + maxTokenAgeSeconds) * 1000;
 }
 
 /** RFC 7515 section 4.1.9: case-insensitive, and `application/` may be omitted. */

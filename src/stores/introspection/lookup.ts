@@ -6,7 +6,7 @@ import type { Pending } from "../../core/runtime/pending.ts";
 import { type LookupResult, Remembered } from "../../core/runtime/remembered.ts";
 import type { OpaqueStatus, OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 import { digestOf } from "../../core/token/token-cache.ts";
-import { endOf } from "../../core/token/verifier.ts";
+import { endOf } from "../../core/token/lifetime.ts";
 import { ask, type AskRules } from "./ask.ts";
 import { EndpointError } from "./endpoint.ts";
 import type { IntrospectionCache } from "./options.ts";

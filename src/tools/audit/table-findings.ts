@@ -1,7 +1,7 @@
 /** Findings about the table alone, such as a path that is left to a wider rule that requires less. */
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { implies } from "../../core/policy/implication.ts";
-import { describeRule } from "../../core/policy/explain.ts";
+import { describeRule } from "../../core/policy/describe.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";

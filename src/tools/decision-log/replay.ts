@@ -1,4 +1,5 @@
 /** Decides the records of a decision log again, by another table. */
+import { explain } from "../../capabilities/explain/index.ts";
 import { orUndefined } from "../../core/errors.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
@@ -61,7 +62,7 @@ export interface ReplayReport {
  */
 export async function replayDecisions(
   lines: AsyncIterable<string> | Iterable<string>,
-  server: Pick<ResourceServer, "explain">,
+  server: ResourceServer,
 ): Promise<ReplayReport> {
   const counts = { total: 0, same: 0, undecidable: 0, broken: 0, dropped: 0 };
   const reasons: Record<string, number> = {};
@@ -129,7 +130,7 @@ type Replayed =
 const undecidable = (reason: string): Replayed => ({ kind: "undecidable", reason });
 
 /** Decides one record. Throws for a record with a wrong shape. */
-function decideAgain(record: Logged, server: Pick<ResourceServer, "explain">): Replayed {
+function decideAgain(record: Logged, server: ResourceServer): Replayed {
   const { id, method, pattern, matched, rules, operations = [], granted, reason = "" } = record;
   if (typeof id !== "string" || typeof method !== "string" || !RESULTS.includes(record.result)) throw WRONG;
   const path = record.path ?? (/[:*{}()\\]/.test(pattern ?? ":") ? null : pattern);
@@ -144,7 +145,7 @@ function decideAgain(record: Logged, server: Pick<ResourceServer, "explain">): R
     ...operations.map((path) => ({ method: OPERATION_METHOD, path })),
   ];
   const caller = granted ? { scopes: granted } : {};
-  const decisions = queries.map((query) => server.explain({ ...query, ...caller }).decision);
+  const decisions = queries.map((query) => explain(server, { ...query, ...caller }).decision);
   const results = decisions.map(resultOf);
   // The worst result of all operations decides.
   const after = RESULTS.findLast((result) => results.includes(result)) ?? "refused";

@@ -4,7 +4,7 @@ import * as reports from "../audit/report.ts";
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../../core/errors.ts";
 import { callback, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { compileRules } from "../../core/policy/compile-rules.ts";
-import { describeRequirement } from "../../core/policy/explain.ts";
+import { describeRequirement } from "../../core/policy/describe.ts";
 import { compileRequirement } from "../../core/policy/requirement.ts";
 import { describeConditions } from "../../core/policy/conditions/conditions.ts";
 import type { Conditions } from "../../core/policy/conditions/written.ts";

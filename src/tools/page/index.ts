@@ -37,7 +37,7 @@ const OPTIONS: OptionChecks<PageOptions> = {
 
 /**
  * Returns the policy of a server as one HTML file, which loads nothing: the table, who may use which route,
- * why a request is refused, roles, and the audit. Its decisions are those of `server.explain`. It contains
+ * why a request is refused, roles, and the audit. Its decisions are those of `explain`. It contains
  * the table and its options, but no keys. Anyone with the file can read it; `pageHandler` requires a token.
  *
  * @throws TypeError for anything but a resource server, and for `routes` that aren't an iterable of

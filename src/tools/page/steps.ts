@@ -1,6 +1,7 @@
 /** The steps of one decision, for a picture: target, rule, credential, scopes, conditions, response. */
 import { refusalIn } from "../../core/policy/decision.ts";
-import { describeRule, type Explanation } from "../../core/policy/explain.ts";
+import type { Explanation } from "../../capabilities/explain/explain.ts";
+import { describeRule } from "../../core/policy/describe.ts";
 import { createProblem } from "../../core/response/problem.ts";
 
 /** The step that ends a decision, by reason; other reasons are about scopes. */

@@ -1,3 +1,4 @@
+import { explain } from "../../capabilities/explain/index.ts";
 import { optionError } from "../../core/options/check-options.ts";
 import { suggest } from "../../core/errors.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
@@ -138,10 +139,10 @@ function decideByScopes(
 ): Decision {
   const principal = principalOf(server, caller);
   const { claims } = principal;
-  const { decision } = server.explain({ method, path: target, params, scopes: caller.scopes, claims });
+  const { decision } = explain(server, { method, path: target, params, scopes: caller.scopes, claims });
   if (!decision.principal || method === OPERATION_METHOD) return decision;
   // A public route has no principal, because the server reads no credential there.
-  if (decision.rule?.requirement === "public") return server.explain({ method, path: target }).decision;
+  if (decision.rule?.requirement === "public") return explain(server, { method, path: target }).decision;
   return server.authorize(principal, method, target);
 }
 

@@ -1,3 +1,4 @@
+import { explain } from "../../capabilities/explain/index.ts";
 import { optionError } from "../../core/options/check-options.ts";
 import { suggest } from "../../core/errors.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
@@ -37,7 +38,7 @@ export function sampleOf(
     for (const variant of VARIANTS) {
       for (const alternative of pattern.alternatives) {
         const target = samplePath(alternative, valuesFor(params, variant));
-        if (server.explain({ method, path: target }).decision.rule === rule) return { method, target };
+        if (explain(server, { method, path: target }).decision.rule === rule) return { method, target };
       }
     }
   }

@@ -17,6 +17,7 @@ import { describe, expect, it } from "vitest";
 import { audit } from "scopegate/audit";
 import { type McpServer, operationsOf, scopesOf } from "scopegate/mcp";
 import { createTestIssuer } from "scopegate/testing";
+import { explain } from "scopegate/explain";
 import { z } from "zod";
 import { createResourceServer } from "../../support/server.ts";
 import { createMcp, createMcpResourceServer, LINES, type Line, TABLE, TOOLS } from "./support/tools.ts";
@@ -271,14 +272,14 @@ describe("an operation that no rule can decide", () => {
     ["tools/call ", "needs a name"],
     ["tools/list all", "takes no name"],
   ])("causes an error with an explanation: %j", (path, words) => {
-    const { decision, text } = server.explain({ method: "MCP", path, scopes: [] });
+    const { decision, text } = explain(server, { method: "MCP", path, scopes: [] });
     expect(decision.allowed).toBe(false);
     expect(text).toContain(words);
   });
 
   it("differs from a request with a path", () => {
     const paths = ["/tools/call", "https://a.example/mcp"];
-    const texts = paths.map((path) => server.explain({ method: "MCP", path, scopes: [] }).text);
+    const texts = paths.map((path) => explain(server, { method: "MCP", path, scopes: [] }).text);
     for (const text of texts) expect(text).not.toContain("method of MCP");
   });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { Conditions, ScopeMappings } from "scopegate";
+import { explain } from "scopegate/explain";
 import * as findRules from "../../../src/core/policy/find-rules.ts";
 import { decideAnonymous } from "../../../src/core/policy/policy.ts";
 import {
@@ -85,7 +86,7 @@ describe("the conditions of a rule", () => {
       scopeMappings: { "GET /a": { scopes: [], senderConstrained: true, acr: { anyOf: ["urn:mfa"] } } },
     });
     for (const claims of [{ sub: "u1" }, { sub: "c1", client_id: "c1" }, {}])
-      expect(resultOf(server.explain({ method: "GET", path: "/a", scopes: [], claims }).decision)).toBe(
+      expect(resultOf(explain(server, { method: "GET", path: "/a", scopes: [], claims }).decision)).toBe(
         "proof_missing senderConstrained",
       );
   });
@@ -103,7 +104,7 @@ describe("the conditions of a rule", () => {
 
   it("never reach the client", () => {
     const server = createServer({ scopeMappings: table });
-    const { decision } = server.explain({ method: "GET", path: "/orgs/globex", scopes, claims: ACME });
+    const { decision } = explain(server, { method: "GET", path: "/orgs/globex", scopes, claims: ACME });
     if (decision.allowed) throw new Error("The request is allowed.");
     const { status, headers, body } = server.refuse(decision);
     expect(status).toBe(403);
@@ -117,7 +118,7 @@ describe("the conditions of a rule", () => {
       scopeMappings: { "GET /orgs/:org/logo": [] },
     });
     const query = { method: "GET", path: "/orgs/globex/logo", scopes: [], claims: ACME };
-    expect(resultOf(server.explain(query).decision)).toBe(WHERE);
+    expect(resultOf(explain(server, query).decision)).toBe(WHERE);
   });
 
   it("rejects a rule for the same route that drops them without `override`", () => {
@@ -343,7 +344,7 @@ describe("`except`", () => {
 
   it("exempts a rule, with a token and without one", () => {
     const server = createServer({ scopeMappings: table });
-    expect(server.explain({ method: "GET", path: "/orgs/globex/logo" }).decision.allowed).toBe(true);
+    expect(explain(server, { method: "GET", path: "/orgs/globex/logo" }).decision.allowed).toBe(true);
     expect(resultOf(decide(table, "GET /orgs/globex/about", ACME, ["about:read"]))).toBe("allowed");
     expect(resultOf(decide(table, "GET /orgs/globex/other", ACME))).toBe(WHERE);
   });
@@ -370,7 +371,7 @@ describe("`except`", () => {
     });
     const scopes = ["about:read", "about:list"];
     const query = { method: "GET", path: "/orgs/globex/about", scopes, claims: ACME };
-    expect(resultOf(server.explain(query).decision)).toBe("allowed");
+    expect(resultOf(explain(server, query).decision)).toBe("allowed");
   });
 
   it("does not exempt a report-only rule, without which another one decides", () => {
@@ -390,7 +391,7 @@ describe("`except`", () => {
     expect(resultOf(decide(operations, "MCP tools/call", ACME))).toBe("request_ambiguous");
     const server = createServer({ scopeMappings: operations });
     const call = (path: string) =>
-      resultOf(server.explain({ method: "MCP", path, scopes: [], claims: ACME }).decision);
+      resultOf(explain(server, { method: "MCP", path, scopes: [], claims: ACME }).decision);
     expect(["tools/call ping", "tools/call search", "tools/call other"].map(call)).toEqual([
       "allowed",
       WHERE,
@@ -404,7 +405,7 @@ describe("`except`", () => {
       "GET /orgs/:org/logo": "public",
     };
     const server = createServer({ scopeMappings });
-    expect(server.explain({ method: "GET", path: "/orgs/a/logo" }).decision.allowed).toBe(true);
+    expect(explain(server, { method: "GET", path: "/orgs/a/logo" }).decision.allowed).toBe(true);
   });
 
   it.each([
@@ -504,8 +505,8 @@ describe("a public or optional rule below conditions", () => {
   it("allows it above them", () => {
     const scopeMappings: ScopeMappings = { "GET /{*path}": "public", "* /api/orgs/:org{/*path}": TENANT };
     const server = createServer({ scopeMappings });
-    expect(server.explain({ method: "GET", path: "/index.html" }).decision.allowed).toBe(true);
-    expect(resultOf(server.explain({ method: "GET", path: "/api/orgs/acme" }).decision)).toBe(
+    expect(explain(server, { method: "GET", path: "/index.html" }).decision.allowed).toBe(true);
+    expect(resultOf(explain(server, { method: "GET", path: "/api/orgs/acme" }).decision)).toBe(
       "credential_missing",
     );
   });
@@ -514,7 +515,7 @@ describe("a public or optional rule below conditions", () => {
 describe("`unless`", () => {
   const crossing = (unless: readonly string[], scopes: readonly string[], options: object = {}) =>
     resultOf(
-      createServer({ scopeMappings: { "GET /orgs/:org": { ...TENANT, unless } }, ...options }).explain({
+      explain(createServer({ scopeMappings: { "GET /orgs/:org": { ...TENANT, unless } }, ...options }), {
         method: "GET",
         path: "/orgs/globex",
         scopes,
@@ -596,10 +597,10 @@ describe("conditions that are only reported", () => {
       scopeMappings: custom,
     });
     const query = { method: "GET", path: "/a", scopes: ["x:y"] };
-    expect(resultOf(server.explain({ ...query, claims: { client_id: "c2" } }).decision)).toBe(
+    expect(resultOf(explain(server, { ...query, claims: { client_id: "c2" } }).decision)).toBe(
       "caller_not_allowed clients",
     );
-    const allowed = server.explain({ ...query, claims: { client_id: "c1" } }).decision;
+    const allowed = explain(server, { ...query, claims: { client_id: "c1" } }).decision;
     expect(resultOf(allowed)).toBe("allowed");
     expect(new Set(allowed.rules.map(({ key }) => key)).size).toBe(allowed.rules.length);
   });
@@ -620,16 +621,16 @@ describe("conditions that are only reported", () => {
       scopeMappings: { "GET /orgs/:org": { report: ["orgs:read"] } },
     });
     const query = { method: "GET", path: "/orgs/globex", scopes: ["orgs:read"], claims: ACME };
-    expect(resultOf(server.explain(query).decision)).toBe(WHERE);
+    expect(resultOf(explain(server, query).decision)).toBe(WHERE);
   });
 
   it("are all conditions of a server that only reports, but never a missing token", () => {
     const server = createServer({ enforcement: "report", scopeMappings: { "GET /orgs/:org": TENANT } });
     const query = { method: "GET", path: "/orgs/globex" };
-    expect(resultOf(server.explain({ ...query, scopes: [], claims: ACME }).decision)).toBe(
+    expect(resultOf(explain(server, { ...query, scopes: [], claims: ACME }).decision)).toBe(
       "reported caller_not_allowed",
     );
-    expect(resultOf(server.explain(query).decision)).toBe("credential_missing");
+    expect(resultOf(explain(server, query).decision)).toBe("credential_missing");
   });
 });
 
@@ -748,10 +749,13 @@ describe("a table with conditions", () => {
           const server = createWithoutUselessExceptions(table);
           const scopes = mayCross ? ["cross:all"] : [];
           const fullClaims = { ...claims, ...(act && { act }) };
-          const { decision } = server.explain({ method, path, scopes, claims: fullClaims });
-          const deciding = createServer({
-            scopeMappings: Object.fromEntries(Object.keys(table).map((key) => [key, []])),
-          }).explain({ method, path, scopes: [] }).decision;
+          const { decision } = explain(server, { method, path, scopes, claims: fullClaims });
+          const deciding = explain(
+            createServer({
+              scopeMappings: Object.fromEntries(Object.keys(table).map((key) => [key, []])),
+            }),
+            { method, path, scopes: [] },
+          ).decision;
           const matching = server.routes.filter(({ key }) => matches(key, method, segments));
           const held = matching.filter(
             ({ conditions }) =>

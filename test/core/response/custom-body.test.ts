@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Refusal, RefusalBodyFunction } from "scopegate";
 import { audit } from "scopegate/audit";
+import { explain } from "scopegate/explain";
 import { refuse, type Refused } from "../../../src/core/policy/decision.ts";
 import { renderResponse, toRawResponse } from "../../../src/core/response/raw-response.ts";
 import { createRefuser } from "../../../src/core/response/refusal.ts";
@@ -150,7 +151,7 @@ describe('unmappedRoutes: "not_found"', () => {
   it("leaves every other refusal and the explanation as they are", async () => {
     expect((await refusalOf("GET", "/mcp")).refusal.status).toBe(401);
     expect((await refusalOf("GET", "/a//b")).refusal.status).toBe(400);
-    const { text, decision } = server.explain({ method: "GET", path: "/elsewhere", scopes: [] });
+    const { text, decision } = explain(server, { method: "GET", path: "/elsewhere", scopes: [] });
     expect(text).toContain("refused: route_unmapped");
     expect(decision.allowed).toBe(false);
     expect(audit(server, [{ method: "GET", pattern: "/elsewhere" }]).findings).toContainEqual(

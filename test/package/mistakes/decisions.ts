@@ -6,6 +6,8 @@ import {
   type Principal,
   type Rule,
 } from "scopegate";
+import { revalidate } from "scopegate/connections";
+import { explain } from "scopegate/explain";
 
 declare const decision: Decision;
 declare const principal: Principal;
@@ -21,7 +23,7 @@ if (server.check(request).allowed) console.log("allowed");
 // @ts-expect-error -- nor a principal
 console.log(server.authenticate("a.b.c").scopes);
 // @ts-expect-error -- nor a result of revalidation
-if (server.revalidate(principal).valid) console.log("valid");
+if (revalidate(server, principal).valid) console.log("valid");
 
 // @ts-expect-error -- an allowed decision is no refusal
 server.refuse(decision);
@@ -67,7 +69,7 @@ server.authorize("a.b.c", "GET", "/agents");
 // @ts-expect-error -- method and path are two arguments
 server.authorize(principal, "GET /agents");
 // @ts-expect-error -- `explain` takes a path
-server.explain({ method: "GET", target: "/agents" });
+explain(server, { method: "GET", target: "/agents" });
 // @ts-expect-error -- a string could be a token, a user or a session
 void server.revoke("a.b.c");
 // @ts-expect-error -- a user has a `userId`

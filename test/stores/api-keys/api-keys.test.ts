@@ -8,6 +8,7 @@ import {
   type NewApiKey,
 } from "scopegate/api-keys";
 import { inMemoryRevocation } from "scopegate/revocation";
+import { revalidate } from "scopegate/connections";
 import { createServer, issuer, thrownBy, verdictOf } from "../../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";
 import { BASE62, crcOf, GIVEN, PREFIX } from "./support.ts";
@@ -269,9 +270,9 @@ describe("apiKeys, for an expired or revoked key", () => {
     const { server, key, record, pass } = createKeyed({ server: { revocation } });
     const principal = await server.authenticate(key);
     pass(3600);
-    expect(await server.revalidate(principal)).toEqual({ valid: true, expiresInMs: Infinity });
+    expect(await revalidate(server, principal)).toEqual({ valid: true, expiresInMs: Infinity });
     await server.revoke({ tokenId: record.id });
-    expect(await server.revalidate(principal)).toEqual({ valid: false, reason: "revoked" });
+    expect(await revalidate(server, principal)).toEqual({ valid: false, reason: "revoked" });
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { RevocationTarget } from "scopegate/revocation";
 import { inMemoryRevocation, sharedRevocation } from "scopegate/revocation";
 import { memoryStore } from "scopegate/store";
+import { revalidate } from "scopegate/connections";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";
 
@@ -309,9 +310,9 @@ describe("the option `revocation`", () => {
   it("reports the principal of an open connection as revoked", async () => {
     const { server } = createRevoking();
     const principal = await server.authenticate(await issuer.token(CLAIMS));
-    expect(await server.revalidate(principal)).toMatchObject({ valid: true });
+    expect(await revalidate(server, principal)).toMatchObject({ valid: true });
     await server.revoke({ sessionId: "s1" });
-    expect(await server.revalidate(principal)).toEqual({ valid: false, reason: "revoked" });
+    expect(await revalidate(server, principal)).toEqual({ valid: false, reason: "revoked" });
   });
 
   it("returns 503 if the store fails, and otherwise calls `isRevoked` as well", async () => {

@@ -10,6 +10,7 @@ import {
   type SharedRevocationOptions,
 } from "scopegate/revocation";
 import { memoryStore, redisStore, type Store } from "scopegate/store";
+import { revalidate } from "scopegate/connections";
 import { REDIS_URL, useRedisClients } from "../../support/redis.ts";
 import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
 
@@ -113,7 +114,7 @@ describe("sharedRevocation", () => {
     const principals = await Promise.all(tokens.map((token) => server.authenticate(token)));
     state.calls.length = 0;
     await pass(500);
-    await Promise.all(principals.map((principal) => server.revalidate(principal)));
+    await Promise.all(principals.map((principal) => revalidate(server, principal)));
     expect(state.calls).toHaveLength(1);
     expect(new Set(state.calls[0]).size).toBe(state.calls[0]?.length);
     expect(await verdict(tokens[0] ?? "")).toBe("accepted");

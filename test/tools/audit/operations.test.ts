@@ -1,5 +1,6 @@
 import { audit, type ListedRoute } from "scopegate/audit";
 import { describe, expect, it } from "vitest";
+import { explain } from "scopegate/explain";
 import { createServer } from "../../support/resource-servers.ts";
 
 const server = createServer({
@@ -144,11 +145,11 @@ describe("an audit of operations", () => {
 });
 
 describe("explain", () => {
-  const explain = (path: string, params?: Record<string, string>, ...scopes: string[]) =>
-    server.explain({ method: "MCP", path, params, scopes });
+  const explained = (path: string, params?: Record<string, string>, ...scopes: string[]) =>
+    explain(server, { method: "MCP", path, params, scopes });
 
   it("shows the rule for an operation and the missing scopes", () => {
-    expect(explain("tools/call run_agent", { agent_id: "web" }, "agents:api:run").text).toBe(
+    expect(explained("tools/call run_agent", { agent_id: "web" }, "agents:api:run").text).toBe(
       [
         "MCP tools/call run_agent",
         "  rule       MCP tools/call run_agent (custom)",
@@ -161,12 +162,12 @@ describe("explain", () => {
   });
 
   it("shows which argument is missing", () => {
-    expect(explain("tools/call run_agent").text).toContain(
+    expect(explained("tools/call run_agent").text).toContain(
       "the id is missing or contains a colon: only a grant for every id covers agents:<agent_id>:run",
     );
-    expect(explain("tools/call run_agent", { agent_id: "" }).text).toContain(
+    expect(explained("tools/call run_agent", { agent_id: "" }).text).toContain(
       "The argument `agent_id` must be a non-empty string or a safe integer (7, not 7.0), and its name must not occur in another letter case.",
     );
-    expect(explain("tools/call other").decision).toMatchObject({ reason: "route_unmapped" });
+    expect(explained("tools/call other").decision).toMatchObject({ reason: "route_unmapped" });
   });
 });

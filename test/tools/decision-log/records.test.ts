@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { Decision } from "scopegate";
 import { decisionLog, type DecisionLogOptions } from "scopegate/decision-log";
+import { explain } from "scopegate/explain";
 import { createServer, issuer, NOW, thrownBy } from "../../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";
 
@@ -155,7 +156,7 @@ describe("a record", () => {
 
   it("describes a reported refusal as reported, with what was missing", async () => {
     const { log, read, server } = start({ sample: { allowed: 0 } });
-    const refused = server.explain({ method: "GET", path: "/agents/web", scopes: ["a:b"] }).decision;
+    const refused = explain(server, { method: "GET", path: "/agents/web", scopes: ["a:b"] }).decision;
     const reported = { ...refused, allowed: true, missing: [], reported: refused } as unknown as Decision;
     log(reported, { method: "GET", target: "/agents/web" }, { at: 0, durationMs: 1 });
     expect(await read()).toMatchObject([
@@ -171,7 +172,7 @@ describe("a record", () => {
   it("contains the rules of MCP operations, and the operations only with the path", async () => {
     const scopeMappings = { "POST /mcp": [], "MCP tools/call search": ["docs:read"] };
     const [{ decision }] = [
-      createServer({ scopeMappings }).explain({ method: "MCP", path: "tools/call search", scopes: [] }),
+      explain(createServer({ scopeMappings }), { method: "MCP", path: "tools/call search", scopes: [] }),
     ];
     const request = { method: "POST", target: "/mcp", operations: ["tools/call search"] };
     for (const [include, operations] of [

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { ScopeMappings } from "scopegate";
 import { decisionLog, replayDecisions } from "scopegate/decision-log";
 import * as forFastify from "scopegate/fastify";
+import { explain } from "scopegate/explain";
 import { createServer, issuer } from "../../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";
 
@@ -149,7 +150,7 @@ describe("a replay", () => {
     const scopeMappings = { "POST /mcp": [], "MCP tools/call search": ["docs:read"] } as const;
     const server = serverOf(scopeMappings);
     const event = { at: 0, durationMs: 1 };
-    const search = server.explain({
+    const search = explain(server, {
       method: "MCP",
       path: "tools/call search",
       scopes: ["docs:read"],

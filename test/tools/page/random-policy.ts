@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { createServer } from "../../support/resource-servers.ts";
 import type { Requirement, ScopeMappings } from "scopegate";
-import type { ExplainQuery } from "../../../src/core/policy/explain.ts";
+import type { ExplainQuery } from "../../../src/capabilities/explain/explain.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";
 
 const SEGMENTS = ["agents", "web", "runs", "Logs"];

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Requirement } from "scopegate";
 import { page, type PageRole } from "scopegate/page";
+import { explainByPolicy } from "../../../src/capabilities/explain/explain.ts";
 import { callerWithRole, readCaller, renderCaller } from "../../../src/tools/page/browser/caller.ts";
 import { readPolicy } from "../../../src/tools/page/page-data.ts";
 import { stepsOf } from "../../../src/tools/page/steps.ts";
@@ -102,7 +103,7 @@ describe("stepsOf", () => {
     scopeMappings: { "GET /health": "public", "GET /agents/:id": ["agents:<id>:read", "x"], "GET /me": [] },
   });
   const statesOf = (path: string, scopes?: readonly string[]) =>
-    stepsOf(policy.explain({ method: "GET", path, ...(scopes && { scopes }) }))
+    stepsOf(explainByPolicy(policy, { method: "GET", path, ...(scopes && { scopes }) }))
       .map(({ state }) => state[0])
       .join("");
   it.each<[string, readonly string[] | undefined, string]>([
@@ -118,7 +119,11 @@ describe("stepsOf", () => {
   });
 
   it("shows what each step found", () => {
-    const explanation = policy.explain({ method: "GET", path: "/agents/web", scopes: ["agents:web:read"] });
+    const explanation = explainByPolicy(policy, {
+      method: "GET",
+      path: "/agents/web",
+      scopes: ["agents:web:read"],
+    });
     expect(stepsOf(explanation).map(({ lines }) => lines)).toEqual([
       ["has one reading"],
       ["GET /agents/:id (custom): agents:<id>:read x"],
@@ -126,7 +131,7 @@ describe("stepsOf", () => {
       ["✓ agents:web:read by agents:web:read (exact)", "✗ x is missing"],
       ["403 Forbidden: scope_insufficient"],
     ]);
-    const ambiguous = policy.explain({ method: "GET", path: "/agents/.." });
+    const ambiguous = explainByPolicy(policy, { method: "GET", path: "/agents/.." });
     expect(stepsOf(ambiguous)[0]?.lines).toEqual(["The target can be read in more than one way."]);
   });
 });

@@ -1,6 +1,7 @@
 import type { Rejection } from "../../../core/errors.ts";
 import { type Decision, type Refused, rulesOf } from "../../../core/policy/decision.ts";
-import { explainDecision, explanationRow } from "../../../core/policy/explain.ts";
+import { explainDecision, explanationRow } from "../../../capabilities/explain/explain.ts";
+import { explain as explainRequest } from "../../../capabilities/explain/index.ts";
 import { splitOperation } from "../../../core/policy/operation-key.ts";
 import { isHousekeeping, MCP_METHODS } from "../../../core/policy/operation-methods.ts";
 import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
@@ -113,7 +114,7 @@ export const explain: Command = {
     const sent = { ...request, params, matchedPattern: route };
     const decision = isToken
       ? await server.check({ ...sent, authorization })
-      : server.explain(query).decision;
+      : explainRequest(server, query).decision;
     const response = describeResponse(server, decision, tokenText);
     const claimNames = isToken ? Object.keys(segmentOf(tokenText, 1)).sort() : undefined;
     const row = (name: string, value: string) => explanationRow(name, value.slice(0, 500));

@@ -1,5 +1,5 @@
 import { pipelineOf } from "../../../core/port.ts";
-import { describeRequirement } from "../../../core/policy/explain.ts";
+import { describeRequirement } from "../../../core/policy/describe.ts";
 import { renderColumns } from "../../shared/table.ts";
 import type { Command } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";

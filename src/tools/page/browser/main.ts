@@ -1,4 +1,5 @@
 /** The script of the policy page. It decides with the server's code, and sends nothing. */
+import { explainByPolicy } from "../../../capabilities/explain/explain.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { scopesOf } from "../../../core/policy/requirement.ts";
 import type { CompiledRule } from "../../../core/policy/rule.ts";
@@ -17,7 +18,7 @@ const readEntered = () => readCaller(find("caller").value, find("claim").value);
 function explain(): void {
   const { scopes, claims } = readEntered();
   const query = { method: find("method").value, path: find("path").value };
-  const explanation = policy.explain({ ...query, ...compact({ scopes, claims }) });
+  const explanation = explainByPolicy(policy, { ...query, ...compact({ scopes, claims }) });
   const unmappedStatus = data.unmappedRoutes === "not_found" ? 404 : 403;
   const steps = stepsOf(explanation, unmappedStatus).map(({ name, state, lines }) => {
     const texts = lines.map((line) => make("code", "", line));

@@ -1,5 +1,5 @@
 /** The table: each rule, what the caller may do, and what each role may do. */
-import { describeRule } from "../../../core/policy/explain.ts";
+import { describeRule } from "../../../core/policy/describe.ts";
 import type { Policy } from "../../../core/policy/policy.ts";
 import type { Principal } from "../../../core/token/principal.ts";
 import { sampleMethodOf, samplePathOf } from "../../shared/sample-path.ts";

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { explain } from "scopegate/explain";
 import { conditionIssues, resultFor } from "../../../support/conditions.ts";
 import { createServer } from "../../../support/resource-servers.ts";
 
@@ -97,7 +98,7 @@ describe("a polluted prototype", () => {
 
 describe("the actors of a principal", () => {
   const principalOf = (claims: Readonly<Record<string, unknown>>) =>
-    createServer().explain({ method: "GET", path: "/agents", scopes: ["agents:read"], claims }).decision
+    explain(createServer(), { method: "GET", path: "/agents", scopes: ["agents:read"], claims }).decision
       .principal;
 
   it("returns a frozen chain, the current actor first", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { explain } from "scopegate/explain";
 import { conditionIssues, decide, resultFor, resultOf } from "../../../support/conditions.ts";
 import { createServer, NOW } from "../../../support/resource-servers.ts";
 
@@ -86,7 +87,7 @@ describe("the condition `maxAuthAgeSeconds`", () => {
     });
     const resultAt = (auth_time: number) =>
       resultOf(
-        server.explain({ method: "GET", path: "/x", scopes: [], claims: { ...USER, auth_time } }).decision,
+        explain(server, { method: "GET", path: "/x", scopes: [], claims: { ...USER, auth_time } }).decision,
       );
     expect([NOW + 5, NOW - 305].map(resultAt)).toEqual(["allowed", "allowed"]);
     expect([NOW + 6, NOW - 306].map(resultAt)).toEqual(
@@ -129,7 +130,7 @@ describe("a refused login", () => {
     const server = createServer({
       scopeMappings: { "GET /x": { scopes: [], acr: { anyOf: ["urn:a", "urn:b"] }, maxAuthAgeSeconds: 600 } },
     });
-    const { decision } = server.explain({ method: "GET", path: "/x", scopes: [], claims: USER });
+    const { decision } = explain(server, { method: "GET", path: "/x", scopes: [], claims: USER });
     if (decision.allowed) throw new Error("The request is allowed.");
     const { status, headers, problem } = server.refuse(decision);
     expect(status).toBe(401);

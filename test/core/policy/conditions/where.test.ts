@@ -1,5 +1,6 @@
 import type { ScopeMappings } from "scopegate";
 import { describe, expect, it } from "vitest";
+import { explain } from "scopegate/explain";
 import { conditionIssues, decide, resultFor, resultOf } from "../../../support/conditions.ts";
 import { createServer, issuer } from "../../../support/resource-servers.ts";
 
@@ -233,7 +234,7 @@ describe("the condition `where`", () => {
       });
       const resultAt = (path: string, params = {}) =>
         resultOf(
-          server.explain({
+          explain(server, {
             method: "MCP",
             path,
             params,
@@ -363,6 +364,6 @@ function decideOperation(
   claims: Readonly<Record<string, unknown>>,
   params: Readonly<Record<string, string>>,
 ) {
-  return createServer({ scopeMappings }).explain({ method: "MCP", path, claims, scopes: [], params })
+  return explain(createServer({ scopeMappings }), { method: "MCP", path, claims, scopes: [], params })
     .decision;
 }

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { AccessRequest, Decision, ResourceServer } from "scopegate";
 import { memoryStore, type Store } from "scopegate/store";
 import { createTestIssuer, testProofRejections } from "scopegate/testing";
+import { explain } from "scopegate/explain";
 import { createResourceServer, type ResourceServerOptions } from "../../../support/server.ts";
 
 const ORIGIN = "https://api.example";
@@ -331,12 +332,14 @@ describe("a hypothetical caller", () => {
   it("refuses it without a key where every token needs one, and allows it with `cnf`", () => {
     const strict = serverWith({ senderConstraint: { ...DPOP, required: true } });
     const query = { method: "GET", path: TARGET, scopes: SCOPES };
-    expect(outcomeOf(strict.explain(query).decision)).toBe("proof_missing");
-    expect(outcomeOf(strict.explain({ ...query, claims: { cnf: { jkt: "key" } } }).decision)).toBe("allowed");
+    expect(outcomeOf(explain(strict, query).decision)).toBe("proof_missing");
+    expect(outcomeOf(explain(strict, { ...query, claims: { cnf: { jkt: "key" } } }).decision)).toBe(
+      "allowed",
+    );
     const payment = { method: "POST", path: "/payments", scopes: SCOPES };
-    expect(outcomeOf(serverWith().explain(payment).decision)).toBe("proof_missing");
+    expect(outcomeOf(explain(serverWith(), payment).decision)).toBe("proof_missing");
     const claims = { cnf: { "x5t#S256": "certificate" } };
-    expect(outcomeOf(serverWith().explain({ ...payment, claims }).decision)).toBe("allowed");
+    expect(outcomeOf(explain(serverWith(), { ...payment, claims }).decision)).toBe("allowed");
   });
 });
 

@@ -6,8 +6,9 @@ import fc from "fast-check";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ResourceServer, ScopeMappings } from "scopegate";
-import type { ExplainQuery } from "../../../../src/core/policy/explain.ts";
+import type { ExplainQuery } from "../../../../src/capabilities/explain/explain.ts";
 import { page as renderPage, type PageOptions } from "scopegate/page";
+import { explain } from "scopegate/explain";
 import { options, queries } from "../random-policy.ts";
 import { createServer } from "../../../support/resource-servers.ts";
 import { hasChromium, launch } from "./chromium.ts";
@@ -64,13 +65,13 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
   const evaluate = <Result>(tab: Page, code: string, argument?: unknown): Promise<Result> =>
     tab.evaluate(`(${code})(${JSON.stringify(argument)})`);
 
-  it("decides 1,000 random queries as server.explain does", async () => {
+  it("decides 1,000 random queries as `explain` does", async () => {
     for (const given of fc.sample(options, { numRuns: 20, seed: 17 })) {
       const server = createServer(given);
       const tab = await open(server);
       const asked: readonly ExplainQuery[] = fc.sample(queries, { numRuns: 50, seed: 17 });
       const shown = await evaluate<readonly string[]>(tab, ASK_ALL, asked);
-      expect(shown).toEqual(asked.map((query) => server.explain(query).text));
+      expect(shown).toEqual(asked.map((query) => explain(server, query).text));
       await tab.close();
     }
   });

@@ -1,11 +1,14 @@
 /** Checks whether a caller that was verified earlier may stay connected. */
-import { readClock } from "../runtime/clock.ts";
-import { withinLimit } from "../runtime/time-limit.ts";
-import type { IssuerConfiguration } from "./issuers.ts";
-import { type OpaqueRules, requirementsOf } from "./opaque-tokens.ts";
-import type { Principal } from "./principal.ts";
-import { checkRevocation, type RevocationRules, revocationChecksOf } from "./revocation-check.ts";
-import { endOf, type TokenRules } from "./verifier.ts";
+import { readClock } from "../../core/runtime/clock.ts";
+import { withinLimit } from "../../core/runtime/time-limit.ts";
+import type { ResolvedOptions } from "../../core/options/resolve.ts";
+import { pipelineOf } from "../../core/port.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import { endOf } from "../../core/token/lifetime.ts";
+import { requirementsOf } from "../../core/token/opaque-requirements.ts";
+import type { Principal } from "../../core/token/principal.ts";
+import { checkRevocation, revocationChecksOf } from "../../core/token/revocation-check.ts";
+import type { TokenRules } from "../../core/token/verifier.ts";
 
 /** Why access ends: the token expired, it was revoked, or it isn't known whether it was revoked. */
 export type EndReason = "expired" | "revoked" | "unavailable";
@@ -30,18 +33,15 @@ const EXPIRED = Object.freeze({ valid: false, reason: "expired" } as const);
 /** The longest wait for a check: far below the limit of timers, and longer than that of `isRevoked`. */
 const MAX_WAIT_MS = 60_000;
 
-interface RevalidationRules
-  extends RevocationRules, Pick<OpaqueRules, "opaqueContext" | "opaqueRequirements"> {
-  readonly now: () => number;
-}
-
-/** Checks expiry and revocation. Reads the clock again after a revocation check, which may take seconds. */
-export async function revalidate(
-  principal: Principal,
-  issuers: readonly IssuerConfiguration[],
-  rules: RevalidationRules,
-): Promise<Revalidation> {
-  const { clockToleranceSeconds, maxTokenAgeSeconds } = timeRulesOf(principal, issuers, rules);
+/**
+ * Returns whether a principal of a server may stay connected: its token hasn't expired (by the clock of the
+ * server, `clockToleranceSeconds` and `maxTokenAgeSeconds`), and isn't revoked. It checks no scopes. If the
+ * check for revocation fails, the principal isn't valid, and the reason is `unavailable`.
+ * @throws TypeError for a principal of an issuer that this server doesn't accept
+ */
+export async function revalidate(server: ResourceServer, principal: Principal): Promise<Revalidation> {
+  const { rules } = pipelineOf(server);
+  const { clockToleranceSeconds, maxTokenAgeSeconds } = timeRulesOf(principal, rules);
   const endsAt = endOf(principal.claims, maxTokenAgeSeconds) + clockToleranceSeconds * 1000;
   const leftMs = (): number => endsAt - readClock(rules.now).getTime();
   const waitMs = Math.min(leftMs(), MAX_WAIT_MS);
@@ -61,8 +61,7 @@ export async function revalidate(
 
 function timeRulesOf(
   { tokenKind, issuer }: Principal,
-  issuers: readonly IssuerConfiguration[],
-  { opaqueContext, opaqueRequirements }: RevalidationRules,
+  { issuers: { configurations }, opaqueContext, opaqueRequirements }: ResolvedOptions,
 ): Pick<TokenRules, "clockToleranceSeconds" | "maxTokenAgeSeconds"> {
   if (tokenKind) {
     const { maxTokenAgeSeconds } = requirementsOf(opaqueRequirements, issuer);
@@ -70,7 +69,9 @@ function timeRulesOf(
   }
   // A single issuer may be configured without a name.
   const configuration =
-    issuers.length === 1 ? issuers[0] : issuers.find(({ token }) => token.issuer === issuer);
+    configurations.length === 1
+      ? configurations[0]
+      : configurations.find(({ token }) => token.issuer === issuer);
   if (!configuration) throw new TypeError("revalidate takes a principal whose issuer this server accepts.");
   return configuration.token;
 }

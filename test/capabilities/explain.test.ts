@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { decideByRules, type Decision, refuse } from "../../../src/core/policy/decision.ts";
-import { explainDecision } from "../../../src/core/policy/explain.ts";
-import type { Requirement } from "../../../src/core/policy/requirement.ts";
-import { decide as decideFor } from "../../support/conditions.ts";
-import { createServer } from "../../support/resource-servers.ts";
-import { callerWith, matchesOf, matchOf, SCOPE_RULES, tableOf } from "../../support/policy.ts";
+import { decideByRules, type Decision, refuse } from "../../src/core/policy/decision.ts";
+import { explain } from "scopegate/explain";
+import { explainDecision } from "../../src/capabilities/explain/explain.ts";
+import type { Requirement } from "../../src/core/policy/requirement.ts";
+import { decide as decideFor } from "../support/conditions.ts";
+import { createServer } from "../support/resource-servers.ts";
+import { callerWith, matchesOf, matchOf, SCOPE_RULES, tableOf } from "../support/policy.ts";
 
 /** The text as pairs of the name and the value of each line. */
 function linesOf(decision: Decision, path = "/agents/web"): readonly (readonly [string, string])[] {
@@ -187,28 +188,31 @@ describe("explainDecision", () => {
   });
 });
 
-describe("a query of `server.explain`", () => {
-  const explain = (query: object) => () => createServer().explain(query as never);
+describe("a query of `explain`", () => {
+  const asking = (query: object) => () => explain(createServer(), query as never);
 
   it.each([
-    [{ method: "GET" }, "server.explain takes { method, path, scopes }: `path` is missing."],
-    [{ method: "GET", path: 5 }, "server.explain takes { method, path, scopes }: `path` must be a string."],
+    [{ method: "GET" }, "explain takes (server, { method, path, scopes }): `path` is missing."],
+    [
+      { method: "GET", path: 5 },
+      "explain takes (server, { method, path, scopes }): `path` must be a string.",
+    ],
     [
       { method: "GET", path: "/a", scopes: "a:b" },
-      'server.explain: `scopes` must be an array: write scopes: ["agents:read"].',
+      'explain: `scopes` must be an array: write scopes: ["agents:read"].',
     ],
     [
       { method: "GET", path: "/a", claims: {} },
-      "server.explain: `claims` need `scopes`: write scopes: [] for a token without any.",
+      "explain: `claims` need `scopes`: write scopes: [] for a token without any.",
     ],
   ])("rejects it if it has the wrong shape: %j", (query, message) => {
-    expect(explain(query)).toThrow(new TypeError(message));
+    expect(asking(query)).toThrow(new TypeError(message));
   });
 
   it.each([{}, { scopes: [] }, { scopes: [], claims: { sub: "u1" } }])(
     "accepts it with scopes and claims, with scopes only, and without a caller: %j",
     (caller) => {
-      expect(explain({ method: "GET", path: "/agents", ...caller })).not.toThrow();
+      expect(asking({ method: "GET", path: "/agents", ...caller })).not.toThrow();
     },
   );
 });

@@ -1,8 +1,10 @@
-import { type AccessRequest, requireString } from "../request.ts";
-import { type Decision, refusalIn } from "./decision.ts";
-import { describeConditions } from "./conditions/conditions.ts";
-import type { Requirement } from "./requirement.ts";
-import type { Rule } from "./rule.ts";
+/** How a request is decided, and why, as data and as text. */
+import { describeConditions } from "../../core/policy/conditions/conditions.ts";
+import { type Decision, refusalIn, rulesOf } from "../../core/policy/decision.ts";
+import { describeRequirement, joinScopes } from "../../core/policy/describe.ts";
+import type { Policy } from "../../core/policy/policy.ts";
+import type { Rule } from "../../core/policy/rule.ts";
+import { type AccessRequest, requireString } from "../../core/request.ts";
 
 /** What to explain: a request, and the scopes of a hypothetical caller. */
 export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPattern" | "params"> {
@@ -26,13 +28,18 @@ export interface Explanation {
   readonly text: string;
 }
 
-/** @throws TypeError for a query with the wrong shape, which untyped code may pass */
-export function requireQuery({ path, scopes, claims }: ExplainQuery): void {
-  requireString(path, "server.explain takes { method, path, scopes }", "path");
+/** Explains by a policy alone, because the policy page has no server. */
+export function explainByPolicy(policy: Policy, query: ExplainQuery): Explanation {
+  const { path, scopes, claims, ...rest } = query;
+  requireString(path, "explain takes (server, { method, path, scopes })", "path");
   if (scopes !== undefined && !Array.isArray(scopes))
-    throw new TypeError('server.explain: `scopes` must be an array: write scopes: ["agents:read"].');
+    throw new TypeError('explain: `scopes` must be an array: write scopes: ["agents:read"].');
   if (claims !== undefined && scopes === undefined)
-    throw new TypeError("server.explain: `claims` need `scopes`: write scopes: [] for a token without any.");
+    throw new TypeError("explain: `claims` need `scopes`: write scopes: [] for a token without any.");
+  const caller = scopes && policy.callerWith(scopes, claims);
+  const request = { ...rest, target: path };
+  const deciding = rulesOf(policy.find(request, false).matches);
+  return explainDecision(query, policy.decideFor(caller, request), deciding);
 }
 
 /** `deciding` are the rules whose scopes decide. Only the conditions of other rules apply. */
@@ -78,20 +85,3 @@ function describeDecision(decision: Decision): string {
   const cause = refused.reason === "request_ambiguous" ? `. ${String(refused.cause)}` : "";
   return `${result}: ${refused.reason}${rejection}${condition}${cause}`;
 }
-
-/** Describes what a rule requires, with the scopes of one request if they are known. */
-export function describeRequirement(requirement: Requirement, required: readonly string[] = []): string {
-  if (requirement === "public") return "nothing";
-  if (requirement === "optional") return "no token, or a valid one";
-  if ("filtered" in requirement) return `${requirement.filtered}, for all ids or at least one`;
-  if ("anyOf" in requirement)
-    return `one of ${joinScopes(required.length > 0 ? required : requirement.anyOf)}`;
-  if (requirement.length === 0) return "a valid token";
-  return joinScopes(required.length > 0 ? required : requirement);
-}
-
-/** Describes what a rule requires, with its conditions. */
-export const describeRule = ({ requirement, conditions }: Pick<Rule, "requirement" | "conditions">): string =>
-  [describeRequirement(requirement), ...describeConditions(conditions)].join("; ");
-
-const joinScopes = (scopes: readonly string[]): string => (scopes.length === 0 ? "-" : scopes.join(" "));

@@ -1,9 +1,10 @@
-/** The entry point `scopegate/connections`: ends connections whose token expires or is revoked. */
-import { callback, checkOptions, type OptionChecks, required } from "./options/check-options.ts";
-import type { ResourceServer } from "./server.ts";
-import { notify } from "./runtime/notify.ts";
-import type { EndReason, Revalidation } from "./token/revalidate.ts";
-import type { Principal } from "./token/principal.ts";
+/** Ends connections whose token expires or is revoked. */
+import { callback, checkOptions, type OptionChecks, required } from "../../core/options/check-options.ts";
+import { hasPipeline } from "../../core/port.ts";
+import { notify } from "../../core/runtime/notify.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Principal } from "../../core/token/principal.ts";
+import { type EndReason, revalidate, type Revalidation } from "./revalidate.ts";
 
 /** Why a connection must end, and how to report it to the client. */
 export interface AccessEnd {
@@ -20,7 +21,7 @@ interface UntilExpiryOptions {
   /** Called once, when access ends. An exception becomes a process warning. */
   readonly onEnd: (end: AccessEnd) => unknown;
   /** The server that accepted the token: its clock, tolerance and `isRevoked` apply. Default: `exp` alone. */
-  readonly server?: Pick<ResourceServer, "revalidate"> | undefined;
+  readonly server?: ResourceServer | undefined;
   /** How often `server` checks whether the token is revoked, in seconds. Default: 60. */
   readonly checkEverySeconds?: number | undefined;
   /** Stops the watch, for example when the request is aborted. */
@@ -30,7 +31,7 @@ interface UntilExpiryOptions {
 const OPTIONS: OptionChecks<UntilExpiryOptions> = {
   onEnd: required(callback("Write a function that closes the connection.")),
   server: {
-    accepts: (server) => typeof (Object(server) as Partial<ResourceServer>).revalidate === "function",
+    accepts: (server) => hasPipeline(Object(server) as object),
     hint: "Write the server of createResourceServer.",
   },
   checkEverySeconds: {
@@ -109,7 +110,7 @@ export function untilExpiry(principal: Principal, options: UntilExpiryOptions): 
 /** A check that fails ends the connection: a token that can't be checked counts as refused. */
 async function check(principal: Principal, server: UntilExpiryOptions["server"]): Promise<Revalidation> {
   try {
-    if (server) return await server.revalidate(principal);
+    if (server) return await revalidate(server, principal);
     const expiresInMs = (principal.expiresAt ?? Infinity) * 1000 - Date.now();
     return expiresInMs > 0 ? { valid: true, expiresInMs } : { valid: false, reason: "expired" };
   } catch {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { once } from "node:events";
 import type { Principal } from "scopegate";
 import { type AccessEnd, untilExpiry } from "scopegate/connections";
+import { revalidate } from "scopegate/connections";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../support/server.ts";
 import { type OwnTimers, useOwnTimers } from "../support/timers.ts";
@@ -34,19 +35,19 @@ describe("server.revalidate", () => {
   it("reports how long the token is valid, by the clock of the server", async () => {
     const server = serverWith();
     const principal = await principalWith({ exp: NOW + 60 });
-    expect(await server.revalidate(principal)).toEqual({ valid: true, expiresInMs: 60_000 });
+    expect(await revalidate(server, principal)).toEqual({ valid: true, expiresInMs: 60_000 });
     now += 59_999;
-    expect(await server.revalidate(principal)).toEqual({ valid: true, expiresInMs: 1 });
+    expect(await revalidate(server, principal)).toEqual({ valid: true, expiresInMs: 1 });
     now += 1;
-    expect(await server.revalidate(principal)).toEqual({ valid: false, reason: "expired" });
+    expect(await revalidate(server, principal)).toEqual({ valid: false, reason: "expired" });
   });
 
   it("allows the clock tolerance, and ends a token at its maximum age", async () => {
     const server = serverWith({ clockToleranceSeconds: 5, maxTokenAgeSeconds: 30 });
     const old = await principalWith({ iat: NOW, exp: NOW + 60 });
-    expect(await server.revalidate(old)).toEqual({ valid: true, expiresInMs: 35_000 });
+    expect(await revalidate(server, old)).toEqual({ valid: true, expiresInMs: 35_000 });
     now += 35_000;
-    expect(await server.revalidate(old)).toEqual({ valid: false, reason: "expired" });
+    expect(await revalidate(server, old)).toEqual({ valid: false, reason: "expired" });
   });
 
   it.each<[string, NonNullable<ResourceServerOptions["isRevoked"]>, object]>([
@@ -56,23 +57,23 @@ describe("server.revalidate", () => {
     ["a failure", () => Promise.reject(new Error("down")), { valid: false, reason: "unavailable" }],
   ])("calls isRevoked, which returns %s", async (_, isRevoked, result) => {
     const principal = await principalWith({});
-    expect(await serverWith({ isRevoked }).revalidate(principal)).toEqual(result);
+    expect(await revalidate(serverWith({ isRevoked }), principal)).toEqual(result);
   });
 
   it("calls isRevoked with the principal, but not for an expired token", async () => {
     const isRevoked = vi.fn(() => true);
     const server = serverWith({ isRevoked });
     const principal = await principalWith({ exp: NOW + 60 });
-    expect(await server.revalidate(principal)).toEqual({ valid: false, reason: "revoked" });
+    expect(await revalidate(server, principal)).toEqual({ valid: false, reason: "revoked" });
     expect(isRevoked.mock.calls).toEqual([[principal]]);
     now += 60_000;
-    expect(await server.revalidate(principal)).toEqual({ valid: false, reason: "expired" });
+    expect(await revalidate(server, principal)).toEqual({ valid: false, reason: "expired" });
     expect(isRevoked).toHaveBeenCalledTimes(1);
   });
 
   it("accepts a principal of any issuer if the server has one issuer without a name", async () => {
     const principal = await principalWith({ iss: "https://a.example" });
-    expect(await serverWith().revalidate(principal)).toMatchObject({ valid: true });
+    expect(await revalidate(serverWith(), principal)).toMatchObject({ valid: true });
   });
 
   it("reads the clock again after a slow isRevoked", async () => {
@@ -81,7 +82,7 @@ describe("server.revalidate", () => {
       return Promise.resolve(false);
     };
     const principal = await principalWith({ exp: NOW + 60 });
-    expect(await serverWith({ isRevoked }).revalidate(principal)).toEqual({
+    expect(await revalidate(serverWith({ isRevoked }), principal)).toEqual({
       valid: false,
       reason: "expired",
     });
@@ -96,9 +97,9 @@ describe("server.revalidate", () => {
       ],
     });
     const make = (iss: string) => principalWith({ iss, exp: NOW + 60 });
-    expect(await server.revalidate(await make("https://a.example"))).toMatchObject({ expiresInMs: 70_000 });
-    expect(await server.revalidate(await make("https://b.example"))).toMatchObject({ expiresInMs: 60_000 });
-    await expect(server.revalidate(await make("https://c.example"))).rejects.toThrow("this server accepts");
+    expect(await revalidate(server, await make("https://a.example"))).toMatchObject({ expiresInMs: 70_000 });
+    expect(await revalidate(server, await make("https://b.example"))).toMatchObject({ expiresInMs: 60_000 });
+    await expect(revalidate(server, await make("https://c.example"))).rejects.toThrow("this server accepts");
   });
 });
 

@@ -1,0 +1,2 @@
+export { type EndReason, revalidate, type Revalidation } from "./revalidate.ts";
+export { type AccessEnd, untilExpiry } from "./until-expiry.ts";

@@ -1,0 +1,25 @@
+import { pipelineOf } from "../../core/port.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import { explainByPolicy, type Explanation, type ExplainQuery } from "./explain.ts";
+
+export type { Explanation, ExplainQuery } from "./explain.ts";
+
+/**
+ * Explains how a request with these scopes, or without a token, would be decided. It verifies no token and
+ * calls no hook.
+ * @throws TypeError for a query without `path`, and for scopes that aren't an array
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ * import { explain } from "scopegate/explain";
+ *
+ * const server = createResourceServer({
+ *   serviceId: "agents-prod",
+ *   verificationKeys: [process.env.JWT_PUBLIC_KEY!],
+ *   scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"] },
+ * });
+ * console.log(explain(server, { method: "GET", path: "/agents/web", scopes: ["agents:api:read"] }).text);
+ * ```
+ */
+export const explain = (server: ResourceServer, query: ExplainQuery): Explanation =>
+  explainByPolicy(pipelineOf(server).policy, query);
