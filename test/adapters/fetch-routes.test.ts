@@ -307,6 +307,7 @@ describe("a route that can't be used", () => {
     ["https://api.example/agents", "Write `METHOD /pattern`"],
     ["/agents{/list}", "Write two routes."],
     ["/agents/../admin", "Write a path without empty or dot segments"],
+    ["MCP tools/call search", "is an MCP operation. Write a path: `POST /mcp`."],
     [7, "Write a string."],
   ])("%j: %s", (route, hint) => {
     expect(messageOf(route)).toContain(hint);
@@ -404,6 +405,9 @@ describe("protect with a route that the host reports", () => {
       "guard.route: isn't a route key.",
     );
     await expect(guard(requestOf("/teams"), {} as never)).rejects.toThrow("guard.route: isn't a route key.");
+    await expect(guard(requestOf("/teams"), { route: "MCP tools/call search" })).rejects.toThrow(
+      "guard.route: is an MCP operation.",
+    );
     await expect(guard(requestOf("/teams"), "/docs" as never)).rejects.toThrow(
       "guard.route: isn't a route key.",
     );

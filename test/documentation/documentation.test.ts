@@ -387,6 +387,8 @@ describe("a documented handler of the Fetch standard", () => {
     const invoke = async (method: string, scopes: readonly string[], event: object = {}) => {
       const result = await handler({
         version: "2.0",
+        routeKey: "GET /agents/{agent_id}",
+        pathParameters: { agent_id: "web" },
         rawPath: "/agents/web",
         rawQueryString: "",
         headers: {
@@ -408,8 +410,14 @@ describe("a documented handler of the Fetch standard", () => {
       body: { pathname: "/agents/web", caller: "user-1", body: "1" },
       isBase64Encoded: true,
     });
-    const notes = { rawPath: "/notes", isBase64Encoded: true, body: Buffer.from("hello").toString("base64") };
+    const body = Buffer.from("hello").toString("base64");
+    const notes = { routeKey: "POST /notes", rawPath: "/notes", isBase64Encoded: true, body };
     expect(await invoke("POST", ["notes:write"], notes)).toMatchObject({ body: { body: "hello" } });
+    expect(await invoke("GET", ["agents:web:read"], { routeKey: "$default" })).toMatchObject({
+      statusCode: 200,
+    });
+    const rewritten = { pathParameters: { agent_id: "api" } };
+    expect(await invoke("GET", ["agents:web:read"], rewritten)).toMatchObject({ statusCode: 403 });
     expect(await invoke("GET", ["agents:api:read"])).toMatchObject({
       statusCode: 403,
       headers: { "www-authenticate": expect.stringContaining("insufficient_scope") as string },

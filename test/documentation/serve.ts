@@ -79,7 +79,16 @@ function handlerOf({ default: main, GET, proxy, handle }: Entries): Handler {
   return (request) => {
     const [path, isData] = [new URL(request.url).pathname, request.url.endsWith("/__data.json")];
     const url = new URL(isData ? path.replace("/__data.json", "") : path, request.url);
-    const event = { request, url, isDataRequest: isData, locals: {} };
+    const route = { id: null }; // a host without routes
+    const event = {
+      request,
+      url,
+      route,
+      params: {},
+      isDataRequest: isData,
+      isRemoteRequest: false,
+      locals: {},
+    };
     return handle({ event, resolve: () => new Response() });
   };
 }

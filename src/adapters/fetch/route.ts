@@ -19,7 +19,8 @@ export type BindRoute = (params: unknown) => FindRoute;
 export function createRoute(server: ResourceServer, caller: string, written: unknown): BindRoute {
   const route = pipelineOf(server).parseRoute(String(written), caller === "guard");
   if (!("pattern" in route)) throw new ConfigurationError([{ ...route, path: [caller, "route"] }]);
-  const { source, alternatives } = route.pattern;
+  const { source, alternatives, operation } = route.pattern;
+  if (operation) throw optionError([caller, "route"], "is an MCP operation.", "Write a path: `POST /mcp`.");
   const names = alternatives.map(({ segments }) => segments.flatMap(namesOf).join());
   // Only the parameters show which alternative runs.
   if (new Set(names).size < names.length)

@@ -32,7 +32,13 @@ export function readBatch(target: string, path: Path, declared: ReadonlySet<stri
   if (text.search(COMMA) < 0 || !isBatchQuery(target)) return undefined;
   const separated = text.includes("%") ? text.replace(COMMA, ",") : text;
   if (separated.includes(",,")) return REFUSED;
-  const [first = "", ...otherNames] = new Set(separated.split(","));
+  const distinct = new Set<string>();
+  for (const name of separated.split(",")) {
+    // With one more, the batch is refused below.
+    if (distinct.size > MAX_PATHS) break;
+    distinct.add(name);
+  }
+  const [first = "", ...otherNames] = distinct;
   const parent = first.slice(0, first.lastIndexOf("/"));
   const names = [first.slice(parent.length + 1), ...otherNames];
   const isDeclared = declared.has(parent) && !path.text.includes("/", parent.length + 1);

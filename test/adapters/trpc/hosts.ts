@@ -60,6 +60,10 @@ export interface Served {
 
 const shared = { router, allowMethodOverride: true };
 
+interface NextContext {
+  readonly params: Promise<{ readonly trpc: string }>;
+}
+
 /** Serves a handler behind the guard for Node.js. */
 export function listenBehindNode(server: ResourceServer, handle: RequestListener): Promise<Host> {
   const guard = forNode.protect(server);
@@ -70,7 +74,7 @@ export function listenBehindNode(server: ResourceServer, handle: RequestListener
   );
 }
 
-export const HOSTS = ["express", "node", "fastify", "fetch", "hono"] as const;
+export const HOSTS = ["express", "node", "fastify", "fetch", "next", "hono"] as const;
 
 const hosts: Readonly<Record<(typeof HOSTS)[number], (served: Served) => Promise<Host>>> = {
   express({ server, createContext }) {
@@ -93,6 +97,24 @@ const hosts: Readonly<Record<(typeof HOSTS)[number], (served: Served) => Promise
     const handler = (req: Request) =>
       fetchRequestHandler({ endpoint: "/trpc", req, ...shared, createContext });
     return listen(createServer(listenerOf(forFetch.withScopes(server, handler))));
+  },
+  /** The route `app/trpc/[trpc]/route.ts`, as create-t3-app has it. */
+  next({ server, createContext }) {
+    const handler = (req: Request, _access: unknown, _context: NextContext) =>
+      fetchRequestHandler({ endpoint: "/trpc", req, ...shared, createContext });
+    const handlers = forFetch.withScopes(
+      server,
+      { route: "/trpc/:trpc" },
+      { GET: handler, POST: handler, PUT: handler },
+    );
+    const run = (request: Request): Response | Promise<Response> => {
+      const [segment] = /(?<=^\/trpc\/)[^/]+$/.exec(new URL(request.url).pathname) ?? [];
+      const method = request.method as keyof typeof handlers;
+      if (segment === undefined || !Object.hasOwn(handlers, method))
+        return new Response(null, { status: 404 });
+      return handlers[method](request, { params: Promise.resolve({ trpc: decodeURIComponent(segment) }) });
+    };
+    return listen(createServer(listenerOf(run)));
   },
   hono({ server, createContext }) {
     const app = new Hono();
