@@ -16,7 +16,7 @@ import { INVALID, type Invalid, withId } from "./invalid.ts";
 import { idOf, type Messages, parseMessages, readMessages } from "./messages.ts";
 import { type Ownership, Owners } from "./owners.ts";
 import { explainRefusal } from "./refusals.ts";
-import { ResponseWatch, sessionsInQuery, type WatchedRequest, type WatchSettings } from "./responses.ts";
+import { ResponseWatch, sessionsInQuery } from "./responses.ts";
 import { readOperation } from "./tasks.ts";
 
 /** The options of `protectMcp`. */
@@ -106,16 +106,11 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
   checkOptions(caller, options, OPTIONS, OTHER_OPTIONS);
   // Without a prototype: a polluted one must not set an option.
   const plainOptions = { __proto__: null, ...options };
-  const { maxBodyBytes = 4_194_304, bodyTimeoutMs = 30_000 } = plainOptions;
-  const {
-    maxSessions: maxEntries = 10_000,
-    streamCheckSeconds = 10,
-    listFilter = false,
-    store,
-  } = plainOptions;
+  const { maxBodyBytes = 4_194_304, bodyTimeoutMs = 30_000, store } = plainOptions;
+  const { maxSessions: maxEntries = 10_000, streamCheckSeconds = 10, listFilter = false } = plainOptions;
   const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs };
-  const sessions = new Owners("session", { store, maxEntries });
-  const tasks = new Owners("task", { store, maxEntries });
+  const sessions = new Owners("session", maxEntries, store);
+  const tasks = new Owners("task", maxEntries, store);
   const settings = { server, sessions, tasks, listFilter, streamCheckSeconds };
   const { observer, policy } = pipelineOf(server);
   const { methods } = policy.rules.operations;
@@ -133,7 +128,6 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     const isOwnerUnknown =
       exchange.header("last-event-id") !== undefined && exchange.header(SESSION_FIELD) === undefined;
     if (isOwnerUnknown) return refuse(INVALID.session, exchange);
-    if (ids.length === 0) return readBody(exchange, verdict);
     return andThenAll(
       ids.map((id) => sessions.find(id, verdict.principal)),
       (ownerships) => {
@@ -183,9 +177,6 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     exchange: Exchange,
     { principal }: Verdict,
   ): Pending<Passed | HttpResponse> => {
-    const { calls } = messages;
-    if (messages.messages.every(({ taskIds }) => taskIds.length === 0))
-      return decideOperations(messages, calls, exchange);
     const ids = messages.messages.flatMap(({ taskIds }) => taskIds);
     return andThenAll(
       ids.map((id) => tasks.find(id, principal)),
@@ -195,7 +186,7 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
         const started = ownerships.flatMap((task) =>
           task.kind === "own" ? (readOperation(task.note) ?? []) : [],
         );
-        return decideOperations(messages, [...calls, ...started], exchange);
+        return decideOperations(messages, [...messages.calls, ...started], exchange);
       },
     );
   };
@@ -221,31 +212,23 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
     );
   };
 
-  const pass = (messages: Messages, { raw, method, header }: Exchange): Passed =>
-    new PassedRequest(settings, requireVerdict(raw, server), messages, { method, header });
+  const pass = (messages: Messages, { raw, method, header }: Exchange): Passed => {
+    const verdict = requireVerdict(raw, server);
+    const { body, bytes } = messages;
+    const watch = new ResponseWatch(settings, verdict, messages, { method, header });
+    // Frameworks seldom read `authInfo`, so it's created when they do.
+    return {
+      verdict,
+      body,
+      bytes,
+      watch,
+      get authInfo() {
+        const { principal, request } = verdict;
+        return principal && (new CallerInfo(server, principal, request) as AuthInfo);
+      },
+    };
+  };
   return checkSession;
-}
-
-/** An allowed request. What frameworks seldom need is created when they read it. */
-class PassedRequest implements Passed {
-  readonly verdict: Verdict;
-  readonly body: object | undefined;
-  readonly bytes: Buffer | undefined;
-  readonly watch: ResponseWatch;
-  readonly #server: ResourceServer;
-
-  constructor(settings: WatchSettings, verdict: Verdict, messages: Messages, request: WatchedRequest) {
-    this.verdict = verdict;
-    this.body = messages.body;
-    this.bytes = messages.bytes;
-    this.watch = new ResponseWatch(settings, verdict, messages, request);
-    this.#server = settings.server;
-  }
-
-  get authInfo(): AuthInfo | undefined {
-    const { principal, request } = this.verdict;
-    return principal && (new CallerInfo(this.#server, principal, request) as AuthInfo);
-  }
 }
 
 /** Returns each session that a server may find in a request: in the header, and in the query. */

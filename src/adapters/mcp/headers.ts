@@ -24,7 +24,6 @@ export function agree(
   if (method === undefined && name === undefined && repeated.size === 0 && !only?.isStateless) return true;
   if (!only || others.length > 0 || (method ?? only.method) !== only.method) return false;
   if (name !== undefined && (only.name === undefined || decode(name) !== only.name)) return false;
-  if (repeated.size === 0) return true;
   if (repeated.size > MAX_ARGUMENT_HEADERS) return false;
   const [message] = [body].flat() as readonly Json[];
   const callArguments = ownObject(ownObject(message ?? {}, "params") ?? {}, "arguments") ?? {};

@@ -78,10 +78,9 @@ export function readMessages(body: object, context: ReadContext, bytes?: Buffer)
     if ("kind" in message) return withId(message, idOf(body));
     messages.push(message);
   }
-  const [first, ...others] = messages;
-  const calls = first && others.length === 0 ? first.calls : messages.flatMap((message) => message.calls);
+  const calls = messages.flatMap((message) => message.calls);
   const subscriptions = messages.flatMap((message) => (isSubscription(message) ? message.calls : []));
-  if (others.length > 0 && subscriptions.length > MAX_BATCH_SUBSCRIPTIONS) return INVALID.message;
+  if (messages.length > 1 && subscriptions.length > MAX_BATCH_SUBSCRIPTIONS) return INVALID.message;
   if (calls.length > 1 && countUriCharacters(calls) > MAX_URI_CHARACTERS) return INVALID.message;
   return { kind: "messages", body, bytes, messages, calls };
 }
@@ -175,12 +174,10 @@ const RELATED_TASK = "io.modelcontextprotocol/related-task";
 function relatedTask(paramsOrResult: unknown): readonly string[] | undefined {
   const meta = isObject(paramsOrResult) ? ownProperty(paramsOrResult, "_meta") : undefined;
   const related = isObject(meta) ? ownProperty(meta, RELATED_TASK) : undefined;
-  if (related === undefined) return NO_TASKS;
+  if (related === undefined) return [];
   const taskId = isObject(related) ? ownProperty(related, "taskId") : undefined;
   return isText(taskId) ? [taskId] : undefined;
 }
-
-const NO_TASKS: readonly string[] = [];
 
 /** The first revision without sessions. */
 const STATELESS = "2026-07-28";

@@ -28,33 +28,29 @@ const KEPT_MS = 7 * 86_400_000;
 const loadBreaker = async (store: Store): Promise<Breaker> =>
   (await import("../../core/runtime/breaker.ts")).breakerOf(store);
 
-export interface OwnersOptions {
-  /** With a store, other processes know the owners, too. */
-  readonly store?: Store | undefined;
+export class Owners {
+  readonly #kind: string;
   /**
    * How many ids this process keeps: at most a tenth for one caller, and half for callers without a token.
    */
-  readonly maxEntries: number;
-}
-
-export class Owners {
-  readonly #kind: string;
-  readonly #options: OwnersOptions;
+  readonly #maxEntries: number;
+  /** With a store, other processes know the owners, too. */
+  readonly #shared: Store | undefined;
   /** The ids, and those of each share; the least recently used first. */
   readonly #owned = new Map<string, Owned>();
   readonly #shares = new Map<string, Set<string>>();
 
   /** `kind` keeps the ids of sessions and tasks apart. */
-  constructor(kind: string, options: OwnersOptions) {
+  constructor(kind: string, maxEntries: number, shared: Store | undefined) {
     this.#kind = kind;
-    this.#options = options;
+    this.#maxEntries = maxEntries;
+    this.#shared = shared;
   }
 
   /** Returns whether an id belongs to a caller; `unknown` if the store doesn't respond. */
   find(id: string, caller: Principal | undefined): Pending<Ownership> {
     const owned = this.#owned.get(id);
-    const { store } = this.#options;
-    if (!owned) return store ? this.#findStored(store, id, caller) : OTHER;
+    if (!owned) return this.#shared ? this.#findStored(this.#shared, id, caller) : OTHER;
     if (owned.owner !== ownerKey(caller)) return OTHER;
     this.#remove(id);
     this.#add(id, owned);
@@ -82,8 +78,8 @@ export class Owners {
   start(id: string, caller: Principal | undefined, note = ""): Pending<void> {
     if (this.#owned.has(id)) return undefined;
     this.#remember(id, caller, note);
-    const { store } = this.#options;
-    return store && this.#store(store, id, `${ownerKey(caller)} ${Buffer.from(note).toString("base64url")}`);
+    const value = `${ownerKey(caller)} ${Buffer.from(note).toString("base64url")}`;
+    return this.#shared && this.#store(this.#shared, id, value);
   }
 
   async #store(store: Store, id: string, value: string): Promise<void> {
@@ -97,16 +93,16 @@ export class Owners {
 
   end(id: string): void {
     this.#remove(id);
-    const { store } = this.#options;
-    if (store) ignoreRejection(loadBreaker(store).then((breaker) => breaker.delete(this.#storeKey(id))));
+    const breaker = this.#shared && loadBreaker(this.#shared);
+    if (breaker) ignoreRejection(breaker.then((loaded) => loaded.delete(this.#storeKey(id))));
   }
 
   #remember(id: string, caller: Principal | undefined, note: string): void {
-    const { maxEntries } = this.#options;
     const share = shareKey(caller);
     const ofShare = this.#shares.get(share);
-    if (ofShare && ofShare.size >= Math.ceil(maxEntries / (caller ? 10 : 2))) this.#removeOldest(ofShare);
-    else if (this.#owned.size >= maxEntries) this.#removeOldest(this.#owned);
+    if (ofShare && ofShare.size >= Math.ceil(this.#maxEntries / (caller ? 10 : 2)))
+      this.#removeOldest(ofShare);
+    else if (this.#owned.size >= this.#maxEntries) this.#removeOldest(this.#owned);
     this.#add(id, { owner: ownerKey(caller), share, note });
   }
 
@@ -149,7 +145,7 @@ function ownerKey(caller: Principal | undefined): string {
 
 /** Without a user, each new token is another caller, so all tokens of one client share a limit. */
 const shareKey = (caller: Principal | undefined): string =>
-  caller?.userId === undefined && caller
+  caller && caller.userId === undefined
     ? JSON.stringify([caller.issuer, clientOf(caller)])
     : ownerKey(caller);
 

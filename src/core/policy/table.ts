@@ -244,29 +244,25 @@ export class Table {
     }
     const comparablePath = new ComparablePath(path);
     const matchedRoutes: MatchedRoute[] = [];
-    let hasUnreadable = false;
-    let hasReadable = false;
-    let hidesValue = false;
+    const unreadable: string[] = [];
     for (const pattern of patterns) {
       const mounted = typeof pattern === "string" ? { mount: "", pattern, isAsWritten: true } : pattern;
       const alternatives = this.#alternatives(mounted.pattern);
-      if (alternatives.length === 0) {
-        hasUnreadable = true;
-        hidesValue ||= repeatsName(mounted.pattern);
-      } else hasReadable = true;
+      if (alternatives.length === 0) unreadable.push(mounted.pattern);
       // A pattern that can't be read, such as a regular expression, may match every path below its mount.
       for (const alternative of alternatives.length > 0 ? alternatives : this.#alternatives(ANY_PATH)) {
         const matchedRoute = this.#matchRoute(alternative, mounted, comparablePath, method);
         if (matchedRoute) matchedRoutes.push(matchedRoute);
       }
     }
-    if (hasReadable && matchedRoutes.length === 0)
+    if (unreadable.length < patterns.length && matchedRoutes.length === 0)
       return ambiguous("The path doesn't match the route that the router chose.");
-    const isUncovered = hasUnreadable || matchedRoutes.some(({ leaves }) => leaves.length === 0);
+    const isUncovered = unreadable.length > 0 || matchedRoutes.some(({ leaves }) => leaves.length === 0);
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path isn't spelled as in the table.");
     const rules = this.#addRouteRules(pathRules, method, matchedRoutes);
-    if (hidesValue && handlerValues.readHandlerValues && readsPath(rules)) return OTHER_VALUE;
+    const hidesValue = handlerValues.readHandlerValues && unreadable.some(repeatsName);
+    if (hidesValue && readsPath(rules)) return OTHER_VALUE;
     return hasOtherValue(rules, matchedRoutes, handlerValues) ? OTHER_VALUE : rules;
   }
 

@@ -57,7 +57,7 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
   };
   const deleteEnded = (time: number): void => {
     const second = Math.floor(time / 1000);
-    const passed = Math.max(0, second - endedSecond);
+    const passed = second - endedSecond;
     // After a pause, or if the clock was set, there may be far more seconds than buckets.
     const candidates =
       passed > MAX_STEPS
@@ -73,10 +73,6 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
         }
     endedSecond = second;
   };
-  const findCapacityError = (owner: string | undefined): Error | undefined => {
-    if (entries.size >= maxEntries) return full;
-    return owner !== undefined && (counts.get(owner) ?? 0) >= maxOwned ? overShare : undefined;
-  };
   return {
     get(keys) {
       const time = readClock(now).getTime();
@@ -88,9 +84,10 @@ export function createMemoryStore(maxEntries: number, now: () => number): Store 
       if (ifAbsent && find(key, time) !== undefined) return Promise.resolve(false);
       deleteEnded(time);
       const earlier = entries.get(key);
-      const capacityError = earlier ? undefined : findCapacityError(owner);
-      if (capacityError) return Promise.reject(capacityError);
+      const owned = owner === undefined ? 0 : (counts.get(owner) ?? 0);
       if (earlier) remove(earlier);
+      else if (entries.size >= maxEntries) return Promise.reject(full);
+      else if (owned >= maxOwned) return Promise.reject(overShare);
       if (ttlMs > 0) add({ key, value, end: time + ttlMs, owner });
       return Promise.resolve(true);
     },

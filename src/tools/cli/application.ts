@@ -6,19 +6,14 @@ import { hasPipeline } from "../../core/port.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { ResourceServer } from "../../core/server.ts";
-import type { FastifyRoutesInstance } from "../audit/routes/fastify.ts";
-import { frameworkOf, routesOf } from "../audit/routes/routes-of.ts";
+import { type FastifyRoutesInstance, isFastify } from "../audit/routes/fastify.ts";
+import { isNest } from "../audit/routes/nest.ts";
+import { isApplication, routesOf } from "../audit/routes/routes-of.ts";
 import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";
 import { findAbove, isFolder } from "./files.ts";
 
 type Routes = Iterable<ListedRoute>;
-
-/** Returns whether the routes of a value can be listed. A tRPC router would also need its prefix. */
-function isApplication(value: unknown): value is object {
-  const framework = frameworkOf(value);
-  return framework !== undefined && framework !== "trpc";
-}
 
 const NEXT_CONFIGS = ["next.config.js", "next.config.mjs", "next.config.ts", "next.config.mts"];
 
@@ -127,8 +122,7 @@ async function listRoutes(
   lists: ReadonlyMap<unknown, Routes>,
   mounted: readonly object[] | undefined,
 ): Promise<Routes> {
-  const framework = frameworkOf(app);
-  if (framework === "nest") await (app as { init(): Promise<unknown> }).init();
-  if (framework === "fastify") await (app as { ready(): PromiseLike<unknown> }).ready();
+  if (isNest(app)) await (app as object as { init(): Promise<unknown> }).init();
+  if (isFastify(app)) await (app as object as { ready(): PromiseLike<unknown> }).ready();
   return lists.get(app) ?? routesOf(app, compact({ mounted }));
 }

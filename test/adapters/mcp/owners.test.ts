@@ -19,7 +19,7 @@ class Sessions {
   readonly #owners: Owners;
 
   constructor(store?: Store) {
-    this.#owners = new Owners("session", { store, maxEntries: 10_000 });
+    this.#owners = new Owners("session", 10_000, store);
   }
   isOf = (id: string, caller: Principal | undefined) =>
     andThen(this.#owners.find(id, caller), ({ kind }) => kind === "own");

@@ -45,9 +45,6 @@ type Mounts = readonly string[] | undefined;
 /** A layer, after the layers whose routers contain it, the outermost one first. */
 type Line = readonly ExpressLayer[];
 
-const parentOf = (app: ExpressApplication): ExpressApplication | undefined =>
-  (app as { readonly parent?: ExpressApplication }).parent;
-
 /** A layer, in the order in which a request reaches it. */
 interface Step {
   readonly layer: ExpressLayer;
@@ -59,13 +56,11 @@ interface Step {
 /** For a single router, it isn't known what runs before it. */
 function* registrationsOf(order: readonly Step[], isWhole: boolean): Iterable<Registration> {
   const guards = order.map(guardedPaths);
-  const corsPaths = order.map(({ layer, mounts = [] }) =>
-    layer.name === CORS ? mounts.map(patternBelow).flatMap(pathsOf) : [],
+  const middleware = order.map(({ layer, mounts = [] }) =>
+    layer.route || isOwn(layer) ? [] : mounts.map(patternBelow),
   );
-  const lastHandlers = new Map(
-    order.flatMap(({ layer, mounts = [] }, index) =>
-      layer.route || isOwn(layer) ? [] : mounts.map((mount) => [patternBelow(mount), index] as const),
-    ),
+  const corsPaths = middleware.map((patterns, index) =>
+    order[index]?.layer.name === CORS ? patterns.flatMap(pathsOf) : [],
   );
   const routers = order.map(({ line }, index) =>
     guards[index]?.length === 0 ? [] : routerAround(line, order.slice(0, index).filter(mayLeave)),
@@ -74,19 +69,19 @@ function* registrationsOf(order: readonly Step[], isWhole: boolean): Iterable<Re
     const { route } = layer;
     const certain = guards.map((paths, guard) => (isInside(line, routers[guard] ?? []) ? paths : []));
     const describePlace = (pattern: string): UnguardedPlace | undefined => {
-      // For a single router, it isn't known what runs before it.
       if (!isWhole) return undefined;
       const isCertain = findPlace(pattern, index, certain) === undefined;
       const place = findPlace(pattern, index, guards) ?? (isCertain ? undefined : "skipped");
       return place && describeUnguarded(place, route?.stack.map(({ handle }) => handle) ?? []);
     };
-    for (const pattern of route || isOwn(layer) ? [] : (mounts ?? []).map(patternBelow)) {
+    for (const pattern of middleware[index] ?? []) {
       const { method, serves } = SERVED.get(layer.name) ?? { method: "*", serves: SERVES.handler };
       // Earlier CORS middleware responds first.
       const isLate = isWhole && findPlace(pattern, index, corsPaths) !== undefined;
       if (serves === SERVES.lateCors && !isLate) continue;
       // Earlier handlers at a path are middleware: the last one responds.
-      if (serves === SERVES.handler && lastHandlers.get(pattern) !== index) continue;
+      const last = middleware.findLastIndex((patterns) => patterns.includes(pattern));
+      if (serves === SERVES.handler && last !== index) continue;
       const registration = { methods: [method], pattern, serves, unguarded: describePlace(pattern) };
       if (isMiddlewareListed(registration)) yield { ...registration, isPartial: true };
     }
@@ -132,7 +127,10 @@ function* visitAll(root: ExpressApplication, outer: Line, left: Set<ExpressAppli
     yield { layer, line, mounts };
     // Express hides what `app.use` mounts.
     if (layer.name !== HIDDEN) continue;
-    const inside = [...left].find((other) => parentOf(other) === app && isMountedAt(other, mounts));
+    const inside = [...left].find(
+      (other) =>
+        (other as { readonly parent?: ExpressApplication }).parent === app && isMountedAt(other, mounts),
+    );
     if (!inside)
       throw new TypeError(
         `routesOf can't look into the application that is mounted at ${mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, { mounted: [admin] }). Replace an application that is mounted twice with a router.`,
@@ -157,10 +155,8 @@ function isMountedAt(app: ExpressApplication, mounts: Mounts): boolean {
  * comes first in a router, it can leave the router before the guard, with `next("router")`.
  */
 function routerAround(line: Line, before: readonly Step[]): Line {
-  const depth = line.findLastIndex((_, index) =>
-    before.some((step) => step.line.length === index + 1 && isInside(step.line, line.slice(0, index))),
-  );
-  return line.slice(0, Math.max(depth, 0));
+  const routers = before.map((step) => step.line.slice(0, -1)).filter((router) => isInside(line, router));
+  return line.slice(0, Math.max(0, ...routers.map(({ length }) => length)));
 }
 
 const isInside = (line: Line, router: Line): boolean => router.every((layer, index) => line[index] === layer);

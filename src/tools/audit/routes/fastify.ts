@@ -25,12 +25,6 @@ interface FastifyRoute {
   readonly url: string;
 }
 
-interface RegisteredRoute {
-  readonly instance: object;
-  readonly registration: Registration;
-  readonly handlers: readonly unknown[];
-}
-
 /** Returns whether a value is an instance of Fastify. */
 export const isFastify = (value: unknown): value is FastifyInstance =>
   ["printRoutes", "addHook"].every((name) => name in (Object(value) as object));
@@ -46,7 +40,7 @@ export function listFastify(app: FastifyInstance, options: RoutesOptions): Itera
     throw new Error(
       "routesOf(app) is called too late: the application already has routes, which it can't list. Write `const routes = routesOf(app)` directly after `const app = fastify()`.",
     );
-  const registered: RegisteredRoute[] = [];
+  const registered: { instance: object; registration: Registration; handlers: readonly unknown[] }[] = [];
   let isReady = false;
   app.addHook("onRoute", function (route) {
     // Copied at once, because Fastify may reuse the object for another path.

@@ -14,29 +14,25 @@ import { isTrpc, listTrpc, type TrpcRouter, type TrpcRoutesOptions } from "./trp
 
 type Routes = Iterable<ListedRoute> | Promise<readonly ListedRoute[]>;
 
-/** The frameworks whose applications are recognized. */
-export type ListedFramework = "trpc" | "nest" | "fastify" | "hono" | "koa" | "express";
-
 interface Framework {
-  readonly name: ListedFramework;
   readonly recognizes: (app: unknown) => boolean;
   readonly list: (app: never, options: never) => Routes;
 }
 
 const FRAMEWORKS: readonly Framework[] = [
   // A router of tRPC comes first, because its procedures are properties with any name.
-  { name: "trpc", recognizes: isTrpc, list: listTrpc },
-  { name: "nest", recognizes: isNest, list: listNest },
-  { name: "fastify", recognizes: isFastify, list: listFastify },
-  { name: "hono", recognizes: isHono, list: listHono },
+  { recognizes: isTrpc, list: listTrpc },
+  { recognizes: isNest, list: listNest },
+  { recognizes: isFastify, list: listFastify },
+  { recognizes: isHono, list: listHono },
   // Routers of Koa have a stack, as those of Express do.
-  { name: "koa", recognizes: (app) => isKoa(app) || isRouter(app) || areRouters(app), list: listKoa },
-  { name: "express", recognizes: isListable, list: listExpress },
+  { recognizes: (app) => isKoa(app) || isRouter(app) || areRouters(app), list: listKoa },
+  { recognizes: isListable, list: listExpress },
 ];
 
-/** Returns the framework of an application; `undefined` for any other value. */
-export const frameworkOf = (app: unknown): ListedFramework | undefined =>
-  FRAMEWORKS.find(({ recognizes }) => recognizes(app))?.name;
+/** Returns whether the routes of a value can be listed. A tRPC router would also need its prefix. */
+export const isApplication = (value: unknown): value is object =>
+  !isTrpc(value) && FRAMEWORKS.some(({ recognizes }) => recognizes(value));
 
 /**
  * Lists the routes of an application for `audit`, `page` and `scopegate audit`: of Express (4 and 5), Koa,
