@@ -44,8 +44,8 @@ export interface ApiKeysOptions {
    */
   readonly cacheSeconds?: number;
   /**
-   * How long the last record of a key is used while `find` fails, in seconds from 0 to 3600. Other keys get
-   * 503. Default: `30`.
+   * How much longer the last record of a key is used while `find` fails, in seconds from 0 to 3600, after
+   * `cacheSeconds`. Other keys get 503. Default: `30`.
    */
   readonly staleSeconds?: number;
 }
@@ -118,7 +118,7 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
       fault = undefined;
     } catch (cause) {
       fault = cause;
-      const staleUntil = (lastKey?.readAt ?? -Infinity) + staleSeconds * 1000;
+      const staleUntil = (lastKey?.readAt ?? -Infinity) + (cacheSeconds + staleSeconds) * 1000;
       if (!lastKey || since < lastKey.readAt || since >= staleUntil) throw cause;
       return { value: lastKey, until: Math.min(since + RETRY_MS, staleUntil) };
     }

@@ -2,11 +2,12 @@
 import { displayUrl } from "../../core/keys/secure-url.ts";
 import { readClock } from "../../core/runtime/clock.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
+import { claimAt } from "../../core/token/claim-path.ts";
 import type { OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 import type { TokenVerifier } from "../../core/token/verifier.ts";
 import { type ResponseRules, type Claims, findMistake, readJson, readSigned } from "./response.ts";
 import type { Authentication } from "./client.ts";
-import { type IntrospectionFetch, post } from "./endpoint.ts";
+import { EndpointError, type IntrospectionFetch, post } from "./endpoint.ts";
 
 /** How to send a request, and what the response must contain. */
 export interface AskRules extends ResponseRules {
@@ -28,6 +29,9 @@ export async function ask(token: string, digest: string, rules: AskRules): Promi
   try {
     const asked = fetchClaims(token, rules, request.signal);
     const claims = await withinLimit(asked, displayUrl(rules.url), rules.timeoutMs);
+    // RFC 7662 section 2.2. Without it, a broken endpoint would look as if all tokens had been revoked.
+    if (typeof claimAt(claims, "active") !== "boolean")
+      throw new EndpointError(rules.url, "didn't return `active` as true or false.");
     const mistake = findMistake(claims, rules, readClock(rules.now).getTime() / 1000);
     if (mistake) return mistake;
     // Every token needs an id, so that it can be revoked here. RFC 7662 doesn't require one.

@@ -188,6 +188,18 @@ describe("apiKeys, while `find` fails", () => {
     expect(server.health().status).toBe("ok");
   });
 
+  it("accepts known keys for `cacheSeconds` and then for `staleSeconds`, whenever the failure begins", async () => {
+    const { store, pass, verdict } = createKeyed();
+    expect(await verdict()).toBe("accepted");
+    store.find = throwing;
+    for (let second = 1; second < 60; second += 1) {
+      pass(1);
+      expect(await verdict()).toBe("accepted");
+    }
+    pass(1);
+    expect(await verdict()).toBe("unavailable");
+  });
+
   it("keeps refusing a key that it knows to be revoked, and one with the id of a known one", async () => {
     const { server, store, record, change, pass, verdict } = createKeyed({ kind: { cacheSeconds: 0 } });
     change({ revokedAt: START });

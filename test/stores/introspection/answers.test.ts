@@ -111,23 +111,34 @@ describe("introspection, for a token that is not active", () => {
   it.each<readonly [string, unknown]>([
     ["active: false", { active: false }],
     ["active: false with claims", active({ active: false })],
-    ['active: "true"', active({ active: "true" })],
-    ["active: 1", active({ active: 1 })],
-    ["no active", active({ active: undefined })],
-    ["active in its prototype", `{"__proto__":${JSON.stringify(active())}}`],
   ])("rejects a token with %s as revoked, and shows the cause in the decision only", async (_, answer) => {
-    const behaviour = typeof answer === "string" ? text(answer) : json(answer);
-    const { verdict, refusal } = await startAsking({}, { behaviour });
+    const { verdict, refusal } = await startAsking({}, { behaviour: json(answer) });
     expect(await verdict()).toBe("401 revoked");
     const { cause, ...shown } = await refusal();
     expect(cause).toMatch(/^The issuer reports that the token isn't active/);
     expect(JSON.stringify(shown)).not.toContain("issuer");
   });
 
+  it.each<readonly [string, unknown]>([
+    ['active: "true"', active({ active: "true" })],
+    ["active: null", active({ active: null })],
+    ["active: 1", active({ active: 1 })],
+    ["no active", { error: "server_error" }],
+    ["active in its prototype", `{"__proto__":${JSON.stringify(active())}}`],
+  ])("counts %s as a failure of the endpoint, which says nothing about the token", async (_, answer) => {
+    const behaviour = typeof answer === "string" ? text(answer) : json(answer);
+    const { verdict, server } = await startAsking({}, { behaviour });
+    expect(await verdict()).toBe("503");
+    expect(server.health()).toMatchObject({
+      status: "degraded",
+      opaqueTokens: [{ cause: { message: expect.stringContaining("didn't return `active`") as string } }],
+    });
+  });
+
   it("ignores `active` of a polluted prototype", async () => {
     Object.defineProperty(Object.prototype, "active", { value: true, configurable: true });
     try {
-      expect(await verdictOn(active({ active: undefined }))).toBe("401 revoked");
+      expect(await verdictOn(active({ active: undefined }))).toBe("503");
     } finally {
       Reflect.deleteProperty(Object.prototype, "active");
     }
