@@ -4,7 +4,7 @@ import { type Decision, refusalIn, rulesOf } from "../../core/policy/decision.ts
 import { describeRequirement, joinScopes } from "../../core/policy/describe.ts";
 import type { Policy } from "../../core/policy/policy.ts";
 import type { Rule } from "../../core/policy/rule.ts";
-import { type AccessRequest, requireString } from "../../core/request.ts";
+import type { AccessRequest } from "../../core/request.ts";
 
 /** What to explain: a request, and the scopes of a hypothetical caller. */
 export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPattern" | "params"> {
@@ -31,11 +31,6 @@ export interface Explanation {
 /** Explains by a policy alone, because the policy page has no server. */
 export function explainByPolicy(policy: Policy, query: ExplainQuery): Explanation {
   const { path, scopes, claims, ...rest } = query;
-  requireString(path, "explain takes (server, { method, path, scopes })", "path");
-  if (scopes !== undefined && !Array.isArray(scopes))
-    throw new TypeError('explain: `scopes` must be an array: write scopes: ["agents:read"].');
-  if (claims !== undefined && scopes === undefined)
-    throw new TypeError("explain: `claims` need `scopes`: write scopes: [] for a token without any.");
   const caller = scopes && policy.callerWith(scopes, claims);
   const request = { ...rest, target: path };
   const deciding = rulesOf(policy.find(request, false).matches);

@@ -1,4 +1,5 @@
 import { pipelineOf } from "../../core/port.ts";
+import { requireString } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { explainByPolicy, type Explanation, type ExplainQuery } from "./explain.ts";
 
@@ -21,5 +22,12 @@ export type { Explanation, ExplainQuery } from "./explain.ts";
  * console.log(explain(server, { method: "GET", path: "/agents/web", scopes: ["agents:api:read"] }).text);
  * ```
  */
-export const explain = (server: ResourceServer, query: ExplainQuery): Explanation =>
-  explainByPolicy(pipelineOf(server).policy, query);
+export function explain(server: ResourceServer, query: ExplainQuery): Explanation {
+  const { path, scopes, claims } = query;
+  requireString(path, "explain takes (server, { method, path, scopes })", "path");
+  if (scopes !== undefined && !Array.isArray(scopes))
+    throw new TypeError('explain: `scopes` must be an array: write scopes: ["agents:read"].');
+  if (claims !== undefined && scopes === undefined)
+    throw new TypeError("explain: `claims` need `scopes`: write scopes: [] for a token without any.");
+  return explainByPolicy(pipelineOf(server).policy, query);
+}

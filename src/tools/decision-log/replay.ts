@@ -1,7 +1,7 @@
 /** Decides the records of a decision log again, by another table. */
-import { explain } from "../../capabilities/explain/index.ts";
 import { orUndefined } from "../../core/errors.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
+import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { printable } from "../../core/runtime/printable.ts";
 import { refusalIn } from "../../core/policy/decision.ts";
@@ -144,8 +144,11 @@ function decideAgain(record: Logged, server: ResourceServer): Replayed {
     { method, path, matchedPattern },
     ...operations.map((path) => ({ method: OPERATION_METHOD, path })),
   ];
-  const caller = granted ? { scopes: granted } : {};
-  const decisions = queries.map((query) => explain(server, { ...query, ...caller }).decision);
+  const { policy } = pipelineOf(server);
+  const caller = granted ? policy.callerWith(granted) : undefined;
+  const decisions = queries.map(({ path: target, ...query }) =>
+    policy.decideFor(caller, { ...query, target }),
+  );
   const results = decisions.map(resultOf);
   // The worst result of all operations decides.
   const after = RESULTS.findLast((result) => results.includes(result)) ?? "refused";
