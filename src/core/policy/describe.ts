@@ -19,4 +19,5 @@ export const describeRule = ({ requirement, conditions }: Pick<Rule, "requiremen
   [describeRequirement(requirement), ...describeConditions(conditions)].join("; ");
 
 /** Lists scopes; `-` for none. */
-export const joinScopes = (scopes: readonly string[]): string => (scopes.length === 0 ? "-" : scopes.join(" "));
+export const joinScopes = (scopes: readonly string[]): string =>
+  scopes.length === 0 ? "-" : scopes.join(" ");

@@ -38,7 +38,7 @@ export function implies(
   const decidingPlace = enforcedPlace(deciding);
   const otherRequirement = enforcedRequirement(otherPlace);
   const decidingRequirement = enforcedRequirement(decidingPlace);
-  // From the least to the most: public, optional, any token.
+  // From the weakest requirement to the strongest: public, optional, any token.
   if (otherRequirement.kind === "public") return true;
   if (decidingRequirement.kind === "public") return false;
   if (otherRequirement.kind === "optional") return true;

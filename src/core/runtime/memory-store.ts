@@ -14,7 +14,7 @@ interface Entry {
 
 const HINT = "Use memoryStore({ maxEntries }) with more, or a shared store.";
 
-/** Only one owner has no room. */
+/** One owner has used its share; the store itself works. */
 export class ShareError extends Error {}
 
 const endSecondOf = ({ end }: Entry): number => Math.ceil(end / 1000);

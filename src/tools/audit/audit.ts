@@ -31,7 +31,7 @@ import {
   unreadable,
 } from "./findings.ts";
 import { findHidden } from "./hidden-routes.ts";
-import { isCoveredInParts, isOutside, ROOT, SERVES, withProcedures } from "./mounts.ts";
+import { needsNoOwnRule, isServedBeforeGuard, ROOT, SERVES, withProcedures } from "./mounts.ts";
 import { auditOperations, isOperationRoute } from "./operations.ts";
 import { withoutOtherGuards } from "./other-guards.ts";
 import { findInRewrites } from "./next/rewrites.ts";
@@ -99,8 +99,8 @@ export function auditRoutes(
   // If only operations are listed, the audit is about an MCP server, not about the application that contains
   // it.
   const routeRules = table.rules.filter(({ rule }) => routesOnly.length > 0 && !isOperationRoute(rule));
-  const outside = coverages.filter(({ route }) => isOutside(route));
-  const others = coverages.filter(({ route }) => !isOutside(route));
+  const outside = coverages.filter(({ route }) => isServedBeforeGuard(route));
+  const others = coverages.filter(({ route }) => !isServedBeforeGuard(route));
   const unreachedRules = routeRules.filter((rule) => !others.some((coverage) => reaches(coverage, rule)));
   const isTarget = (coverage: RouteCoverage): boolean =>
     unreachedRules.some((rule) => strengthOf(rule) > 0 && reaches(coverage, rule));
@@ -114,7 +114,7 @@ export function auditRoutes(
     const place = exposed.includes(coverage) ? route.unguarded : undefined;
     if (place && !place.isUncertain)
       findings.push(unguarded(route, { ...place, hint: place.hint + mcpHint }));
-    else if (!rule && !isCoveredInParts(coverage))
+    else if (!rule && !needsNoOwnRule(coverage))
       findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
   }
   const uncertain = exposed.find(({ route }) => route.unguarded?.isUncertain)?.route.unguarded;
@@ -125,7 +125,7 @@ export function auditRoutes(
   const useless = unreachedRules.filter((rule) => !outside.some((coverage) => reaches(coverage, rule)));
   findings.push(...useless.map(({ rule }) => unreached(rule, astray)));
   findings.push(...findInTable(table, servesOf(coverages)));
-  const needingRules = coverages.filter((coverage) => coverage.rule ?? !isCoveredInParts(coverage));
+  const needingRules = coverages.filter((coverage) => coverage.rule ?? !needsNoOwnRule(coverage));
   return createAuditReport(
     [...needingRules.map(toAuditedRoute), ...operations.routes],
     [...findings, ...operations.findings],

@@ -24,13 +24,13 @@ export const PROCEDURES: readonly unknown[] = [SERVES.procedures, SERVES.listedP
 const { lateCors, handler, files, swaggerUi, application, procedure, listedProcedures, rewrite } = SERVES;
 
 /** Folders and handlers before `protect` are public on purpose, unless a rule is meant for them. */
-export const isOutside = ({ serves, unguarded }: ListedRoute): boolean =>
+export const isServedBeforeGuard = ({ serves, unguarded }: ListedRoute): boolean =>
   unguarded !== undefined && [handler, files, swaggerUi].some((each) => each === serves);
 
 /** Returns whether a route needs no rule, or rules for only some of its paths. */
-export function isCoveredInParts({ route, touching }: RouteCoverage): boolean {
+export function needsNoOwnRule({ route, touching }: RouteCoverage): boolean {
   const { serves, pattern } = route;
-  if (serves === lateCors || serves === listedProcedures || isOutside(route)) return true;
+  if (serves === lateCors || serves === listedProcedures || isServedBeforeGuard(route)) return true;
   // The page of Swagger UI needs its scripts and styles, so it needs a rule for every path.
   const isInParts =
     [files, application, rewrite].some((each) => each === serves) ||

@@ -34,7 +34,7 @@ export const isEveryMethod = (methods: readonly string[]): boolean =>
 
 /** Converts registrations for the audit: `*` for a handler for every method, and no HEAD next to a GET. */
 export const listRoutes = (registrations: readonly Registration[]): readonly ListedRoute[] =>
-  keepOnce(registrations.flatMap(toRoutes));
+  withoutRedundantHead(registrations.flatMap(toRoutes));
 
 /** Like `listRoutes`, for a framework that runs the first route that matches, and for routes in its order. */
 export function listInOrder(registrations: readonly Registration[]): readonly ListedRoute[] {
@@ -44,7 +44,7 @@ export function listInOrder(registrations: readonly Registration[]): readonly Li
     for (const route of routes) recordPosition(route, { list: registrations, index, isPartial });
     return routes;
   });
-  return keepOnce(listed);
+  return withoutRedundantHead(listed);
 }
 
 const toRoutes = ({ methods, pattern, serves, unguarded }: Registration): readonly ListedRoute[] =>
@@ -53,7 +53,7 @@ const toRoutes = ({ methods, pattern, serves, unguarded }: Registration): readon
   );
 
 /** Returns the routes without HEAD next to a GET. */
-function keepOnce(routes: readonly ListedRoute[]): readonly ListedRoute[] {
+function withoutRedundantHead(routes: readonly ListedRoute[]): readonly ListedRoute[] {
   const keys = new Set(routes.map((route) => keyOf(route.method, route)));
   return Object.freeze(routes.filter((route) => route.method !== "HEAD" || !keys.has(keyOf("GET", route))));
 }
