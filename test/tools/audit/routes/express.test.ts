@@ -279,6 +279,16 @@ describe.each(EXPRESS_VERSIONS)("routesOf for %s", (_, express) => {
     expect(listed(app, { mounted: [late, early, own] })).toContain("GET /late/x");
   });
 
+  it("offers no public rule for a route of every method and path, because it would open routes below", () => {
+    const app = express()
+      .all("/api/*rest", (_request, _response, next) => next())
+      .use(protect(server))
+      .delete("/api/users/1", handler);
+    expect(findingsOf(routesOf(app)).map(({ hint }) => hint)).toContain(
+      "Move app.use(protect(server)) before it. If it only passes requests on, as a logger does, register it with app.use.",
+    );
+  });
+
   const leave: express5.RequestHandler = (request, _response, next) => {
     if (request.headers["x-leave"] === undefined) next();
     else next("router");
