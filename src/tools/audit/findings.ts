@@ -42,8 +42,8 @@ export function unguarded(route: ListedRoute, { message, hint }: UnguardedPlace)
   let advice = `${hint} If anyone may call it, ${line}`;
   if (PROCEDURES.includes(route.serves)) advice = hint;
   // A public rule for it would open every route below.
-  const isWide = route.method === "*" && route.serves === undefined && route.pattern.includes("*");
-  if (isWide) advice = `${hint} If it only passes requests on, as a logger does, register it with app.use.`;
+  if (route.method === "*" && !route.serves && route.pattern.includes("*"))
+    advice = `${hint} If it is middleware, write app.use.`;
   if (OAUTH_ENDPOINT.test(route.pattern))
     advice = `If OAuth clients call it before they have a token, ${line} Otherwise: ${hint}`;
   return {

@@ -285,7 +285,7 @@ describe.each(EXPRESS_VERSIONS)("routesOf for %s", (_, express) => {
       .use(protect(server))
       .delete("/api/users/1", handler);
     expect(findingsOf(routesOf(app)).map(({ hint }) => hint)).toContain(
-      "Move app.use(protect(server)) before it. If it only passes requests on, as a logger does, register it with app.use.",
+      "Move app.use(protect(server)) before it. If it is middleware, write app.use.",
     );
   });
 
