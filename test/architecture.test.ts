@@ -220,7 +220,7 @@ const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
 };
 
 /** The lines of a service with MCP: its adapter loads what the core once loaded for every service. */
-const LOADED_BY_MCP = 17_135;
+const LOADED_BY_MCP = 17_115;
 
 /** Packages that are installed only by projects that need them. */
 const PEERS = ["@nestjs/common", "@opentelemetry/api", "yaml"];

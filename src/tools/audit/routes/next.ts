@@ -55,7 +55,7 @@ const PROXY_MISSING = Object.freeze({
 } as const);
 
 const OUTSIDE_MATCHER = Object.freeze({
-  message: "is outside the matcher of proxy.ts: Next.js renders it without any check.",
+  message: "is outside the matcher of proxy.ts, so nothing checks it.",
   hint: "Let the matcher include its path.",
 });
 
@@ -80,7 +80,7 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
   );
   const proxy = proxyFile === undefined ? "" : await readFile(`${folder}/../${proxyFile}`, "utf8");
   const matcher = createMatcher(readMatcher(proxy), basePath);
-  const isGuarded = importsFunction(proxy, "protect") ? (matcher ?? (() => true)) : undefined;
+  const isGuarded = importsFunction(proxy, "protect") ? (matcher ?? (() => false)) : undefined;
 
   const fileRoutes: FileRoute[] = [];
   for (const path of (await readdir(folder, { recursive: true })).toSorted()) {
@@ -100,7 +100,8 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
     isGuarded,
   });
   const [first] = routes;
-  if (first && !matcher) addNote(first, "the matcher of proxy.ts, which counts as matching every path");
+  if (first && !matcher)
+    addNote(first, "the matcher of proxy.ts, which counts as matching no path: write it as strings");
   if (first && !areAllRecorded) addNote(first, "all orders in which these rewrites follow each other");
   if (first && i18n !== undefined) addNote(first, "i18n, which adds locales to paths");
   if (first && siblings.includes("pages")) addNote(first, "the folder pages");

@@ -230,9 +230,6 @@ describe("a page of Next.js", () => {
     '["/", "/admin/:path*"]',
     "['/:path*']",
     '"/((?!_next/static|_next/image|api/).*)"',
-    'matcherOf("/admin")',
-    '["/((?!.*\\\\.png$).*)"]',
-    '[{ source: "/:path*" }]',
   ])("is guarded by a proxy with the matcher %s", async (matcher) => {
     for (const file of ["proxy.ts", "proxy.js"])
       expect(await errorsOf({ ...pages, [file]: proxy(matcher) }, table)).toEqual([]);
@@ -248,6 +245,18 @@ describe("a page of Next.js", () => {
   ])("is unguarded outside the matcher %s", async (matcher, outside) => {
     const found = await errorsOf({ ...pages, "proxy.ts": proxy(matcher) }, table);
     expect(found.toSorted()).toEqual(outside.map((path) => `route_unguarded GET ${path}`));
+  });
+
+  // A matcher with `missing` leaves out every request that has the header, whatever its `source` is.
+  it.each([
+    'matcherOf("/admin")',
+    '["/((?!.*\\\\.png$).*)"]',
+    '{ source: "/:path*" }',
+    '[{ source: "/:path*", missing: [{ type: "header", key: "next-router-prefetch" }] }]',
+    '["/:path*", { source: "/admin", has: [{ type: "header", key: "x" }] }]',
+  ])("counts as unguarded with the matcher %s, which can't be read", async (matcher) => {
+    const found = await errorsOf({ ...pages, "proxy.ts": proxy(matcher) }, table);
+    expect(found.toSorted()).toEqual(["/admin", "/admin/:id"].map((path) => `route_unguarded GET ${path}`));
   });
 
   it("is compared with a matcher below the basePath of the configuration", async () => {
