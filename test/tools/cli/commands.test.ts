@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { agentScopeMappings, parseConfiguration } from "scopegate/complete";
 import { createApiKey } from "scopegate/api-keys";
 import { decisionLog } from "scopegate/decision-log";
@@ -392,8 +392,19 @@ describe("scopegate explain", () => {
     const args = "explain GET /agents --token -";
     for (const from of [`--config ${fileOf(keyed)}`, `--app ${appOf("server.ts")}`])
       await outputOf(`${args} ${from}`, 0, { input });
-    const other = fileOf({ keys: { jwks_uri: "https://127.0.0.1:1/keys" }, service_id: "agents-prod" });
-    expect(await outputOf(`${args} --config ${other}`, 1, { input })).toContain("keys_unavailable");
+  });
+
+  it("fetches no keys after its answer", async () => {
+    const input = await issuer.token({ scopes: ["agents:read"], aud: "agents-prod" });
+    const config = fileOf({ keys: { jwks_uri: "https://127.0.0.1:1/keys" }, service_id: "agents-prod" });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const args = `explain GET /agents --token - --config ${config}`;
+      expect(await outputOf(args, 1, { input })).toContain("keys_unavailable");
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("shows no values of a token that is not a JWT", async () => {

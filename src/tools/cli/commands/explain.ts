@@ -115,6 +115,8 @@ export const explain: Command = {
     const decision = isToken
       ? await server.check({ ...sent, authorization })
       : explainRequest(server, query).decision;
+    // With --app, the server belongs to the application.
+    if (input.has("config")) await server.close();
     const response = describeResponse(server, decision, tokenText);
     const claimNames = isToken ? Object.keys(segmentOf(tokenText, 1)).sort() : undefined;
     const row = (name: string, value: string) => explanationRow(name, value.slice(0, 500));
