@@ -11,6 +11,7 @@ import {
   STALE,
   TIMEOUT,
 } from "../../support/remote-keys.ts";
+import { type OwnTimers, useOwnTimers } from "../../support/timers.ts";
 
 const jwksUri = "https://issuer.example/jwks";
 
@@ -18,8 +19,10 @@ const { fetch, publish, fail } = createFakeIssuer();
 const hang = () => fetch.mockImplementation(() => new Promise(() => undefined));
 const signalOf = (call: number) => fetch.mock.calls[call]?.[1].signal;
 
+let timers: OwnTimers;
+const owned = (test: () => Promise<void>) => () => timers.run(test);
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout"] });
   // Timers are not shortened.
   vi.spyOn(Math, "random").mockReturnValue(0);
   fetch.mockReset();
@@ -33,17 +36,20 @@ afterEach(() => {
 const wait = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 
 describe("the background refresh of a remote set", () => {
-  it("fetches the set repeatedly at three quarters of maxAgeMs", async () => {
-    const { server } = createRemote({ jwksUri, fetch });
-    await server.ready();
-    for (let reading = 1; reading <= 3; reading += 1) {
-      await wait(REFRESH - 1);
-      expect(fetch).toHaveBeenCalledTimes(reading);
-      await wait(1);
-      expect(fetch).toHaveBeenCalledTimes(reading + 1);
-    }
-    expect(vi.getTimerCount()).toBe(1);
-  });
+  it(
+    "fetches the set repeatedly at three quarters of maxAgeMs",
+    owned(async () => {
+      const { server } = createRemote({ jwksUri, fetch });
+      await server.ready();
+      for (let reading = 1; reading <= 3; reading += 1) {
+        await wait(REFRESH - 1);
+        expect(fetch).toHaveBeenCalledTimes(reading);
+        await wait(1);
+        expect(fetch).toHaveBeenCalledTimes(reading + 1);
+      }
+      expect(timers.count()).toBe(1);
+    }),
+  );
 
   it("retries after a delay that doubles up to the cooldown, and returns to the normal interval", async () => {
     fail();
@@ -95,18 +101,21 @@ describe("the background refresh of a remote set", () => {
     expect(fetch).toHaveBeenCalledTimes(2);
   });
 
-  it("uses one timer that every fetch resets", async () => {
-    const { server, verdict, pass, whenEmitted } = createRemote({ jwksUri, fetch });
-    await server.ready();
-    await wait(REFRESH / 2);
-    pass(REFRESH);
-    await verdict(await first.token());
-    await whenEmitted("fetched", 2);
-    await wait(0);
-    expect(vi.getTimerCount()).toBe(1);
-    await wait(REFRESH - 1);
-    expect(fetch).toHaveBeenCalledTimes(2);
-  });
+  it(
+    "uses one timer that every fetch resets",
+    owned(async () => {
+      const { server, verdict, pass, whenEmitted } = createRemote({ jwksUri, fetch });
+      await server.ready();
+      await wait(REFRESH / 2);
+      pass(REFRESH);
+      await verdict(await first.token());
+      await whenEmitted("fetched", 2);
+      await wait(0);
+      expect(timers.count()).toBe(1);
+      await wait(REFRESH - 1);
+      expect(fetch).toHaveBeenCalledTimes(2);
+    }),
+  );
 });
 
 describe("a response that takes too long", () => {
@@ -204,46 +213,55 @@ describe("keys that are too old because the process was suspended", () => {
 });
 
 describe("close()", () => {
-  it("stops the background refresh", async () => {
-    const { server } = createRemote({ jwksUri, fetch });
-    await server.ready();
-    await server.close();
-    expect(vi.getTimerCount()).toBe(0);
-    await wait(MAX_AGE);
-    expect(fetch).toHaveBeenCalledTimes(1);
-  });
+  it(
+    "stops the background refresh",
+    owned(async () => {
+      const { server } = createRemote({ jwksUri, fetch });
+      await server.ready();
+      await server.close();
+      expect(timers.count()).toBe(0);
+      await wait(MAX_AGE);
+      expect(fetch).toHaveBeenCalledTimes(1);
+    }),
+  );
 
-  it("aborts a running fetch, rejects its callers, and emits no event", async () => {
-    fetch.mockImplementation(
-      (_, { signal }) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener("abort", () => reject(new Error("canary")));
-        }),
-    );
-    const { server, verdict, events } = createRemote({ jwksUri, fetch });
-    const waiting = verdict(await first.token());
-    await wait(0);
-    expect(signalOf(0)?.aborted).toBe(false);
-    await server.close();
-    expect(signalOf(0)?.aborted).toBe(true);
-    expect(await waiting).toBe("unavailable");
-    expect([vi.getTimerCount(), events]).toEqual([0, []]);
-  });
+  it(
+    "aborts a running fetch, rejects its callers, and emits no event",
+    owned(async () => {
+      fetch.mockImplementation(
+        (_, { signal }) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener("abort", () => reject(new Error("canary")));
+          }),
+      );
+      const { server, verdict, events } = createRemote({ jwksUri, fetch });
+      const waiting = verdict(await first.token());
+      await wait(0);
+      expect(signalOf(0)?.aborted).toBe(false);
+      await server.close();
+      expect(signalOf(0)?.aborted).toBe(true);
+      expect(await waiting).toBe("unavailable");
+      expect([timers.count(), events]).toEqual([0, []]);
+    }),
+  );
 
-  it("keeps the loaded keys usable until maxAgeMs", async () => {
-    const { server, verdict, pass } = createRemote({ jwksUri, fetch });
-    await server.ready();
-    await server.close();
-    await server.close();
-    pass(COOLDOWN);
-    expect(await verdict(await second.token())).toBe("unavailable");
-    expect(await verdict(await first.token())).toBe("accepted");
-    pass(MAX_AGE - COOLDOWN - 1);
-    expect(await verdict(await first.token())).toBe("accepted");
-    pass(1);
-    expect(await verdict(await first.token())).toBe("unavailable");
-    expect([fetch.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
-  });
+  it(
+    "keeps the loaded keys usable until maxAgeMs",
+    owned(async () => {
+      const { server, verdict, pass } = createRemote({ jwksUri, fetch });
+      await server.ready();
+      await server.close();
+      await server.close();
+      pass(COOLDOWN);
+      expect(await verdict(await second.token())).toBe("unavailable");
+      expect(await verdict(await first.token())).toBe("accepted");
+      pass(MAX_AGE - COOLDOWN - 1);
+      expect(await verdict(await first.token())).toBe("accepted");
+      pass(1);
+      expect(await verdict(await first.token())).toBe("unavailable");
+      expect([fetch.mock.calls.length, timers.count()]).toEqual([1, 0]);
+    }),
+  );
 
   it("prevents the first fetch", async () => {
     const { server, verdict, events } = createRemote({ jwksUri, fetch });

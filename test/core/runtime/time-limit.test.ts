@@ -7,42 +7,59 @@ import { withinLimit } from "../../../src/core/runtime/time-limit.ts";
 import type { TokenRules } from "../../../src/core/token/verifier.ts";
 import { createVerifier } from "../../support/verifier.ts";
 import { createServer, issuer, NOW } from "../../support/resource-servers.ts";
+import { type OwnTimers, useOwnTimers } from "../../support/timers.ts";
+
+let timers: OwnTimers;
+/** All timers of the test count. */
+const owned =
+  <Values extends unknown[]>(test: (...values: Values) => Promise<void>) =>
+  (...values: Values) =>
+    timers.run(() => test(...values));
 
 const never = new Promise<never>(() => undefined);
 
 describe("withinLimit", () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  beforeEach(() => void (timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout"] })));
   afterEach(() => void vi.useRealTimers());
 
-  it("returns a result in time and leaves no timer", async () => {
-    expect(await withinLimit(Promise.resolve(5), "The source")).toBe(5);
-    expect(await withinLimit(5, "The source")).toBe(5);
-    await expect(withinLimit(Promise.reject(new Error("no")), "The source")).rejects.toThrow("no");
-    expect(vi.getTimerCount()).toBe(0);
-  });
+  it(
+    "returns a result in time and leaves no timer",
+    owned(async () => {
+      expect(await withinLimit(Promise.resolve(5), "The source")).toBe(5);
+      expect(await withinLimit(5, "The source")).toBe(5);
+      await expect(withinLimit(Promise.reject(new Error("no")), "The source")).rejects.toThrow("no");
+      expect(timers.count()).toBe(0);
+    }),
+  );
 
   it.each<readonly [string, PromiseLike<unknown>]>([
     ["a promise", never],
     ["a promise of another library", { then: () => never }],
-  ])("rejects after five seconds and leaves no timer: %s", async (_, answer) => {
-    const failed = vi.fn<(error: Error) => void>();
-    void withinLimit(answer, "The source").catch(failed);
-    await vi.advanceTimersByTimeAsync(4_999);
-    expect(failed).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(1);
-    expect(failed.mock.calls[0]?.[0].message).toBe("The source timed out after 5000 ms.");
-    expect(vi.getTimerCount()).toBe(0);
-  });
+  ])(
+    "rejects after five seconds and leaves no timer: %s",
+    owned(async (_, answer) => {
+      const failed = vi.fn<(error: Error) => void>();
+      void withinLimit(answer, "The source").catch(failed);
+      await vi.advanceTimersByTimeAsync(4_999);
+      expect(failed).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(failed.mock.calls[0]?.[0].message).toBe("The source timed out after 5000 ms.");
+      expect(timers.count()).toBe(0);
+    }),
+  );
 
-  it("rejects immediately if the then property throws", async () => {
-    const odd = Object.defineProperty({}, "then", {
-      get: () => {
-        throw new Error("odd");
-      },
-    });
-    await expect(withinLimit(odd as PromiseLike<unknown>, "The source")).rejects.toThrow("odd");
-    expect(vi.getTimerCount()).toBe(0);
-  });
+  it(
+    "rejects immediately if the then property throws",
+    owned(async () => {
+      const odd = Object.defineProperty({}, "then", {
+        get: () => {
+          throw new Error("odd");
+        },
+      });
+      await expect(withinLimit(odd as PromiseLike<unknown>, "The source")).rejects.toThrow("odd");
+      expect(timers.count()).toBe(0);
+    }),
+  );
 });
 
 /** A promise that never settles and counts its reactions. */
@@ -60,7 +77,7 @@ function createCounting(): { readonly promise: Promise<boolean>; readonly reacti
 }
 
 describe("one promise for many calls, which never settles", () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  beforeEach(() => void (timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout"] })));
   afterEach(() => void vi.useRealTimers());
 
   it("receives one reaction from withinLimit, which keeps nothing after the time limit", async () => {
@@ -107,20 +124,23 @@ describe("one promise for many calls, which never settles", () => {
     expect([revoked.reactions(), observed.reactions()]).toEqual([1, 1]);
   });
 
-  it("resolves every call if it settles after all", async () => {
-    let resolve: (value: number) => void = () => undefined;
-    const promise = new Promise<number>((settle) => (resolve = settle));
-    const calls = [1, 2, 3].map(() => withinLimit(promise, "The source"));
-    resolve(7);
-    expect(await Promise.all([...calls, withinLimit(promise, "The source")])).toEqual([7, 7, 7, 7]);
-    let reject: (reason: Error) => void = () => undefined;
-    const failing = new Promise<number>((_, settle) => (reject = settle));
-    const failures = [1, 2].map(() => withinLimit(failing, "The source"));
-    reject(new Error("no"));
-    for (const failure of failures) await expect(failure).rejects.toThrow("no");
-    await expect(withinLimit(failing, "The source")).rejects.toThrow("no");
-    expect(vi.getTimerCount()).toBe(0);
-  });
+  it(
+    "resolves every call if it settles after all",
+    owned(async () => {
+      let resolve: (value: number) => void = () => undefined;
+      const promise = new Promise<number>((settle) => (resolve = settle));
+      const calls = [1, 2, 3].map(() => withinLimit(promise, "The source"));
+      resolve(7);
+      expect(await Promise.all([...calls, withinLimit(promise, "The source")])).toEqual([7, 7, 7, 7]);
+      let reject: (reason: Error) => void = () => undefined;
+      const failing = new Promise<number>((_, settle) => (reject = settle));
+      const failures = [1, 2].map(() => withinLimit(failing, "The source"));
+      reject(new Error("no"));
+      for (const failure of failures) await expect(failure).rejects.toThrow("no");
+      await expect(withinLimit(failing, "The source")).rejects.toThrow("no");
+      expect(timers.count()).toBe(0);
+    }),
+  );
 });
 
 it("uses a timer that does not keep the process alive", () => {
@@ -152,9 +172,9 @@ describe("a key source", () => {
     ["a key found asynchronously", () => Promise.resolve(keyOf(() => never))],
   ])("reports unavailable keys, not a rejected token, if the import of %s never ends", async (_, find) => {
     const token = await issuer.token();
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
-      const verifying = createVerifier(rules, find)(token);
+      const verifying = timers.run(() => createVerifier(rules, find)(token));
       await vi.advanceTimersByTimeAsync(5_000);
       expect(await verifying).toEqual({
         kind: "unavailable",
@@ -162,7 +182,7 @@ describe("a key source", () => {
           message: expect.stringContaining("import of a key") as string,
         }) as Error,
       });
-      expect(vi.getTimerCount()).toBe(0);
+      expect(timers.count()).toBe(0);
     } finally {
       vi.useRealTimers();
     }

@@ -10,6 +10,7 @@ import { nextFolders, proxy } from "../../support/next-folder.ts";
 import { setOf } from "../../support/remote-keys.ts";
 import { renderHelp } from "../../../src/tools/cli/run.ts";
 import { createResourceServer } from "../../support/server.ts";
+import { useOwnTimers } from "../../support/timers.ts";
 import { appOf, fileOf, folder, jsonOf, mistakesOf, outputOf, scopegate, useFolder } from "./support.ts";
 
 useFolder();
@@ -397,11 +398,11 @@ describe("scopegate explain", () => {
   it("fetches no keys after its answer", async () => {
     const input = await issuer.token({ scopes: ["agents:read"], aud: "agents-prod" });
     const config = fileOf({ keys: { jwks_uri: "https://127.0.0.1:1/keys" }, service_id: "agents-prod" });
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { run, count } = useOwnTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const args = `explain GET /agents --token - --config ${config}`;
-      expect(await outputOf(args, 1, { input })).toContain("keys_unavailable");
-      expect(vi.getTimerCount()).toBe(0);
+      expect(await run(() => outputOf(args, 1, { input }))).toContain("keys_unavailable");
+      expect(count()).toBe(0);
     } finally {
       vi.useRealTimers();
     }
