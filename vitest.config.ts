@@ -75,7 +75,10 @@ export default defineConfig({
     alias: [
       { find: /^scopegate$/, replacement: source("index.ts") },
       { find: /^scopegate\/complete$/, replacement: source("complete/index.ts") },
-      { find: /^scopegate\/(connections|explain)$/, replacement: source("capabilities/$1/index.ts") },
+      {
+        find: /^scopegate\/(conditions|connections|explain|grants|keys|resource|sender-constraint|shadow)$/,
+        replacement: source("capabilities/$1/index.ts"),
+      },
       {
         find: /^scopegate\/(express|koa|fastify|node|trpc|fetch|hono|socketio|nest|mcp)$/,
         replacement: source("adapters/$1/index.ts"),

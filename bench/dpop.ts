@@ -8,8 +8,10 @@ import { type Benchmark, createBudget } from "./benchmark.ts";
 import { createResourceServer, importEntry } from "./built.ts";
 import { awaited, compare, findMeasured, medianOf, ratioOf, toRows } from "./compare.ts";
 import { AUDIENCE, claimsOf, createSigner } from "./tokens.ts";
+import type * as bound from "scopegate/sender-constraint";
 import type * as stores from "scopegate/store";
 
+const { senderConstraint } = await importEntry<typeof bound>("sender-constraint");
 const { memoryStore } = await importEntry<typeof stores>("store");
 
 const ORIGIN = "https://api.example";
@@ -80,8 +82,8 @@ export const dpop: Benchmark = {
       verificationKeys: [signer.text],
       scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"] },
     };
-    const senderConstraint = { dpop: { origins: [ORIGIN], windowSeconds: 3600 } };
-    const server = createResourceServer({ ...options, senderConstraint });
+    const checked = senderConstraint({ dpop: { origins: [ORIGIN], windowSeconds: 3600 } });
+    const server = createResourceServer({ ...options, senderConstraint: checked });
     const plain = createResourceServer(options);
     const claims = { ...claimsOf(), scopes: ["agents:web:read"] };
     const bearer = `Bearer ${signer.sign(claims)}`;

@@ -1,7 +1,10 @@
 /** Requests that try to make the guard slow: very long credentials and paths, in unusual forms. */
 import { createHmac, randomBytes } from "node:crypto";
 import type { AccessRequest, ResourceServer, ResourceServerOptions, ScopeMappings } from "scopegate";
-import { agentScopeMappings, createResourceServer } from "./built.ts";
+import type * as scopegateTrpc from "scopegate/trpc";
+import { agentScopeMappings, createResourceServer, importEntry } from "./built.ts";
+
+const { trpcBatches } = await importEntry<typeof scopegateTrpc>("trpc");
 
 const secret = randomBytes(32).toString("hex");
 const MB = 1_000_000;
@@ -18,6 +21,7 @@ function create(more: Partial<ResourceServerOptions> = {}): ResourceServer {
     serviceId: "agents-prod",
     verificationKeys: [secret],
     algorithm: "HS256",
+    batches: trpcBatches(),
     ...more,
   });
 }
@@ -48,16 +52,16 @@ export const realistic = create({
     "GET /files/*path": ["files:read"],
   },
 });
-/** Wildcards and mixed segments, for which the whole of a long path must be read. */
+/** Wildcards, parameters and texts behind them, for which the whole of a long path must be read. */
 export const adversarial = create({
   scopeMappings: {
     ...agentScopeMappings,
-    "GET /files/*path/meta/:id": [],
+    "GET /files/:path.meta/*id": [],
     "GET /:tenant/*rest": [],
-    "GET /:a/*rest/:from-:to/end": [],
-    "GET /ranges/:from-:to/:a.:b.:c": [],
-    "GET /ranges/:from-:to/x-:a-:b": [],
-    "GET /a/*rest/b/c/d": [],
+    "GET /:a-b/:c-b/:d-b/*rest": [],
+    "GET /ranges/:from-b-b/:a.b": [],
+    "GET /ranges/:from-b/:a.b.b": [],
+    "GET /a/:b/c/*rest": [],
     "GET /:a/:b/:c/:d/*rest": [],
   },
 });

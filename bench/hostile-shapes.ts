@@ -3,7 +3,11 @@
  * path, rules with text beside a parameter, and everything else in a request that a client chooses.
  */
 import type { AccessRequest, ResourceServer, ScopeMappings } from "scopegate";
+import type * as scopegateConditions from "scopegate/conditions";
+import { importEntry } from "./built.ts";
 import { createServerWith, realistic } from "./hostile-requests.ts";
+
+const { callerConditions } = await importEntry<typeof scopegateConditions>("conditions");
 
 /** One kind of request, for a length in bytes. */
 export interface Shape {
@@ -24,7 +28,7 @@ const between = mixed(4, (index) => `/:from-${index}-:to`);
 /** Each of eight segments is text in one half of the rules and a parameter in the other: 256 rules. */
 const binary = createServerWith(
   Object.fromEntries(
-    count(256).map((index): [string, ScopeMappings[string]] => {
+    count(256).map((index): [string, ScopeMappings["GET /"]] => {
       const segments = count(8).map((bit) => ((index >> bit) & 1 ? `:p${bit}` : `s${bit}`));
       return [`GET /${segments.join("/")}`, ["a:read"]];
     }),
@@ -35,7 +39,7 @@ const procedures = createServerWith({
   "GET /:a/:b": ["b:read"],
   "GET /api/trpc/:procedure": ["procedures:<procedure>:call"],
   "GET /{*path}": ["all:read"],
-  "GET /x/*path/raw": ["raw:read"],
+  "GET /x/:path.raw/*rest": ["raw:read"],
 });
 
 const get = (target: string): AccessRequest => ({ method: "GET", target });
@@ -49,21 +53,27 @@ const fill = (part: string, bytes: number): string => part.repeat(Math.floor(byt
 
 const TENANT = { scopes: [], where: { org: { claim: "org_ids" } } };
 /** Conditions on prefixes and on all paths: every path of a batch matches several of these rules. */
-const conditions = createServerWith({
-  "* /{*path}": { scopes: [], actors: "none" },
-  "* /orgs/:org{/*path}": TENANT,
-  "GET /orgs/:org/:page": { scopes: [], where: { org: { claim: "tenant" } } },
-  "GET /trpc/:org": TENANT,
-  "* /api{/*path}": { scopes: [], clients: ["web"] },
-  "GET /api/trpc/:procedure": { scopes: ["api:read"], acr: { anyOf: ["urn:example:mfa"] } },
-});
+const conditions = createServerWith(
+  {
+    "* /{*path}": { scopes: [], actors: "none" },
+    "* /orgs/:org{/*path}": TENANT,
+    "GET /orgs/:org/:page": { scopes: [], where: { org: { claim: "tenant" } } },
+    "GET /trpc/:org": TENANT,
+    "* /api{/*path}": { scopes: [], clients: ["web"] },
+    "GET /api/trpc/:procedure": { scopes: ["api:read"], acr: { anyOf: ["urn:example:mfa"] } },
+  },
+  { conditions: callerConditions() },
+);
 /** The rules that decide are public exceptions, so conditions are looked up without a token. */
-const exceptions = createServerWith({
-  "GET /{*path}": "public",
-  "* /{*path}": { scopes: [], actors: "none", except: ["GET /{*path}", "GET /orgs/:org/:page"] },
-  "* /orgs/:org{/*path}": { ...TENANT, except: ["GET /orgs/:org/:page"] },
-  "GET /orgs/:org/:page": "public",
-});
+const exceptions = createServerWith(
+  {
+    "GET /{*path}": "public",
+    "* /{*path}": { scopes: [], actors: "none", except: ["GET /{*path}", "GET /orgs/:org/:page"] },
+    "* /orgs/:org{/*path}": { ...TENANT, except: ["GET /orgs/:org/:page"] },
+    "GET /orgs/:org/:page": "public",
+  },
+  { conditions: callerConditions() },
+);
 
 const SERVERS = { realistic, procedures, suffixes } as const;
 const CONDITIONED = { conditions, exceptions } as const;

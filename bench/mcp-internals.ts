@@ -4,4 +4,5 @@
  */
 export { guardRequest, verdictOf } from "../src/adapters/shared/guard.ts";
 export { pipelineOf } from "../src/core/port.ts";
+export { operationRulesOf } from "../src/capabilities/mcp-operations/operation-rules.ts";
 export { createGate } from "../src/adapters/mcp/gate.ts";

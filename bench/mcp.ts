@@ -3,7 +3,8 @@
  * token.
  */
 import { type Benchmark, createBudget } from "./benchmark.ts";
-import { createResourceServer, importInternal } from "./built.ts";
+import type * as scopegateMcp from "scopegate/mcp";
+import { createResourceServer, importEntry, importInternal } from "./built.ts";
 import { awaited, compare, findMeasured, ratioOf, toRows } from "./compare.ts";
 import type * as internals from "./mcp-internals.ts";
 import { AUDIENCE, claimsOf, createSigner } from "./tokens.ts";
@@ -42,15 +43,19 @@ export const mcp: Benchmark = {
   title: "MCP: CPU time of the gate for one call of a tool",
   isGuard: false,
   async run({ quick, check }) {
-    const { guardRequest, createGate, pipelineOf, verdictOf } =
+    const { guardRequest, createGate, operationRulesOf, pipelineOf, verdictOf } =
       await importInternal<typeof internals>("../bench/mcp-internals.ts");
+    const { mcpOperations } = await importEntry<typeof scopegateMcp>("mcp");
     const signer = createSigner("HS256");
     const server = createResourceServer({
       serviceId: AUDIENCE,
       algorithm: "HS256",
       verificationKeys: [signer.text],
       scopeMappings: { "* /mcp": [], "MCP tools/call run_agent": ["agents:<agent_id>:read"] },
+      mcp: mcpOperations(),
     });
+    const rules = operationRulesOf(pipelineOf(server).policy.rules);
+    if (!rules) throw new Error("The server has no rules for operations.");
     const authorization = `Bearer ${signer.sign({ ...claimsOf(), scopes: ["agents:web:read"] })}`;
     await server.authenticate(authorization.slice("Bearer ".length));
     const gate = createGate(server, {});
@@ -76,7 +81,7 @@ export const mcp: Benchmark = {
             const { method, params: called } = JSON.parse(bytes.toString()) as Call;
             if (!verdict?.principal) throw new Error("The token is refused.");
             const operation = { method, name: called.name, parameters: called.arguments };
-            const governing = pipelineOf(server).table.forCalls(verdict.governing, [operation]);
+            const governing = rules.forCalls(verdict.governing, [operation]);
             if (!pipelineOf(server).policy.isSatisfied(governing, verdict.principal))
               throw new Error("The call is refused.");
           }),

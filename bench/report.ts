@@ -1,5 +1,5 @@
 /**
- * Writes `docs/reference/benchmarks.md` and its figures, and the budgets in `CONTRIBUTING.md`, from the
+ * Writes `docs/reference/benchmarks.md` and its figures, and the budgets in `bench/BUDGETS.md`, from the
  * results in `bench/results`.
  *
  *     npm run bench:report                from full runs
@@ -60,9 +60,9 @@ await write(
   "docs/reference/benchmarks.md",
   ["# Benchmarks", added, renderOpening(requests, find(results, "verify")), ...sections, METHOD].join("\n\n"),
 );
-const contributing = readFileSync(new URL("CONTRIBUTING.md", ROOT), "utf8");
-if (!BUDGETS.test(contributing)) throw new Error("CONTRIBUTING.md has no place for the budgets.");
+const budgets = readFileSync(new URL("bench/BUDGETS.md", ROOT), "utf8");
+if (!BUDGETS.test(budgets)) throw new Error("bench/BUDGETS.md has no place for the budgets.");
 await write(
-  "CONTRIBUTING.md",
-  contributing.replace(BUDGETS, () => `\n${renderBudgets(results)}\n\n`),
+  "bench/BUDGETS.md",
+  budgets.replace(BUDGETS, () => `\n${renderBudgets(results)}\n\n`),
 );

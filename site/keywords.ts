@@ -17,7 +17,7 @@ export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/opaque-tokens":
     "machine to machine, m2m, cron job, backend service, service account, API key, X-API-Key, existing API keys, introspection, RFC 7662, personal access token",
   "guides/rate-limits": "throttling, rate limiting, quota, 429, express-rate-limit, brute force",
-  "guides/report-only": "dry run, shadow mode, migration, gradual rollout",
+  "guides/shadow": "dry run, report only, shadow mode, migration, gradual rollout",
   "guides/reverse-proxies": "nginx, load balancer, X-Forwarded, path prefix, trust proxy",
   "guides/revocation":
     "logout, user fired, block a user, ban, offboarding, disable account, blocklist, denylist, log out everywhere, invalidate token, Redis",

@@ -14,6 +14,7 @@ export async function renderPolicy(): Promise<string> {
     verificationKeys: [createIssuer().publicPem],
     impliedScopes: { "agents:write": ["agents:read"] },
     defaultScopeMappings: core.agentScopeMappings,
+    adminScope: "platform:admin",
     scopeMappings: {
       "POST /agents/:agent_id/runs": ["agents:<agent_id>:run"],
       "GET /agents/:agent_id/logs": ["agents:<agent_id>:read", "logs:read"],
@@ -21,6 +22,6 @@ export async function renderPolicy(): Promise<string> {
       "GET /policy": ["policy:read"],
     },
   });
-  const roles = { reader: ["agents:read"], operator: ["agents:*:run"], admin: ["platform:admin"] };
+  const roles = { reader: ["agents:read"], operator: ["agents:run"], admin: ["platform:admin"] };
   return render(server, { title: "Policy of agents-prod", roles });
 }

@@ -5,22 +5,18 @@ export type { Health } from "./core/health.ts";
 
 // Options that a program builds or annotates
 export type { TrustedIssuer } from "./core/options/trusted-issuer.ts";
-export type { GrantsFor } from "./core/token/grants.ts";
 export type { RefusalBodyFunction } from "./core/response/custom-body.ts";
 export type { ScopeSource } from "./core/token/scope-sources.ts";
 export type { TokenSource } from "./core/token/credential.ts";
 
 // Keys
 export type { Algorithm } from "./core/keys/algorithm.ts";
-export type { KeySource } from "./core/keys/key-source.ts";
-export type { JsonWebKeySet, VerificationKeyInput } from "./core/keys/verification-key.ts";
-export type { KeyFetch } from "./core/keys/fetch-json.ts";
+export type { VerificationKeyInput } from "./core/keys/verification-key.ts";
 export type { KeyEvent, KeySourceStatus } from "./core/keys/key-event.ts";
 
 // The table
 export type { Requirement } from "./core/policy/requirement.ts";
-export type { Conditions } from "./core/policy/conditions/written.ts";
-export type { ScopeMappings } from "./core/policy/table-entry.ts";
+export type { ScopeMappings } from "./core/policy/scope-mappings.ts";
 export { agentScopeMappings } from "./core/policy/agent-scope-mappings.ts";
 export type { Rule } from "./core/policy/rule.ts";
 

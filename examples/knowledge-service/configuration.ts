@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseConfiguration, type ResourceServerOptions } from "scopegate/complete";
-import { createPolicy } from "./policy.ts";
+import { ADMIN_SCOPE, createPolicy } from "./policy.ts";
 
 /** The configuration that is part of the example. It accepts tokens of the development issuer. */
 export const shippedConfiguration = fileURLToPath(new URL("service.json", import.meta.url));
@@ -12,15 +12,14 @@ export const shippedConfiguration = fileURLToPath(new URL("service.json", import
  * the path of a PEM relative to the file. Its `scope_mappings` are added to the policy of the service.
  */
 export function loadConfiguration(file: string): ResourceServerOptions {
-  const { verification_key_file: keyFile, ...json } = readObject(file);
+  const { verification_key_file: writtenFile, ...json } = readObject(file);
+  const keyFile = file === shippedConfiguration ? "development/public.pem" : writtenFile;
   const keys =
     typeof keyFile === "string" ? [readFileSync(resolve(dirname(file), keyFile), "utf8")] : undefined;
   const { issuers = [] } = json as { readonly issuers?: readonly { readonly issuer: string }[] };
   const policy = createPolicy(issuers.map(({ issuer }) => issuer));
-  const base = keys
-    ? { default_scope_mappings: policy, verification_keys: keys }
-    : { default_scope_mappings: policy };
-  return parseConfiguration({ ...base, ...json });
+  const base = { default_scope_mappings: policy, admin_scope: ADMIN_SCOPE };
+  return parseConfiguration({ ...base, ...(keys && { verification_keys: keys }), ...json });
 }
 
 /** An issuer that is given on the command line instead of in a configuration file. */
@@ -37,6 +36,7 @@ export function configurationFor({ issuer, audience }: DiscoveredIssuer): Resour
   const { service_id: serviceId } = readObject(shippedConfiguration);
   return {
     defaultScopeMappings: createPolicy(),
+    adminScope: ADMIN_SCOPE,
     issuer,
     keys: { discovery: true },
     audience: audience ?? String(serviceId),

@@ -1,5 +1,8 @@
 import { agentScopeMappings, type ScopeMappings } from "scopegate";
 
+/** Has every scope. */
+export const ADMIN_SCOPE = "platform:admin";
+
 /**
  * The scopes of each route. `agentScopeMappings` covers agents, teams, sessions and the knowledge configuration.
  * A caller may only use the session of its own token, and must have logged in recently to delete it.
@@ -14,7 +17,7 @@ export function createPolicy(issuers: readonly string[] = []): ScopeMappings {
     "* /sessions/:session_id": {
       scopes: [],
       where: { session_id: issuers.length === 0 ? { claim } : issuers.map((issuer) => ({ claim, issuer })) },
-      unless: ["platform:admin"],
+      unless: [ADMIN_SCOPE],
     },
     "DELETE /sessions/:session_id": { scopes: ["sessions:write"], maxAuthAgeSeconds: 300 },
     "POST /custom/endpoint": ["custom:write"],

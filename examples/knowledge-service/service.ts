@@ -1,5 +1,6 @@
-import { createResourceServer, type ResourceServer, type ResourceServerOptions } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { audit, type AuditReport } from "scopegate/audit";
+import { createResourceServer, type ResourceServerOptions } from "scopegate/complete";
 import type { Application } from "./application.ts";
 import { loadKnowledge } from "./knowledge.ts";
 import { createOperations } from "./operations.ts";

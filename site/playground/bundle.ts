@@ -43,7 +43,7 @@ export async function bundleEngine(): Promise<string> {
     target: "es2022",
     legalComments: "none",
     write: false,
-    // Warnings, such as that about report-only rules, are for operators.
+    // Warnings, such as that about rules that allow more than the base table, are for operators.
     banner: { js: "const process = { emitWarning() {} };" },
     plugins: [builtins],
   });

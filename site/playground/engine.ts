@@ -1,5 +1,7 @@
 /** Decides a request as the library does, because it is the library: `explain` and `server.refuse` of a bundle. */
+import { callerConditions } from "../../src/capabilities/conditions/index.ts";
 import { explain } from "../../src/capabilities/explain/index.ts";
+import { remoteKeys } from "../../src/capabilities/keys/index.ts";
 import {
   ConfigurationError,
   createResourceServer,
@@ -106,8 +108,9 @@ function create(scopeMappings: ScopeMappings): ResourceServer | Result {
   try {
     return createResourceServer({
       verifyAudience: false,
-      keys: { jwksUri: "https://login.example/keys" },
+      keys: remoteKeys({ jwksUri: "https://login.example/keys" }),
       scopeMappings,
+      conditions: callerConditions(),
     });
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;

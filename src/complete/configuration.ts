@@ -5,30 +5,23 @@ import {
   type Report,
   suggest,
 } from "../core/errors.ts";
+import { SENDER_CONSTRAINT_NAMES } from "../capabilities/sender-constraint/shape.ts";
 import { agentScopeMappings } from "../core/policy/agent-scope-mappings.ts";
-import { identityOf } from "../core/policy/pattern.ts";
-import { CONDITION_NAMES } from "../core/policy/conditions/conditions.ts";
-import { readEntry, type ScopeMappings, type TableEntry } from "../core/policy/table-entry.ts";
-import { ANY_METHODS } from "../core/policy/operation-methods.ts";
-import { parseRouteKey } from "../core/policy/route-key.ts";
+import { CONDITION_NAMES } from "../core/policy/table-entry.ts";
+import { mcpOperations } from "../capabilities/mcp-operations/index.ts";
 import { isObject, isOnlyReading } from "../core/runtime/json.ts";
-import { KEY_SOURCE_NAMES } from "../core/options/key-source-shape.ts";
+import { KEY_SOURCE_NAMES } from "../capabilities/keys/shape.ts";
+import { RESOURCE_NAMES } from "../capabilities/resource/shape.ts";
+import { SHADOW_NAMES } from "../capabilities/shadow/index.ts";
 import type { Path } from "../core/options/mistakes.ts";
-import type { ResourceServerOptions } from "../core/options/options.ts";
+import { type ResourceServerOptions, withCapabilities } from "./create.ts";
 import { findShapeMistakes, UNKNOWN_HINT } from "../core/options/schema.ts";
-import {
-  JSON_OPTION_NAMES,
-  MCP_NAMES,
-  RESOURCE_NAMES,
-  SENDER_CONSTRAINT_NAMES,
-  TOKEN_CACHE_NAMES,
-  TRUSTED_ISSUER_NAMES,
-} from "../core/options/shape.ts";
+import { JSON_OPTION_NAMES, TOKEN_CACHE_NAMES, TRUSTED_ISSUER_NAMES } from "../core/options/shape.ts";
 
 /** The names of options, by their JSON names. */
 type JsonNames = ReadonlyMap<string, string>;
 
-const toSnakeCase = (name: string): string =>
+export const toSnakeCase = (name: string): string =>
   name.includes(" ") ? name : name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 const byJsonName = (names: readonly string[]): JsonNames =>
@@ -41,7 +34,8 @@ const NESTED: ReadonlyMap<string, JsonNames> = new Map([
   ["keys", byJsonName(KEY_SOURCE_NAMES.filter((name) => name !== "fetch"))],
   ["tokenCache", byJsonName(TOKEN_CACHE_NAMES)],
   ["resource", byJsonName(RESOURCE_NAMES)],
-  ["mcp", byJsonName(MCP_NAMES)],
+  ["shadow", byJsonName(SHADOW_NAMES)],
+  ["mcp", byJsonName(mcpOperations().names["mcp"] ?? [])],
   // A store can't be written as JSON.
   ...Object.entries(SENDER_CONSTRAINT_NAMES).map(
     ([name, names]) => [name, byJsonName(names.filter((inner) => inner !== "replay"))] as const,
@@ -54,13 +48,16 @@ const QUOTED_NAMES: ReadonlySet<string> = new Set([
 ]);
 const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options contain no spaces.";
 
+/** What the interface adds to the rules of a file that doesn't say otherwise. */
+const INTERFACE = { defaultScopeMappings: agentScopeMappings, adminScope: "platform:admin" };
+
 /**
  * Converts the content of a JSON file with the JSON names (`verification_keys`, `scope_mappings`,
  * `service_id`, and the snake_case form of every other option that JSON can represent) to options for
  * `createResourceServer`. It also converts an object with these names, but only finds a name that is written
- * twice in a string. The base table is `agentScopeMappings` unless the configuration has
- * `default_scope_mappings`. An array of scopes replaces the base table's rule even if it requires less. The
- * function adds no other defaults, and reads no files or environment variables.
+ * twice in a string. `$schema` is ignored. Without `default_scope_mappings`, the base table is
+ * `agentScopeMappings`, and `adminScope` is `"platform:admin"` unless `admin_scope` is written. The function
+ * adds no other defaults, and reads no files or environment variables.
  *
  * @throws ConfigurationError listing every unknown name and invalid value, by its JSON name
  * @example
@@ -80,14 +77,14 @@ export function parseConfiguration(configuration: unknown): ResourceServerOption
       'Write a JSON object: { "verification_keys": [...], "service_id": "..." }.',
     );
   const issues: ConfigurationIssue[] = [];
-  const options = renameOptions(json, OPTIONS, [], (issue) => issues.push(issue));
-  for (const { issue } of findShapeMistakes(options)) issues.push(toJsonIssue(issue));
+  // For editors.
+  const { $schema: _, ...written } = json;
+  const options = renameOptions(written, OPTIONS, [], (issue) => issues.push(issue));
+  for (const issue of findShapeMistakes(withCapabilities(options as ResourceServerOptions)))
+    issues.push(toJsonIssue(issue));
   if (issues.length > 0) throw new ConfigurationError(issues);
-  const withBase = { defaultScopeMappings: agentScopeMappings, ...(options as ResourceServerOptions) };
-  const { defaultScopeMappings, scopeMappings } = withBase;
-  return scopeMappings
-    ? { ...withBase, scopeMappings: spellOverrides(scopeMappings, defaultScopeMappings) }
-    : withBase;
+  const defaults = Object.hasOwn(json, "default_scope_mappings") ? {} : INTERFACE;
+  return { ...defaults, ...(options as ResourceServerOptions) };
 }
 
 /** It's an error to write a name twice, because parsers disagree about which of the two properties counts. */
@@ -102,28 +99,6 @@ function parseText(text: string): unknown {
 
 const unusable = (message: string, hint: string): ConfigurationError =>
   new ConfigurationError([{ code: "option_invalid", path: [], message, hint }]);
-
-/**
- * This format is older than `{ override }`, so an array replaces the base table's rule, whatever it requires
- * (docs/decisions/0031-table-as-a-language.md).
- */
-function spellOverrides(custom: ScopeMappings, base: ScopeMappings): ScopeMappings {
-  // Conditions are newer than this format, so a file must use `{ override }` to drop them.
-  const replaceable = Object.keys(base).filter((key) => !readEntry(base[key] ?? []).enforced?.conditioned);
-  const baseRoutes = new Set(replaceable.flatMap(routesOfKey));
-  const spelled = Object.entries(custom).map(([key, entry]): [string, TableEntry] => {
-    const isReplacing = Array.isArray(entry) && routesOfKey(key).some((route) => baseRoutes.has(route));
-    return [key, isReplacing ? { override: entry as readonly string[] } : entry];
-  });
-  return Object.fromEntries(spelled);
-}
-
-function routesOfKey(key: string): readonly string[] {
-  const route = parseRouteKey(key, ANY_METHODS);
-  if ("code" in route) return [];
-  if (route.pattern.operation) return [route.pattern.operation.identity];
-  return route.pattern.alternatives.map(({ segments }) => `${route.method} ${identityOf(segments)}`);
-}
 
 /** Renames the options of an object and of the objects in it. Reports and drops unknown options. */
 function renameOptions(value: unknown, names: JsonNames, path: Path, report: Report): unknown {
@@ -162,7 +137,7 @@ function renameInside(option: string, value: unknown, path: Path, report: Report
 const ENTRY_NAMES: JsonNames = byJsonName(["anyOf", ...CONDITION_NAMES]);
 
 /** The properties of an entry whose values contain names, too. */
-const NESTED_IN_ENTRY: ReadonlySet<string> = new Set(["report", "override", "actors", "acr"]);
+const NESTED_IN_ENTRY: ReadonlySet<string> = new Set(["actors", "acr"]);
 
 function renameEntry(entry: unknown): unknown {
   if (!isObject(entry)) return entry;
@@ -181,6 +156,7 @@ const ISSUER_PATH_LENGTH = 4;
 /** Returns how many elements at the start of a path are names of options. */
 function countOptionNames(path: Path): number {
   if (path[0] === "keys" || path[0] === "senderConstraint") return path.length;
+  if (path[0] === "shadow") return 2;
   return path[0] === "issuers" ? ISSUER_PATH_LENGTH : 1;
 }
 

@@ -31,7 +31,6 @@ export type ConfigurationIssueCode =
   | "scope_unknown"
   | "implied_scopes_cycle"
   | "route_key_invalid"
-  | "route_method_unknown"
   | "route_pattern_invalid"
   | "route_duplicate"
   | "route_ambiguous"
@@ -39,15 +38,11 @@ export type ConfigurationIssueCode =
   | "rule_outranked"
   | "rules_cross"
   | "override_partial"
-  | "override_unneeded"
-  | "override_weaker"
   | "requirement_invalid"
   | "condition_invalid"
   | "condition_conflict"
   | "exception_missing"
-  | "exception_unknown"
-  | "template_misplaced"
-  | "template_unknown";
+  | "exception_unknown";
 
 /** One mistake in the options: what was found, where, and how to fix it. */
 export interface ConfigurationIssue {

@@ -37,7 +37,7 @@ export function healthOf(
   keys: readonly KeySourceStatus[],
   cache: CacheSize | undefined,
   revocation: RevocationStatus | undefined,
-  opaqueTokens: readonly OpaqueStatus[],
+  opaqueTokens: readonly OpaqueStatus[] = [],
   replayFault: unknown,
 ): Health {
   const states = [revocation?.state ?? "ok", ...opaqueTokens.map(({ state }) => state)] as const;

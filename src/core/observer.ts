@@ -81,10 +81,11 @@ export class Observer {
  * scope's parameter, or in the name of an operation that an explanation quotes.
  */
 function withoutSentTokens<Made extends Decision>(decision: Made): Made {
+  const { shadow } = decision;
+  const shown = typeof shadow === "object" ? withoutSentTokens(shadow) : shadow;
   const cause = "cause" in decision && typeof decision.cause === "string" ? decision.cause : "";
   const texts = [cause, ...decision.required];
-  if (texts.every((text) => withoutTokens(text) === text)) return decision;
-  const reported = "reported" in decision ? withoutSentTokens(decision.reported) : undefined;
+  if (shown === shadow && texts.every((text) => withoutTokens(text) === text)) return decision;
   return Object.freeze({
     ...decision,
     required: Object.freeze(decision.required.map(withoutTokens)),
@@ -95,6 +96,6 @@ function withoutSentTokens<Made extends Decision>(decision: Made): Made {
         required: withoutTokens(satisfaction.required),
       })),
     ),
-    ...compact({ cause: cause === "" ? undefined : withoutTokens(cause), reported }),
+    ...compact({ cause: cause === "" ? undefined : withoutTokens(cause), shadow: shown }),
   });
 }

@@ -2,20 +2,20 @@
 import type { Observer } from "./observer.ts";
 import { compact } from "./runtime/compact.ts";
 import type { ResolvedOptions } from "./options/resolve.ts";
-import { allow, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
+import { allow, type Decision, refuse, type Refused, rulesOf, withShadow } from "./policy/decision.ts";
 import type { HandlerValues } from "./policy/handler-values.ts";
-import { decideAnonymous, Policy } from "./policy/policy.ts";
+import { decideAnonymous, isPublic, Policy } from "./policy/policy.ts";
+import { parsePattern } from "./policy/parse-pattern.ts";
 import { fromHost } from "./policy/pattern-dialects.ts";
+import { renderPattern } from "./policy/render-pattern.ts";
+import { ComparablePath, comparableRoute, parseRoutePattern, writeOut } from "./policy/route-comparison.ts";
 import { parseRouteKey, type RouteKey, type RouteKeyMistake } from "./policy/route-key.ts";
-import type { Governing, RoutePattern, Table } from "./policy/table.ts";
+import type { Governing } from "./policy/governing.ts";
+import type { Rule } from "./policy/rule.ts";
+import type { AddRules, FindRules } from "./policy/shadow.ts";
+import type { RoutePattern, Table } from "./policy/table.ts";
 import type { AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
-import type { ProofCheck, Unproved } from "./token/binding/proof.ts";
-import {
-  PROOF_HEADER,
-  SenderConstraint,
-  type SenderConstraintRules,
-} from "./token/binding/sender-constraint.ts";
 import type { Identifier } from "./token/authenticate.ts";
 import { withClaimed } from "./token/unverified-claims.ts";
 import {
@@ -28,6 +28,7 @@ import {
 } from "./token/credential.ts";
 import type { Identified } from "./token/identification.ts";
 import type { Principal } from "./token/principal.ts";
+import type { KeyProofs, ProofCheck, Unproved } from "./token/proof.ts";
 
 /** A route that is about to run, and the current state of the request. */
 export interface RunningRoute
@@ -41,12 +42,23 @@ export interface Verdict {
   readonly isAllowed: boolean;
   readonly principal: Principal | undefined;
   readonly governing: Governing;
+  /** Finds the rules for the same question in another policy. */
+  readonly find: FindRules;
   /** The request as it was when the guard ran: later code may change the framework's request. */
   readonly request: AccessRequest;
-  /** A nonce for the next proof of the client, which the response should have (RFC 9449 section 8.2). */
-  readonly nextNonce?: string;
+  /** Header fields that the response should have. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Describes the decision. For an allowed request, this takes as long as deciding it. */
   readonly decision: () => Decision;
+}
+
+/** A request that is to be decided, and the rules that govern it. */
+interface Question {
+  readonly governing: Governing;
+  readonly find: FindRules;
+  readonly request: AccessRequest;
+  /** The request as the client sent it: middleware may have changed its path since. */
+  readonly sent: AccessRequest;
 }
 
 /** A verdict, or a promise of it if something must be awaited, such as the verification of a token. */
@@ -55,7 +67,6 @@ export type PendingVerdict = Pending<Verdict>;
 export class Pipeline {
   readonly rules: ResolvedOptions;
   readonly #identify: Identifier;
-  readonly #senderConstraint: SenderConstraint | undefined;
   readonly policy: Policy;
   readonly table: Table;
   readonly observer: Observer;
@@ -64,7 +75,7 @@ export class Pipeline {
   /** The header fields with a token, a proof or a certificate, in lower case, except `authorization`. */
   readonly credentialHeaders: readonly string[];
   /** How proofs of client keys are checked; `undefined` if no token can be bound to a key. */
-  readonly keyProofs: SenderConstraintRules | undefined;
+  readonly keyProofs: KeyProofs | undefined;
 
   constructor(rules: ResolvedOptions, identify: Identifier, observer: Observer) {
     this.rules = rules;
@@ -73,20 +84,24 @@ export class Pipeline {
     this.table = this.policy.table;
     this.observer = observer;
     this.hasRefusalBody = rules.challenge.refusalBody !== undefined;
-    this.keyProofs = rules.senderConstraint;
-    this.#senderConstraint = this.keyProofs && new SenderConstraint(this.keyProofs);
-    const { dpop, mtls } = this.keyProofs ?? {};
-    this.credentialHeaders = [
-      ...tokenHeadersOf(rules.tokenSources),
-      ...(dpop ? [PROOF_HEADER] : []),
-      ...(mtls?.kind === "header" ? [mtls.header] : []),
-    ];
+    this.keyProofs = rules.keyProofs;
+    this.credentialHeaders = [...tokenHeadersOf(rules.tokenSources), ...(this.keyProofs?.headers ?? [])];
   }
 
-  /** Parses a route, with or without a method, for an adapter, which must not load the parser by itself. */
+  /** For adapters, which must not load the parser by themselves. */
+  readonly patterns = {
+    parsePattern,
+    parseRoutePattern,
+    renderPattern,
+    writeOut,
+    comparableRoute,
+    ComparablePath,
+  };
+
+  /** Parses a route, with or without a method, for an adapter. */
   parseRoute(route: string, isReported: boolean): RouteKey | RouteKeyMistake {
     const key = route.startsWith("/") ? `* ${route}` : route.replace(/^ANY /, "* ");
-    return parseRouteKey(isReported ? key.replace(/\/.*/, fromHost) : key);
+    return parseRouteKey(isReported ? key.replace(/\/.*/, fromHost) : key, undefined, parsePattern);
   }
 
   /** Functions to call when the server is closed. */
@@ -107,7 +122,8 @@ export class Pipeline {
    */
   decide(request: AccessRequest, isRouteChecked: boolean, sent = request): PendingVerdict {
     this.observer.start(request);
-    return this.#decideByCredential(this.policy.find(request, isRouteChecked), request, sent);
+    const find: FindRules = (policy) => policy.find(request, isRouteChecked);
+    return this.#decideByCredential({ governing: find(this.policy), find, request, sent });
   }
 
   /**
@@ -119,130 +135,134 @@ export class Pipeline {
     const isSameRequest = verdict.request.method === method && verdict.request.target === target;
     const moved = isSameRequest ? verdict.request : { ...verdict.request, method, target };
     const request = matchedPattern === undefined ? moved : { ...moved, matchedPattern };
-    const ofPath = isSameRequest ? verdict.governing : this.table.forTarget(method, target, true);
-    const governing = this.table.forRoute(ofPath, method, patterns, running);
-    return this.decideAgain(verdict, governing, request, sent);
+    const addRoute: AddRules = (ofPath, { table }) => {
+      const ofTarget = isSameRequest ? ofPath : table.forTarget(method, target, true);
+      return table.forRoute(ofTarget, method, patterns, running);
+    };
+    return this.decideAgain(verdict, addRoute, request, sent);
   }
 
-  /** Decides an allowed request again if other rules govern it now: all of them must be satisfied. */
+  /**
+   * Decides an allowed request again if other rules also govern it now: all of them must be satisfied.
+   * `addRules` takes the rules of `verdict`.
+   */
   decideAgain(
     verdict: Verdict,
-    governing: Governing,
+    addRules: AddRules,
     request: AccessRequest,
     sent = verdict.request,
   ): PendingVerdict {
-    if (governing === verdict.governing) return verdict;
-    const { principal } = verdict;
+    const find: FindRules = (policy) =>
+      addRules(policy === this.policy ? verdict.governing : verdict.find(policy), policy);
+    // The same object if nothing was added.
+    const governing = find(this.policy);
+    const question = { governing, find, request, sent };
+    if (governing === verdict.governing) return this.#compareAgain(verdict, addRules, question);
     this.observer.start(request);
-    return principal
-      ? this.#decideForPrincipal(principal, governing, request)
-      : this.#decideByCredential(governing, request, sent);
+    return verdict.principal
+      ? this.#decideForPrincipal(verdict.principal, question)
+      : this.#decideByCredential(question);
   }
 
-  /** `sent` is the request as the client sent it: middleware may have changed its path since. */
-  #decideByCredential(governing: Governing, request: AccessRequest, sent = request): PendingVerdict {
+  /** The decision stays the same, but the table of `shadow` may have further rules. */
+  #compareAgain(verdict: Verdict, addRules: AddRules, question: Question): Verdict {
+    if (!this.rules.shadow?.hasFurtherRules(verdict.find, addRules)) return verdict;
+    this.observer.start(question.request);
+    const { shadow: _, ...enforced } = verdict.decision();
+    return { ...verdict, ...this.#conclude(Object.freeze(enforced), question) };
+  }
+
+  /** Decides for a caller, or without a token, without checking a route. Calls no hook. */
+  decideFor(principal: Principal | undefined, request: AccessRequest): Decision {
+    const decision = this.policy.decideFor(principal, request);
+    const find: FindRules = (policy) => policy.find(request, false);
+    return withShadow(decision, this.rules.shadow?.compare(decision, find, request));
+  }
+
+  #decideByCredential(question: Question): PendingVerdict {
+    const { governing, sent } = question;
     const refused = this.policy.refuseByTable(governing);
-    if (refused) return this.#conclude(refused, governing, request);
-    const { kind, matches, restrictions } = governing;
-    const isPublic =
-      kind === "rules" &&
-      matches.every(({ compiled }) => compiled.requirement.kind === "public") &&
-      restrictions().active.length === 0;
-    if (isPublic) return this.#conclude(allow(rulesOf(matches)), governing, request);
+    if (refused) return this.#conclude(refused, question);
+    const { matches } = governing;
+    if (isPublic(governing)) return this.#conclude(allow(rulesOf(matches)), question);
 
     const credential = readCredential(sent, this.rules);
-    if (credential.kind === "missing") return this.#conclude(decideAnonymous(governing), governing, request);
-    if (credential.kind !== "token") return this.#refuseCredential(credential, governing, request);
+    if (credential.kind === "missing") return this.#conclude(decideAnonymous(governing), question);
+    if (credential.kind !== "token")
+      return this.#conclude(refuseUnusable(credential, rulesOf(matches)), question);
 
     const identified = this.#identify(credential.token);
     return isPending(identified)
-      ? identified.then((awaited) => this.#decideIdentified(awaited, credential, governing, request, sent))
-      : this.#decideIdentified(identified, credential, governing, request, sent);
+      ? identified.then((awaited) => this.#decideIdentified(awaited, credential, question))
+      : this.#decideIdentified(identified, credential, question);
   }
 
-  #decideIdentified(
-    identified: Identified,
-    credential: Token,
-    governing: Governing,
-    request: AccessRequest,
-    sent: AccessRequest,
-  ): PendingVerdict {
+  #decideIdentified(identified: Identified, credential: Token, question: Question): PendingVerdict {
     if (identified.kind === "identified") {
       const { principal } = identified;
-      const refused = this.policy.refuseByParameters(governing, request);
-      if (refused) return this.#conclude(refused, governing, request);
-      const constraint = this.#senderConstraint;
-      if (!constraint) return this.#decideForPrincipal(principal, governing, request);
-      const checked = constraint.check(principal, credential, sent);
-      const decide = (check: ProofCheck) => this.#decideProven(check, principal, governing, request);
+      const refused = this.policy.refuseByParameters(question.governing, question.request);
+      if (refused) return this.#conclude(refused, question);
+      if (!this.keyProofs) return this.#decideForPrincipal(principal, question);
+      const checked = this.keyProofs.check(principal, credential, question.sent);
+      const decide = (check: ProofCheck) => this.#decideProven(check, principal, question);
       return isPending(checked) ? checked.then(decide) : decide(checked);
     }
+    const rules = rulesOf(question.governing.matches);
+    const scheme = compact({ scheme: credential.scheme });
     if (isMalformed(credential))
-      return this.#refuseCredential({ ...WRONG_SYNTAX, ...schemeOf(credential) }, governing, request);
+      return this.#conclude(refuseUnusable({ ...WRONG_SYNTAX, ...scheme }, rules), question);
     const { kind, ...facts } = identified;
-    const rules = rulesOf(governing.matches);
-    if (kind === "unavailable")
-      return this.#conclude(refuse("keys_unavailable", rules, facts), governing, request);
-    const refused = refuse("token_rejected", rules, { ...facts, ...schemeOf(credential) });
-    return this.#conclude(withClaimed(refused, credential.token), governing, request);
+    if (kind === "unavailable") return this.#conclude(refuse("keys_unavailable", rules, facts), question);
+    const refused = refuse("token_rejected", rules, { ...facts, ...scheme });
+    return this.#conclude(withClaimed(refused, credential.token), question);
   }
 
   /** Decides for the caller of a verified token, if the client has proved that it holds the token's key. */
-  #decideProven(
-    check: ProofCheck,
-    principal: Principal,
-    governing: Governing,
-    request: AccessRequest,
-  ): PendingVerdict {
-    if (check.kind !== "proved")
-      return this.#conclude(refuseProof(check, principal, governing), governing, request);
-    const { useUp, nextNonce } = check;
-    if (!useUp) return this.#decideForPrincipal(principal, governing, request);
-    const decision = this.policy.decideKnown(governing, principal);
+  #decideProven(check: ProofCheck, principal: Principal, question: Question): PendingVerdict {
+    if (check.kind !== "proved") return this.#conclude(refuseProof(check, principal, question), question);
+    const { useUp, headers } = check;
+    if (!useUp) return this.#decideForPrincipal(principal, question);
+    const decision = this.policy.decideKnown(question.governing, principal);
     const conclude = (used: ProofCheck): Verdict =>
       used.kind === "proved"
-        ? { ...this.#conclude(decision, governing, request), ...compact({ nextNonce }) }
-        : this.#conclude(refuseProof(used, principal, governing), governing, request);
+        ? { ...this.#conclude(decision, question), ...compact({ headers }) }
+        : this.#conclude(refuseProof(used, principal, question), question);
     // Not left to the route: code of the application runs before it, and a replay must not reach that.
     return decision.allowed ? useUp().then(conclude) : conclude(check);
   }
 
-  #refuseCredential(credential: Unusable, governing: Governing, request: AccessRequest): Verdict {
-    const rules = rulesOf(governing.matches);
-    const scheme = compact({ scheme: credential.scheme });
-    const decision =
-      credential.kind === "malformed"
-        ? refuse("credential_malformed", rules, { cause: credential.cause, ...scheme })
-        : refuse("token_rejected", rules, { rejection: "too_large", ...scheme });
-    return this.#conclude(decision, governing, request);
-  }
-
-  #decideForPrincipal(principal: Principal, governing: Governing, request: AccessRequest): Verdict {
+  #decideForPrincipal(principal: Principal, question: Question): Verdict {
+    const { governing, find, request } = question;
     const refused = this.policy.refuseByTable(governing);
-    if (refused) return this.#conclude(refused, governing, request);
+    if (refused) return this.#conclude(refused, question);
     const decision = () => this.policy.decideKnown(governing, principal);
-    const isReported = this.policy.isReported(governing);
-    const isSatisfied = this.policy.isSatisfied(governing, principal);
-    if (!isSatisfied || isReported || this.observer.isListening)
-      return this.#conclude(decision(), governing, request);
-    return { isAllowed: true, principal, governing, request, decision };
+    const isDescribed = this.observer.isListening || this.rules.shadow !== undefined;
+    if (isDescribed || !this.policy.isSatisfied(governing, principal))
+      return this.#conclude(decision(), question);
+    return { isAllowed: true, principal, governing, find, request, decision };
   }
 
-  #conclude(decision: Decision, governing: Governing, request: AccessRequest): Verdict {
+  #conclude(enforced: Decision, { governing, find, request }: Question): Verdict {
+    const decision = withShadow(enforced, this.rules.shadow?.compare(enforced, find, request));
     this.observer.observe(decision, request);
     const { allowed: isAllowed, principal } = decision;
-    return { isAllowed, principal, governing, request, decision: () => decision };
+    return { isAllowed, principal, governing, find, request, decision: () => decision };
   }
 }
 
+/** Refuses a request whose credential can't be verified. */
+function refuseUnusable(credential: Unusable, rules: readonly Rule[]): Refused {
+  const scheme = compact({ scheme: credential.scheme });
+  return credential.kind === "malformed"
+    ? refuse("credential_malformed", rules, { cause: credential.cause, ...scheme })
+    : refuse("token_rejected", rules, { rejection: "too_large", ...scheme });
+}
+
 /** Refuses a request whose proof is missing or rejected, or can't be checked. */
-function refuseProof(check: Unproved, principal: Principal, { matches }: Governing): Refused {
-  const rules = rulesOf(matches);
+function refuseProof(check: Unproved, principal: Principal, { governing }: Question): Refused {
+  const rules = rulesOf(governing.matches);
   if (check.kind === "unavailable") return refuse("keys_unavailable", rules, { cause: check.cause });
   const { kind, ...facts } = check;
   const reason = kind === "missing" ? "proof_missing" : "proof_rejected";
   return refuse(reason, rules, { ...compact({ binding: principal.binding }), ...facts, principal });
 }
-
-/** The scheme as a decision reports it. */
-const schemeOf = ({ scheme }: Token): { readonly scheme?: "DPoP" } => (scheme === "DPoP" ? { scheme } : {});

@@ -13,5 +13,4 @@ export function attachPipeline(server: object, pipeline: Pipeline): void {
 /** Returns whether `createResourceServer` created this object. A copy of a server has no pipeline. */
 export const hasPipeline = (server: object): boolean => PIPELINE in server;
 
-/** Returns the pipeline of a server that has one. */
 export const pipelineOf = (server: object): Pipeline => Reflect.get(server, PIPELINE) as Pipeline;

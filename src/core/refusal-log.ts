@@ -1,8 +1,8 @@
-/** One line on stderr for each refusal, enforced or reported, with `NODE_DEBUG=scopegate`. Shows no token. */
+/** One line on stderr for each refusal, with `NODE_DEBUG=scopegate`. Shows no token. */
 import { debuglog } from "node:util";
 import { orUndefined } from "./errors.ts";
 import type { KeyResolver } from "./keys/verification-key.ts";
-import { type Decision, refusalIn, type Refused } from "./policy/decision.ts";
+import type { Decision, Refused } from "./policy/decision.ts";
 import type { AccessRequest } from "./request.ts";
 import { printable, withoutTokens } from "./runtime/printable.ts";
 import type { TokenRules } from "./token/verifier.ts";
@@ -25,11 +25,10 @@ export function createRefusalLog(issuers: Issuers, log: Log = debuglog("scopegat
   const write = (line: string): void => log("%s", printable(line));
   return {
     isEnabled: () => log.enabled,
-    /** Logs a decision that refuses, or that would refuse if it were enforced. */
+    /** Logs a decision that refuses. */
     logDecision(decision: Decision, request: () => LoggedRequest): void {
-      const refused = refusalIn(decision);
-      if (!refused || !log.enabled) return;
-      write(describeRefusal(refused, decision.allowed, request(), issuers).join("; "));
+      if (decision.allowed || !log.enabled) return;
+      write(describeRefusal(decision, request(), issuers).join("; "));
     },
     logResponse(description: string, request: () => LoggedRequest): void {
       if (log.enabled) write(`${describeRequest(request())} ${description}`);
@@ -41,19 +40,13 @@ const describeRequest = ({ method, target }: LoggedRequest): string =>
   JSON.stringify(withoutTokens(`${method} ${target}`));
 
 /** Returns the parts of a line. */
-function describeRefusal(
-  refused: Refused,
-  isReported: boolean,
-  request: LoggedRequest,
-  issuers: Issuers,
-): readonly string[] {
+function describeRefusal(refused: Refused, request: LoggedRequest, issuers: Issuers): readonly string[] {
   const { reason, rejection, claim, condition, proofRejection, rule, claimed } = refused;
   const { matchedPattern, operations = [] } = request;
   const reasons = [reason, rejection, claim, condition, proofRejection]
     .filter((part) => part !== undefined)
     .join(", ");
   const parts = [`${describeRequest(request)} ${reasons}`];
-  if (isReported) parts.push("allowed, because it is only reported");
   if (operations.length > 0) parts.push(`calls ${withoutTokens(operations.join(", "))}`);
   if (matchedPattern !== undefined) parts.push(`route ${JSON.stringify(matchedPattern)}`);
   if (rule) parts.push(`rule ${JSON.stringify(rule.key)}`);

@@ -78,9 +78,7 @@ const READABLE_PATH =
  */
 const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=\/|$)/i;
 
-/**
- * RFC 3986 doesn't allow these characters. The parser that routers use for the absolute form encodes them.
- */
+/** RFC 3986 doesn't allow these characters. The parser that routers use for absolute forms encodes them. */
 const NOT_IN_URIS = /[{}|^`<>"]/;
 
 /** Reads the path of a target; `undefined` for a target that routers would read differently. */

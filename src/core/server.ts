@@ -7,12 +7,13 @@ import { Observer } from "./observer.ts";
 import { Pipeline } from "./pipeline.ts";
 import { attachPipeline } from "./port.ts";
 import type { Decision, Refused } from "./policy/decision.ts";
-import { findReportOnly } from "./policy/report-only.ts";
+import { findWeakerOverrides } from "./policy/overrides.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import type { Rule } from "./policy/rule.ts";
 import type { AccessRequest } from "./request.ts";
-import { createRefuser, type Refusal, withNonce } from "./response/refusal.ts";
+import { createRefuser, type Refusal } from "./response/refusal.ts";
 import type { Resource } from "./response/resource-metadata.ts";
+import { readClock } from "./runtime/clock.ts";
 import { compact } from "./runtime/compact.ts";
 import { isPending } from "./runtime/pending.ts";
 import { createFirstWarning, createWarning } from "./runtime/warn-once.ts";
@@ -53,7 +54,7 @@ export interface ResourceServer {
   checkScopes(decision: Decision, scopes: readonly string[], request: AccessRequest): Decision;
   /** The identity of this server for OAuth clients (RFC 9728); `undefined` without the option `resource`. */
   readonly resource: Resource | undefined;
-  /** The effective table: the rules of both options with their sources, and the rules that stay enforced. */
+  /** The effective table: the rules of both options with their sources. */
   readonly routes: readonly Rule[];
   /**
    * Loads and imports all keys now, and writes a probe to the stores of `revocation` and DPoP proofs (with
@@ -120,18 +121,18 @@ const NO_REVOCATION =
  */
 export function createResourceServer(options: ResourceServerOptions): ResourceServer {
   const resolved = resolveOptions(options);
-  const { issuers, rules, scopeRules, authorization, enforcement } = resolved;
+  const { issuers, rules, scopeRules, authorization } = resolved;
   const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, resolved);
   const cache = resolved.tokenCache && new TokenCache(resolved.tokenCache, resolved.now);
-  const { revocation, opaqueTokens, opaqueContext, now } = resolved;
+  const { revocation, opaque, keyProofs, now } = resolved;
   const identify = createIdentifier(verifiers, cache, resolved);
   const pipeline = new Pipeline(resolved, identify, new Observer(resolved));
-  const { policy } = pipeline;
   const checked = authorization ? scopeRules : null;
-  for (const { message, hint } of findReportOnly(resolved)) createWarning(`${message} ${hint}`)();
+  const weaker = findWeakerOverrides(resolved).map(({ message }) => message);
+  if (weaker.length > 0) createWarning(weaker.join(" "))();
 
   // `revoke` must also work for a revoked token, and while the revocation check fails.
-  const unchecked = { revocation: undefined, isRevoked: undefined, grantsFor: undefined };
+  const unchecked = { revocation: undefined, isRevoked: undefined, grants: undefined };
   const identifyAny = createIdentifier(verifiers, cache, { ...resolved, ...unchecked });
   const authenticate = async (token: string, by = identify): Promise<Principal> => {
     const pending = by(token);
@@ -148,25 +149,21 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
   const contextOf = async (target: RevocationTarget): Promise<RevocationContext> => {
     const tolerances = issuers.configurations.map(({ token }) => token.clockToleranceSeconds);
-    const toleranceSeconds = Math.max(opaqueContext.clockToleranceSeconds, ...tolerances);
+    const toleranceSeconds = Math.max(resolved.clockToleranceSeconds, ...tolerances);
     const principal = "token" in target ? await authenticate(target.token, identifyAny) : undefined;
-    return compact({ nowMs: now(), toleranceSeconds, principal });
+    return compact({ nowMs: readClock(now).getTime(), toleranceSeconds, principal });
   };
-
-  const refuseWithout = createRefuser(resolved.challenge, createFirstWarning());
-  const dpop = resolved.senderConstraint?.dpop;
-  const nonces = dpop?.nonces;
 
   const server: ResourceServer = {
     resource: resolved.resource,
-    routes: Object.freeze([...rules, ...resolved.hiddenRules].map(({ rule }) => rule)),
+    routes: Object.freeze(rules.map(({ rule }) => rule)),
     async check(request) {
       const verdict = pipeline.decide(request, false);
       return (isPending(verdict) ? await verdict : verdict).decision();
     },
     checkScopes(decision, scopes, request) {
       pipeline.observer.start(request);
-      const decided = decideRouteScopes(decision, scopes, request.params, checked, enforcement);
+      const decided = decideRouteScopes(decision, scopes, request.params, checked);
       return pipeline.observer.observe(decided, request);
     },
     authenticate: (token) => authenticate(token),
@@ -178,28 +175,22 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       if (!revocation) throw new TypeError(NO_REVOCATION);
       return revocation.unrevoke(target, await contextOf(target));
     },
-    authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),
-    refuse: nonces ? (refused) => withNonce(refuseWithout(refused), nonces.current()) : refuseWithout,
+    authorize: (principal, method, path) => pipeline.decideFor(principal, { method, target: path }),
+    refuse: createRefuser(resolved.challenge, createFirstWarning()),
     async ready(options) {
-      await Promise.all([verifiers.ready(), revocation?.ready(options), dpop?.replay.ready(options)]);
+      await Promise.all([verifiers.ready(), revocation?.ready(options), keyProofs?.ready(options)]);
     },
     get keys() {
       return verifiers.status();
     },
     health: () =>
-      healthOf(
-        verifiers.status(),
-        cache,
-        revocation?.status(),
-        opaqueTokens.flatMap((kind) => kind.status?.(opaqueContext) ?? []),
-        dpop?.replay.fault,
-      ),
+      healthOf(verifiers.status(), cache, revocation?.status(), opaque?.status(), keyProofs?.fault),
     refreshKeys: verifiers.refresh,
     close() {
       verifiers.close();
       revocation?.close();
       pipeline.close();
-      for (const kind of opaqueTokens) kind.close?.(opaqueContext);
+      opaque?.close();
       return Promise.resolve();
     },
   };

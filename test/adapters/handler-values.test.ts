@@ -50,12 +50,6 @@ describe.each([
       "/orgs/a+b",
       (router, run) => router.get("/orgs/:o", run),
     ],
-    [
-      "a wildcard in a scope",
-      { "GET /orgs/*org": ["orgs:<org>:read"] },
-      "/orgs/a+b",
-      (router, run) => router.get("/orgs/*o", run),
-    ],
     ["a wildcard of the route", BOUND, "/orgs/a+b", (router, run) => router.get("/orgs/*o", run)],
     ["an optional wildcard", BOUND, "/orgs/a+b", (router, run) => router.get("/orgs{/*o}", run)],
     ["a regular expression", BOUND, "/orgs/a+b", (router, run) => router.get(/^\/orgs\/([^/]+)$/, run)],

@@ -86,7 +86,7 @@ describe("protect in Hono", () => {
   });
 
   it("refuses a route that no longer matches after middleware changed the method or the path", async () => {
-    const app = new Hono().use(protect(serverFor({ "* /:any": "public", "GET /b": "public" })));
+    const app = new Hono().use(protect(serverFor({ "* /:page": "public", "GET /b": "public" })));
     app.use(async (context, next) => {
       const { method, path } = context.req.query() as { method?: string; path?: string };
       if (method) context.req.raw = new Request(context.req.url, { method });

@@ -3,7 +3,7 @@ import middie from "@fastify/middie";
 import fastify from "fastify";
 import { describe, expect, it, vi } from "vitest";
 import { protect } from "scopegate/fastify";
-import { protectMcp } from "scopegate/mcp";
+import { protectMcp, withMcp } from "scopegate/mcp";
 import { createMcpResourceServer } from "./mcp/support/tools.ts";
 
 const { fail } = vi.hoisted(() => ({
@@ -14,6 +14,7 @@ const { fail } = vi.hoisted(() => ({
 vi.mock("../../src/adapters/mcp/frameworks/express.ts", fail);
 vi.mock("../../src/adapters/mcp/frameworks/koa.ts", fail);
 vi.mock("../../src/adapters/mcp/frameworks/fastify.ts", fail);
+vi.mock("../../src/adapters/mcp/frameworks/fetch.ts", fail);
 vi.mock("../../src/adapters/fastify/middleware.ts", fail);
 
 describe("protectMcp whose adapter cannot be loaded", () => {
@@ -33,6 +34,14 @@ describe("protectMcp whose adapter cannot be loaded", () => {
     const next = vi.fn();
     await expect(gate({ req: {}, res: {}, originalUrl: "/mcp" }, next)).rejects.toThrow();
     expect(next).not.toHaveBeenCalled();
+  });
+
+  it("rejects the promise for the Fetch standard, and does not continue", async () => {
+    const handler = vi.fn();
+    const request = new Request("https://api.example/mcp");
+    await expect(gate(request)).rejects.toThrow();
+    await expect(withMcp(createMcpResourceServer(), handler)(request)).rejects.toThrow();
+    expect(handler).not.toHaveBeenCalled();
   });
 });
 

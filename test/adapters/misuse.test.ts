@@ -73,7 +73,7 @@ describe.each(adapters)("%s", (_, adapter) => {
     "refuses requireScopes(...%j)",
     (scopes) => {
       expect(() => adapter.requireScopes(...(scopes as string[]))).toThrow(
-        /agents:read|resource:<parameter>|<parameter>/,
+        /agents:read|resource:<parameter>:action|string for each scope/,
       );
     },
   );

@@ -22,6 +22,7 @@ afterEach(() => void vi.useRealTimers());
 
 const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
   createResourceServer({
+    adminScope: "platform:admin",
     scopeMappings: {
       "GET /agents/:agent_id": ["agents:<agent_id>:read"],
       "GET /agents/:agent_id/events": ["agents:<agent_id>:read"],

@@ -20,6 +20,7 @@ import { slowCheck } from "../support/slow-check.ts";
 
 const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
   createServer({
+    adminScope: "platform:admin",
     scopeMappings: {
       "GET /socket.io": ["chat:read"],
       "GET /socket.io/admin": ["admin:read"],

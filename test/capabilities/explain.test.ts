@@ -1,15 +1,27 @@
 import { describe, expect, it } from "vitest";
 import { decideByRules, type Decision, refuse } from "../../src/core/policy/decision.ts";
 import { explain } from "scopegate/explain";
+import { describeConditions } from "../../src/capabilities/conditions/conditions.ts";
 import { explainDecision } from "../../src/capabilities/explain/explain.ts";
+import { UNRESTRICTED } from "../../src/core/policy/restrictions.ts";
+import type { LeafMatch } from "../../src/core/policy/rule-tree.ts";
 import type { Requirement } from "../../src/core/policy/requirement.ts";
 import { decide as decideFor } from "../support/conditions.ts";
 import { createServer } from "../support/resource-servers.ts";
-import { callerWith, matchesOf, matchOf, SCOPE_RULES, tableOf } from "../support/policy.ts";
+import { ADMIN_RULES, callerWith, matchesOf, matchOf, SCOPE_RULES, tableOf } from "../support/policy.ts";
+
+/** What a request has for which the scopes of these rules decide. */
+const governingOf = ({ rules }: Decision) => ({
+  matches: rules.map((rule) => {
+    const conditions = { described: describeConditions(rule.conditions) };
+    return { compiled: { rule, conditions, asList: [rule] } } as unknown as LeafMatch;
+  }),
+  restrictions: UNRESTRICTED,
+});
 
 /** The text as pairs of the name and the value of each line. */
 function linesOf(decision: Decision, path = "/agents/web"): readonly (readonly [string, string])[] {
-  const { text } = explainDecision({ method: "GET", path }, decision, decision.rules);
+  const { text } = explainDecision({ method: "GET", path }, decision, governingOf(decision));
   const [head, ...lines] = text.split("\n");
   expect(head).toBe(`GET ${path}`);
   return lines.map((line): readonly [string, string] => {
@@ -24,12 +36,12 @@ const saysOf = (decision: Decision, name: string) =>
     .map(([, said]) => said);
 
 function matchFor(requirement: Requirement) {
-  const isList = typeof requirement === "object" && "filtered" in requirement;
+  const isList = JSON.stringify(requirement).includes("<any>");
   return matchOf(tableOf({ [`GET /agents/${isList ? "web" : ":id"}`]: requirement }), "GET", "/agents/web");
 }
 
 const decide = (requirement: Requirement, ...granted: readonly string[]) =>
-  decideByRules([matchFor(requirement)], callerWith(...granted), SCOPE_RULES);
+  decideByRules([matchFor(requirement)], callerWith(...granted), ADMIN_RULES);
 
 const anonymous = (requirement: Requirement) =>
   refuse("credential_missing", [matchFor(requirement).compiled.rule]);
@@ -38,11 +50,11 @@ describe("explainDecision", () => {
   it("returns the query and the decision as data", () => {
     const decision = decide(["agents:<id>:read"], "agents:read");
     const query = { method: "GET", path: "/agents/web", scopes: ["agents:read"] };
-    expect(explainDecision(query, decision, decision.rules)).toMatchObject({
+    expect(explainDecision(query, decision, governingOf(decision))).toMatchObject({
       method: "GET",
       path: "/agents/web",
     });
-    expect(explainDecision(query, decision, decision.rules).decision).toBe(decision);
+    expect(explainDecision(query, decision, governingOf(decision)).decision).toBe(decision);
   });
 
   it("shows the rule with its source, its requirement, what satisfied it, and the decision", () => {
@@ -82,7 +94,7 @@ describe("explainDecision", () => {
     [[], "a valid token"],
     [["agents:<id>:read", "openid"], "agents:<id>:read openid"],
     [{ anyOf: ["agents:<id>:read", "openid"] }, "one of agents:<id>:read openid"],
-    [{ filtered: "agents:read" }, "agents:read, for all ids or at least one"],
+    [["agents:<any>:read"], "agents:<any>:read"],
   ] satisfies (readonly [Requirement, string])[])(
     "shows what %j requires of a caller without a token: %s",
     (requirement, said) => {
@@ -95,6 +107,7 @@ describe("explainDecision", () => {
   it.each([
     [{ anyOf: ["agents:<id>:read", "openid"] }, "one of agents:web:read openid"],
     [["agents:<id>:read"], "agents:web:read"],
+    [["agents:<any>:read"], "agents:<any>:read"],
     [[], "a valid token"],
   ] satisfies (readonly [Requirement, string])[])(
     "shows what %j requires of a caller with a token: %s",
@@ -164,19 +177,9 @@ describe("explainDecision", () => {
     ]);
   });
 
-  it("shows a report-only rule, and the refusal that it only reports", () => {
-    const decision = decideFor({ "GET /new": { report: ["new:read"] } }, "GET /new");
-    expect(linesOf(decision, "/new")).toEqual([
-      ["rule", "GET /new (custom, report-only)"],
-      ["requires", "new:read"],
-      ["granted", "-"],
-      ["missing", "new:read"],
-      ["decision", "allowed, reported: scope_insufficient"],
-    ]);
-  });
-
   it("aligns the values of all lines", () => {
-    expect(explainDecision({ method: "GET", path: "/a" }, refuse("route_unmapped"), []).text).toBe(
+    const decision = refuse("route_unmapped");
+    expect(explainDecision({ method: "GET", path: "/a" }, decision, governingOf(decision)).text).toBe(
       "GET /a\n  rule       none\n  granted    -\n  decision   refused: route_unmapped",
     );
   });

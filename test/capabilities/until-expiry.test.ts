@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { once } from "node:events";
+import { on } from "node:events";
 import type { Principal } from "scopegate";
 import { type AccessEnd, untilExpiry } from "scopegate/connections";
 import { revalidate } from "scopegate/connections";
@@ -250,7 +250,7 @@ describe("untilExpiry", () => {
   });
 
   it("reports a broken onEnd in a process warning", async () => {
-    const warned = once(process, "warning");
+    const warnings = on(process, "warning") as AsyncIterable<[Error]>;
     const onEnd = () => {
       throw new Error("broken");
     };
@@ -258,7 +258,8 @@ describe("untilExpiry", () => {
       onEnd,
       server: serverWith(),
     });
-    expect(((await warned) as [Error])[0].message).toContain("A hook failed");
+    // A server of an earlier test may warn about its keys meanwhile.
+    for await (const [{ message }] of warnings) if (message.includes("A hook failed")) return;
   });
 
   it("throws without a principal or onEnd, and for every other wrong option", async () => {

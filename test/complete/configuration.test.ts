@@ -7,7 +7,7 @@ import { createResourceServer } from "../support/server.ts";
 import { JSON_NAMES } from "./json-names.ts";
 
 /** What every configuration without `default_scope_mappings` has. */
-const BASE = { defaultScopeMappings: agentScopeMappings };
+const BASE = { defaultScopeMappings: agentScopeMappings, adminScope: "platform:admin" };
 
 const REQUIRED = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
 
@@ -16,7 +16,10 @@ const issuesOf = (json: unknown) => thrownBy(() => parseConfiguration(json)).iss
 describe("parseConfiguration", () => {
   it.each(JSON_NAMES)("converts %s to the option %s", (name, option, value) => {
     const json: unknown = JSON.parse(JSON.stringify({ [name]: value }));
-    expect(parseConfiguration(json)).toEqual({ ...BASE, [option]: value });
+    expect(parseConfiguration(json)).toEqual({
+      ...(option === "defaultScopeMappings" ? {} : BASE),
+      [option]: value,
+    });
   });
 
   it("converts the properties of token_cache, and reports a misspelled one by its JSON name", () => {
@@ -52,7 +55,6 @@ describe("parseConfiguration", () => {
         actors: { any_of: ["agent"], direct: true },
         acr: { any_of: ["urn:mfa"] },
         max_auth_age_seconds: 300,
-        report: { any_of: ["a:b"], max_auth_age_seconds: 60 },
       },
     };
     expect(parseConfiguration({ scope_mappings: json }).scopeMappings).toEqual({
@@ -62,21 +64,40 @@ describe("parseConfiguration", () => {
         actors: { anyOf: ["agent"], direct: true },
         acr: { anyOf: ["urn:mfa"] },
         maxAuthAgeSeconds: 300,
-        report: { anyOf: ["a:b"], maxAuthAgeSeconds: 60 },
       },
     });
   });
 
-  it("lets an array replace a base table's rule, but not drop its conditions", () => {
+  it("lets a rule replace a base table's rule whatever it requires, but not drop its conditions", () => {
     const default_scope_mappings = {
       "GET /orgs/:org": { scopes: [], where: { org: { claim: "org_id" } } },
       "GET /reports": ["reports:read"],
     };
-    const scope_mappings = { "GET /orgs/:org": ["orgs:read"], "GET /reports": [] };
-    expect(parseConfiguration({ default_scope_mappings, scope_mappings }).scopeMappings).toEqual({
-      "GET /orgs/:org": ["orgs:read"],
-      "GET /reports": { override: [] },
+    const start = (scope_mappings: object) => () =>
+      createResourceServer(parseConfiguration({ ...REQUIRED, default_scope_mappings, scope_mappings }));
+    expect(start({ "GET /reports": "public" })().routes.map(({ source }) => source)).toContain("override");
+    expect(start({ "GET /orgs/:org": ["orgs:read"] })).toThrow("Repeat the condition.");
+  });
+
+  it("converts the names inside of shadow", () => {
+    const json = {
+      shadow: {
+        default_scope_mappings: {},
+        scope_mappings: { "GET /a": { any_of: ["a:b"], max_auth_age_seconds: 60 } },
+        unmapped_routes: "not_found",
+      },
+    };
+    expect(parseConfiguration(json).shadow).toEqual({
+      defaultScopeMappings: {},
+      scopeMappings: { "GET /a": { anyOf: ["a:b"], maxAuthAgeSeconds: 60 } },
+      unmappedRoutes: "not_found",
     });
+    expect(issuesOf({ shadow: { scope_mappings: {}, scope_mapping: {} } })).toMatchObject([
+      { code: "option_unknown", path: ["shadow", "scope_mapping"], hint: "Did you mean `scope_mappings`?" },
+    ]);
+    expect(issuesOf({ shadow: { scope_mappings: { "GET /a": { anyof: ["a:b"] } } } })).toMatchObject([
+      { code: "requirement_invalid", path: ["shadow", "scope_mappings", "GET /a"] },
+    ]);
   });
 
   it("converts the names inside of sender_constraint, and names a misspelled one as the file does", () => {
@@ -116,20 +137,23 @@ describe("parseConfiguration", () => {
       "isRevoked",
       "revocation",
       "opaqueTokens",
-      "grantsFor",
+      "batches",
+      "grants",
+      "conditions",
       "onDecision",
       "onKeyEvent",
       "refusalBody",
       "now",
     ];
     const converted = JSON_NAMES.map(([, option]) => option);
-    expect([...converted, ...functions].sort()).toEqual([...OPTION_NAMES].sort());
+    // The value of `shadow` has JSON names of its own.
+    expect([...converted, "shadow", ...functions].sort()).toEqual([...OPTION_NAMES].sort());
   });
 
-  it("accepts any_of, filtered, optional and public", () => {
+  it("accepts any_of, <any>, optional and public", () => {
     const scope_mappings = {
       "GET /either": { any_of: ["a:read", "b:read"] },
-      "GET /list": { filtered: "a:read" },
+      "GET /list": ["a:<any>:read"],
       "GET /maybe": "optional",
       "GET /open": "public",
     };
@@ -152,8 +176,9 @@ describe("parseConfiguration", () => {
     });
   });
 
-  it("adds no defaults except for the base table, and reads neither the environment nor a file", () => {
+  it("adds the base table and its admin scope by default, and reads neither the environment nor a file", () => {
     expect(parseConfiguration({})).toEqual(BASE);
+    expect(parseConfiguration({ default_scope_mappings: {} })).toEqual({ defaultScopeMappings: {} });
     expect(() => parseConfiguration({ keys: { jwks_file: "/nowhere/jwks.json" } })).not.toThrow();
   });
 
@@ -176,14 +201,6 @@ describe("parseConfiguration", () => {
       ["", "aren't valid JSON."],
     ] as const)
       expect(() => parseConfiguration(text)).toThrow(message);
-  });
-
-  it("lets an array, and nothing else, replace a rule that requires more", () => {
-    const start = (scope_mappings: object) =>
-      createResourceServer({ ...parseConfiguration({ ...REQUIRED, scope_mappings }) });
-    expect(() => start({ "GET /agents": [], "GET /knowledge/config": [], "GET /x": [] })).not.toThrow();
-    expect(() => start({ "GET /agents": "public" })).toThrow("requires less than the base table's rule");
-    expect(() => start({ "GET /agents": { override: "public" } })).not.toThrow();
   });
 
   it.each<readonly [unknown]>([[null], [undefined], [[]], [[REQUIRED]], ["[]"], [5], [true], [() => ({})]])(

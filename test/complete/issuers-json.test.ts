@@ -88,7 +88,6 @@ describe("issuers in parseConfiguration", () => {
       "option_invalid issuers/2",
       "option_invalid issuers/3/algorithms/0",
       "option_missing issuers/3/issuer",
-      "option_missing issuers/3/keys",
       "option_unknown issuers/0/clock_tolerance",
     ]);
     expect(message).toContain("issuers[1].keys.jwks_uri: ");

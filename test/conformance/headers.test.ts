@@ -215,6 +215,7 @@ describe.each(applications)("$name", (application) => {
     const server = createResourceServer({
       serviceId: "agents-prod",
       verificationKeys: [issuer.publicPem],
+      adminScope: "platform:admin",
       scopeMappings: {
         "GET /items/:id": ["items:<id>:read"],
         "POST /items/:id": ["items:<id>:write"],

@@ -78,6 +78,7 @@ export const createServer = (options: Partial<ResourceServerOptions> = {}) =>
   createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
+    adminScope: "platform:admin",
     scopeMappings: policy,
     ...options,
   });

@@ -19,6 +19,7 @@ const create = (options: Partial<ResourceServerOptions> = {}) =>
   createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
+    adminScope: "platform:admin",
     scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"], "GET /open": "public" },
     ...options,
   });

@@ -15,7 +15,7 @@ const scopeMappings = {
 } as const;
 
 function pipelineFor(options: Partial<ResourceServerOptions> = {}): Pipeline {
-  return pipelineOf(createServer({ scopeMappings, ...options }));
+  return pipelineOf(createServer({ adminScope: "platform:admin", scopeMappings, ...options }));
 }
 
 const bearer = async (scopes: readonly string[], claims: object = {}) =>

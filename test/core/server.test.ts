@@ -25,10 +25,11 @@ const scopeMappings = {
   "GET /items/:id": ["items:<id>:read"],
   "POST /items": ["items:write", "audit:write"],
   "GET /either": { anyOf: ["a:read", "b:read"] },
-  "GET /list": { filtered: "items:read" },
+  "GET /list": ["items:<any>:read"],
 } as const;
 
-const create = (options: Partial<ResourceServerOptions> = {}) => createServer({ scopeMappings, ...options });
+const create = (options: Partial<ResourceServerOptions> = {}) =>
+  createServer({ adminScope: "platform:admin", scopeMappings, ...options });
 
 const server = create();
 const bearer = async (scopes: readonly string[] = [], claims: object = {}) =>

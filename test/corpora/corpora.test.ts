@@ -1,6 +1,7 @@
 /** Runs the corpora against the library, as another implementation would: through public functions only. */
 import { describe, expect, it } from "vitest";
 import { type Allowed, type Decision, parseConfiguration, type Refused, type ResourceServer, TokenRejectedError } from "scopegate/complete";
+import { opaqueTokens } from "../../src/capabilities/opaque/index.ts";
 import { compact } from "../../src/core/runtime/compact.ts";
 import { pageOf } from "../documentation/markdown.ts";
 import { issuer } from "../support/resource-servers.ts";
@@ -20,7 +21,7 @@ const current = currentCorpora(tokens.cases);
 /** An opaque token with these claims is accepted, so that a test needs no signature. */
 const accepting = (verify: (token: string) => Record<string, unknown> | undefined): ResourceServerOptions => ({
   opaqueTokens: [
-    {
+    opaqueTokens({
       tokenKind: "introspected",
       scopesClaim: "scopes",
       matches: () => true,
@@ -28,7 +29,7 @@ const accepting = (verify: (token: string) => Record<string, unknown> | undefine
         const claims = verify(token);
         return claims ? { kind: "verified", claims } : { kind: "rejected", rejection: "malformed" };
       },
-    },
+    }),
   ],
 });
 

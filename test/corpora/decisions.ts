@@ -99,7 +99,10 @@ const COVERS: readonly (readonly [granted: string, all: boolean, web: boolean])[
 
 const coverage: Table = {
   name: "which scope covers which",
-  configuration: { scope_mappings: { "GET /all": ["agents:read"], "GET /one/:id": ["agents:<id>:read"] } },
+  configuration: {
+    admin_scope: "platform:admin",
+    scope_mappings: { "GET /all": ["agents:read"], "GET /one/:id": ["agents:<id>:read"] },
+  },
   cases: COVERS.flatMap(([granted, all, web]) => [
     all
       ? allow("GET /all", granted, "GET /all", "agents:read")
@@ -127,11 +130,12 @@ const AGENT_ROUTES: readonly (readonly [request: string, rule: string, required:
 const agents: Table = {
   name: "the table of an agent service",
   configuration: {
+    admin_scope: "platform:admin",
     scope_mappings: {
-      "GET /agents": { filtered: "agents:read" },
+      "GET /agents": ["agents:<any>:read"],
       "GET /agents/:agent_id": ["agents:<agent_id>:read"],
       "POST /agents/:agent_id/runs": ["agents:<agent_id>:run"],
-      "GET /teams": { filtered: "teams:read" },
+      "GET /teams": ["teams:<any>:read"],
       "GET /teams/:team_id": ["teams:<team_id>:read"],
       "POST /teams/:team_id/runs": ["teams:<team_id>:run"],
       "GET /sessions": ["sessions:read"],
@@ -176,6 +180,7 @@ const agents: Table = {
 const values: Table = {
   name: "the values of rules",
   configuration: {
+    admin_scope: "platform:admin",
     scope_mappings: {
       "GET /public": "public",
       "GET /optional": "optional",
@@ -183,7 +188,7 @@ const values: Table = {
       "GET /one": ["a:read"],
       "GET /both": ["a:read", "b:read"],
       "GET /any": { any_of: ["a:read", "b:read"] },
-      "GET /list": { filtered: "a:read" },
+      "GET /list": ["a:<any>:read"],
       "GET /opaque": ["openid"],
     },
   },
@@ -231,7 +236,8 @@ const narrowest: Table = {
       "GET /files/*path": ["files:read"],
       "GET /files/:name": ["files:<name>:read"],
       "GET /files/index": "public",
-      "GET /pages{/:page}": ["pages:read"],
+      "GET /pages{/}": ["pages:read"],
+      "GET /pages/:page": ["pages:read"],
     },
   },
   cases: [
@@ -272,8 +278,8 @@ const narrowest: Table = {
     lacks("GET /files/a/b", "files:a:read", "GET /files/*path", "files:read"),
     allow("GET /files/a/b", "files:read", "GET /files/*path", "files:read"),
     lacks("GET /files", "files:read", "* /{*path}", "all:use"),
-    allow("GET /pages", "pages:read", "GET /pages{/:page}", "pages:read"),
-    allow("GET /pages/7", "pages:read", "GET /pages{/:page}", "pages:read"),
+    allow("GET /pages", "pages:read", "GET /pages{/}", "pages:read"),
+    allow("GET /pages/7", "pages:read", "GET /pages/:page", "pages:read"),
     lacks("GET /pages/7/8", "pages:read", "* /{*path}", "all:use"),
   ],
 };
@@ -281,6 +287,7 @@ const narrowest: Table = {
 const matched: Table = {
   name: "the route that runs",
   configuration: {
+    admin_scope: "platform:admin",
     scope_mappings: {
       "GET /agents/:id": ["agents:<id>:read"],
       "GET /agents/me": [],
@@ -313,7 +320,7 @@ const matched: Table = {
 };
 
 const implied: Table = {
-  name: "scopes that imply others, and another admin scope",
+  name: "scopes that imply others, and an admin scope",
   configuration: {
     admin_scope: "root",
     implied_scopes: { "agents:write": ["agents:read"], "agents:read": ["agents:list"], owner: ["agents:write"] },
@@ -347,7 +354,7 @@ const implied: Table = {
 
 const noAdmin: Table = {
   name: "no admin scope",
-  configuration: { admin_scope: null, scope_mappings: { "GET /all": ["agents:read"] } },
+  configuration: { scope_mappings: { "GET /all": ["agents:read"] } },
   cases: [
     lacks("GET /all", "platform:admin", "GET /all", "agents:read"),
     allow("GET /all", "agents:read", "GET /all", "agents:read"),
@@ -356,7 +363,11 @@ const noAdmin: Table = {
 
 const notFound: Table = {
   name: "routes without a rule are not found",
-  configuration: { unmapped_routes: "not_found", scope_mappings: { "GET /a": [] } },
+  configuration: {
+    admin_scope: "platform:admin",
+    unmapped_routes: "not_found",
+    scope_mappings: { "GET /a": [] },
+  },
   cases: [
     { ...unmapped("GET /b", null), status: 404 },
     { ...unmapped("GET /b", "platform:admin"), status: 404 },
@@ -377,6 +388,7 @@ const authenticated: Table = {
 const tenants: Table = {
   name: "conditions on the caller",
   configuration: {
+    admin_scope: "platform:admin",
     scope_mappings: {
       "* /orgs/:org{/*path}": { scopes: [], where: { org: { claim: "org_id" } }, unless: ["orgs:any"] },
       "GET /orgs/:org/reports": ["reports:read"],

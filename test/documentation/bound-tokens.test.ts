@@ -15,7 +15,7 @@ const page = pageOf("docs/guides/bound-tokens.md");
 
 /** The names in the union type `ProofRejection`. */
 function proofRejections(): readonly string[] {
-  const file = join(ROOT, "src/core/token/binding/proof.ts");
+  const file = join(ROOT, "src/core/token/proof.ts");
   const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest);
   const union = source.statements
     .filter((statement) => ts.isTypeAliasDeclaration(statement))

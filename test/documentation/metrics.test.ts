@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
 import { protect } from "scopegate/express";
 import { apiKeys } from "scopegate/api-keys";
+import { remoteKeys } from "scopegate/keys";
 import { startTelemetry } from "scopegate/otel";
 import { sharedRevocation } from "scopegate/revocation";
 import { memoryStore, type Store } from "scopegate/store";
@@ -67,7 +68,7 @@ beforeAll(async () => {
   const server = createResourceServer({
     serviceId: "agents-prod",
     issuer: "https://login.example/",
-    keys: { jwksUri: "https://login.example/keys?key=canary", fetch },
+    keys: remoteKeys({ jwksUri: "https://login.example/keys?key=canary", fetch }),
     scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"], "GET /metrics": "public" },
     tokenCache: { maxEntries: 1 },
     revocation: sharedRevocation(store, { onEvent: () => undefined, whenDown: "accept" }),

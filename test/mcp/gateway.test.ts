@@ -383,7 +383,8 @@ describe.skipIf(!HAS_PYTHON)("the gateway before an MCP server in Python", () =>
       });
       const port = new URL(server.url).port;
       expect(JSON.stringify(refused.headers)).not.toMatch(new RegExp(`express|${port}`, "i"));
-      expect(front.errors()).toBe("The MCP server does not answer: ECONNREFUSED\n");
+      // Another pipe than that of the response.
+      await expect.poll(front.errors).toBe("The MCP server does not answer: ECONNREFUSED\n");
     } finally {
       await Promise.all([front.stop(), server.stop()]);
     }

@@ -80,7 +80,11 @@ const SCOPES = [1, 2, 3, 4].flatMap((length) =>
 export function* findWrongScopes(): Iterable<string> {
   const granted = SCOPES.filter((scope) => scope.split(":").length < 4 || scope.startsWith("agents:web:"));
   const required = SCOPES.filter(
-    (scope) => isScope(scope) && (scope.split(":").length < 4 || scope.startsWith("agents:web:")),
+    (scope) =>
+      isScope(scope) &&
+      // A required id is never `*`.
+      !/^[^:]+:\*:[^:]+$/.test(scope) &&
+      (scope.split(":").length < 4 || scope.startsWith("agents:web:")),
   );
   for (const scope of required)
     for (const grant of granted)
@@ -120,6 +124,40 @@ export function* findWrongIds(): Iterable<string> {
     }
 }
 
+/** Every granted scope with which the library disagrees about a list that requires any id. */
+export function* findWrongLists(): Iterable<string> {
+  const policy = policyOf({ "GET /agents": ["agents:<any>:read"] });
+  for (const grant of SCOPES) {
+    const request = { method: "GET", target: "/agents", matchedPattern: "/agents" };
+    const decision = policy?.decideFor(policy.callerWith([grant]), request);
+    if (decision?.allowed !== specification.covers(grant, "agents:<any>:read")) yield grant;
+  }
+}
+
+const LIST_REQUIREMENTS: readonly specification.Requirement[] = [
+  [],
+  ["a:read"],
+  ["a:7:read"],
+  ["a:<any>:read"],
+  ["a:<any>:read", "b:read"],
+  ["a:<any>:write"],
+];
+
+/** Every pair of rules, one of which decides for the other, on which the library disagrees. */
+export function* findWrongPairs(): Iterable<string> {
+  for (const first of LIST_REQUIREMENTS)
+    for (const second of LIST_REQUIREMENTS) {
+      const table = [
+        { method: "GET", pattern: "/a/:x/c", requirement: first },
+        { method: "GET", pattern: "/:x/b/c", requirement: second },
+      ];
+      const scopeMappings = { "GET /a/:x/c": first, "GET /:x/b/c": second };
+      const path = specification.readTarget("/a/b/c");
+      const isOrdered = path !== undefined && specification.isOrdered(table, "GET", path);
+      if (isOrdered !== (policyOf(scopeMappings) !== undefined)) yield JSON.stringify(scopeMappings);
+    }
+}
+
 const RULE_KEYS = ["GET /a/b", "GET /a/:x", "* /:x/b"];
 const REQUIREMENTS: readonly specification.Requirement[] = [
   "public",
@@ -155,7 +193,7 @@ const triplesOf = <T>(all: readonly T[]): readonly (readonly [T, T, T])[] =>
 /** Returns `undefined` if the server does not start. */
 function policyOf(scopeMappings: ScopeMappings) {
   try {
-    return pipelineOf(createServer({ scopeMappings })).policy;
+    return pipelineOf(createServer({ adminScope: "platform:admin", scopeMappings })).policy;
   } catch (error) {
     if (error instanceof ConfigurationError) return undefined;
     throw error;

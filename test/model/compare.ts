@@ -2,14 +2,16 @@
 import type { ConfigurationIssue, Report } from "../../src/core/errors.ts";
 import { compileRules } from "../../src/core/policy/compile-rules.ts";
 import { checkOrder } from "../../src/core/policy/rule-order.ts";
-import { type Governing, Table } from "../../src/core/policy/table.ts";
-import type { ScopeRules } from "../../src/core/scopes/scope.ts";
+import type { Governing } from "../../src/core/policy/governing.ts";
+import { Table } from "../../src/core/policy/table.ts";
+import type { ScopeRules } from "../../src/core/scopes/granted-scopes.ts";
 import type { Divided } from "./helpers.ts";
 import { isRouteFor, type Reading, READINGS, STRICTEST } from "./routers.ts";
 import {
   alternativesOf,
   areDistinct,
   candidatesFor,
+  implies,
   isOrdered,
   matchSegments,
   narrowestOf,
@@ -67,11 +69,21 @@ interface Expected {
   readonly keys: string;
 }
 
+/** What is wrong with a ruling, unless one of its rules requires what `skipped` requires. */
+interface Unsafe {
+  readonly details: string;
+  readonly skipped?: Key;
+}
+
+interface ExpectedForRoute extends Expected {
+  readonly unsafe: readonly Unsafe[];
+}
+
 interface ExpectedForPath {
   readonly alone: Expected;
   readonly byPath: Expected;
   readonly ruling: Ruling;
-  readonly byRoute: Map<string, Expected>;
+  readonly byRoute: Map<string, ExpectedForRoute>;
 }
 
 const SCOPE_RULES: ScopeRules = { adminScope: "platform:admin", implied: new Map() };
@@ -162,16 +174,14 @@ export class Comparison {
         let expectedForRoute = expected.byRoute.get(routeKey);
         if (!expectedForRoute) {
           const ruling = rulesOfRoute(table, method, path, route, expected.ruling);
-          expectedForRoute = toExpected(ruling);
+          const unsafe = [...findUnsafe(table, method, prepared, route, ruling)];
+          expectedForRoute = { ...toExpected(ruling), unsafe };
           expected.byRoute.set(routeKey, expectedForRoute);
-          for (const details of findUnsafe(table, method, prepared, route, ruling))
-            this.#report(
-              "No router runs a route without its rules.",
-              table,
-              `${method} ${text} at ${route}`,
-              details,
-            );
         }
+        const request = `${method} ${text} at ${route}`;
+        for (const { details, skipped } of expectedForRoute.unsafe)
+          if (!isRequired(skipped, expectedForRoute, table))
+            this.#report("No router runs a route without its rules.", table, request, details);
         this.#compare("The route decides, too.", table, method, text, expectedForRoute, actual, route);
       }
     }
@@ -208,7 +218,7 @@ function compile(table: readonly Rule[]): Table | undefined {
   const report: Report = (mistake) => void mistakes.push(mistake);
   const mappings = Object.fromEntries(table.map((rule) => [keyOf(rule), rule.requirement]));
   const compiled = compileRules({}, mappings, report);
-  if (mistakes.length === 0) checkOrder(compiled, SCOPE_RULES, report);
+  if (mistakes.length === 0) checkOrder({ ...compiled, scopeRules: SCOPE_RULES }, report);
   return mistakes.length === 0 ? new Table(compiled) : undefined;
 }
 
@@ -255,6 +265,13 @@ function decidePath(table: readonly Rule[], method: string, path: Divided): Expe
   };
 }
 
+/** Returns whether a rule of the ruling requires what a skipped rule requires: the order of rules proves it. */
+function isRequired(skipped: Key | undefined, { keys }: Expected, table: readonly Rule[]): boolean {
+  const requirement = table.find((rule) => skipped && keyOf(rule) === keyOf(skipped))?.requirement;
+  const asked = table.filter((rule) => keys.split(", ").includes(keyOf(rule)));
+  return requirement !== undefined && asked.some((rule) => implies(rule.requirement, requirement));
+}
+
 const toExpected = ({ kind, rules }: Ruling): Expected => ({ kind, keys: keysOf([...rules]) });
 
 /**
@@ -267,14 +284,14 @@ function* findUnsafe(
   { text, path, readings }: PreparedPath,
   route: string,
   ruling: Ruling,
-): Iterable<string> {
+): Iterable<Unsafe> {
   if (ruling.kind === "ambiguous") {
     const isCanonical =
       isRouteFor(route, text, STRICTEST) &&
       candidatesFor(table, method, path).every(
         ({ misspelled, endsAsWritten }) => misspelled.size === 0 && endsAsWritten,
       );
-    if (isCanonical) yield "It is refused, although all routers read it in one way.";
+    if (isCanonical) yield { details: "It is refused, although all routers read it in one way." };
     return;
   }
   const withEmptySegment = { segments: [...path.segments, ""], hasSlash: false };
@@ -295,7 +312,10 @@ function* findUnsafe(
     );
     const requiredRule = narrowestOf(read, method)?.rule;
     if (requiredRule && ![...ruling.rules].some((rule) => isSameRoute(rule, requiredRule)))
-      yield `${keyOf(requiredRule)} is not required if a router reads ${JSON.stringify(reading)}.`;
+      yield {
+        details: `${keyOf(requiredRule)} is not required if a router reads ${JSON.stringify(reading)}.`,
+        skipped: requiredRule,
+      };
   }
 }
 

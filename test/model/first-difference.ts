@@ -3,6 +3,8 @@ import {
   findMisreadTargets,
   findWrongCallers,
   findWrongIds,
+  findWrongLists,
+  findWrongPairs,
   findWrongRoutes,
   findWrongScopes,
   findWrongTables,
@@ -11,6 +13,8 @@ import {
 for (const differences of [
   findMisreadTargets(2),
   findWrongIds(),
+  findWrongLists(),
+  findWrongPairs(),
   findWrongCallers(),
   findWrongRoutes(),
   findWrongScopes(),

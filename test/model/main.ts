@@ -1,8 +1,9 @@
 /**
- * Compares the library with the specification, in every universe.
+ * Compares the library with the specification, in every universe, and then with the random model.
  *
  *     npm run test:model                      for five minutes, evenly spread over all tables
  *     npm run test:model -- --seconds 60      for another time
+ *     npm run test:model -- --random 100000   with so many decisions of random tables afterwards (5,000,000)
  *     npm run test:model -- --full            every table; continues where an interrupted run ended
  *     npm run test:model -- --mutants         each sentence of the specification, with a library that ignores it
  */
@@ -14,6 +15,7 @@ import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { printTable } from "../support/table.ts";
 import { addCounts, type Counts, noCounts, type Violation } from "./compare.ts";
+import type { RandomResult } from "./random-comparison.ts";
 import { runMutants } from "./run-mutants.ts";
 import { countTables, UNIVERSES } from "./universe.ts";
 import { type Batch, type BatchResult, countBatches } from "./worker.ts";
@@ -40,6 +42,7 @@ const { values: options } = parseArgs({
   options: {
     full: { type: "boolean", default: false },
     mutants: { type: "boolean", default: false },
+    random: { type: "string", default: "5000000" },
     seconds: { type: "string", default: "300" },
   },
 });
@@ -76,13 +79,43 @@ async function run(): Promise<number> {
   return 0;
 }
 
+const RANDOM_BATCH = 20_000;
+
+/** Compares random tables, the same in each run. */
+async function runRandomly(): Promise<number> {
+  const decisions = Number(options.random);
+  if (!(decisions >= 0)) throw new TypeError("--random takes a number of decisions.");
+  const tally = new Map<string, number>();
+  const differences: object[] = [];
+  let seed = 0;
+  const compareBatches = async (): Promise<void> => {
+    const worker = startWorker();
+    while (seed * RANDOM_BATCH < decisions && differences.length === 0) {
+      seed += 1;
+      worker.postMessage({ seed, decisions: RANDOM_BATCH });
+      const [result] = (await once(worker, "message")) as [RandomResult];
+      for (const [name, count] of Object.entries(result.tally))
+        tally.set(name, (tally.get(name) ?? 0) + count);
+      differences.push(...result.differences);
+    }
+    await worker.terminate();
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, compareBatches));
+  printTable(["random tables", "count"], ...tally);
+  for (const difference of differences.slice(0, 20)) console.log(JSON.stringify(difference));
+  console.log(`${differences.length} differences`);
+  return differences.length > 0 ? 1 : 0;
+}
+
+const startWorker = (): Worker => new Worker(LOAD_TYPESCRIPT, { eval: true, workerData: WORKER });
+
 /** Lets one thread work until nothing is left, or until it should stop. */
 async function work(
   progress: Progress,
   violations: Violation[],
   shouldContinue: () => boolean,
 ): Promise<void> {
-  const worker = new Worker(LOAD_TYPESCRIPT, { eval: true, workerData: WORKER });
+  const worker = startWorker();
   try {
     for (let batch = nextBatch(progress); batch && shouldContinue(); batch = nextBatch(progress)) {
       worker.postMessage(batch);
@@ -143,4 +176,4 @@ function fingerprint(): string {
   return hash.digest("hex");
 }
 
-process.exitCode = options.mutants ? runMutants() : await run();
+process.exitCode = options.mutants ? runMutants() : (await run()) || (await runRandomly());

@@ -5,6 +5,8 @@ import {
   findMisreadTargets,
   findWrongCallers,
   findWrongIds,
+  findWrongLists,
+  findWrongPairs,
   findWrongRoutes,
   findWrongScopes,
   findWrongTables,
@@ -18,6 +20,8 @@ describe("the library, compared with its specification", () => {
   it("covers every required scope with the same granted scopes", () =>
     expect([...findWrongScopes()]).toEqual([]));
   it("covers every id of a path with the same granted scopes", () => expect([...findWrongIds()]).toEqual([]));
+  it("covers a list with the same granted scopes", () => expect([...findWrongLists()]).toEqual([]));
+  it("lets the same rules decide for a list", () => expect([...findWrongPairs()]).toEqual([]));
   it("refuses the same matched routes, also those that do not fit the path", () => {
     expect([...findWrongRoutes()]).toEqual([]);
   });

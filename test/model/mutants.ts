@@ -13,28 +13,28 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "`agents:*:read` covers every id.",
     file: "scopes/scope.ts",
-    text: 'const everyId: Covering = { text: `${resource}:*:${action}`, by: "wildcard" };',
-    replacement: 'const everyId: Covering = { text: whole, by: "wildcard" };',
+    text: 'return structure?.id === "*" ?',
+    replacement: 'return structure?.id === "**" ?',
   },
   {
     sentence: "`agents:read` covers `agents:web:read`.",
     file: "scopes/scope.ts",
-    text: '[everyId, { text: whole, by: "resource-wide" }]',
-    replacement: "[everyId]",
+    text: '{ text: `${resource}:${id}:${action}`, by: "exact" }, wider]',
+    replacement: '{ text: `${resource}:${id}:${action}`, by: "exact" }]',
   },
   {
     sentence: "`agents:web:read` does not cover `agents:read`.",
     file: "scopes/scope.ts",
-    text: 'if (id === undefined) return [{ text: whole, by: "exact" }, everyId];',
+    text: 'if (id === undefined) return [{ text: whole, by: "exact" }];',
     replacement:
-      'if (id === undefined)\n    return [{ text: whole, by: "exact" }, everyId, { text: `${resource}:web:${action}`, by: "exact" }];',
+      'if (id === undefined)\n    return [{ text: whole, by: "exact" }, { text: `${resource}:web:${action}`, by: "exact" }];',
   },
   {
     sentence: "Scopes are compared with their letter case.",
-    file: "scopes/scope.ts",
-    text: "covering.some(({ text }) => this.#grants.has(text))",
+    file: "scopes/granted-scopes.ts",
+    text: "covering.some((each) => this.#grants.has(this.#grantFor(each)))",
     replacement:
-      'covering.some(({ text }) => this.#grants.has(text) || this.#grants.has(text.replace("agents", "Agents")))',
+      'covering.some((each) => this.#grants.has(this.#grantFor(each)) || this.#grants.has(each.text.replace("agents", "Agents")))',
   },
   {
     sentence: "A URI is not divided into parts.",
@@ -43,8 +43,20 @@ export const MUTANTS: readonly Mutant[] = [
     replacement: "false",
   },
   {
+    sentence: "`agents:web:read` covers `agents:<any>:read`.",
+    file: "scopes/granted-scopes.ts",
+    text: "(this.#withId.get(text) ?? [])",
+    replacement: "[]",
+  },
+  {
+    sentence: "`agents:<any>:read` does not imply `agents:read`.",
+    file: "policy/implication.ts",
+    text: "isForSomeIds(scope) ?",
+    replacement: "isForSomeIds(scope) && scope.text === '' ?",
+  },
+  {
     sentence: "A scope with an empty part grants nothing.",
-    file: "scopes/scope.ts",
+    file: "scopes/granted-scopes.ts",
     text: "if (!isScope(scope)) return;",
     replacement: "",
   },
@@ -57,9 +69,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "An id cannot add parts to a scope.",
     file: "scopes/scope.ts",
-    text: 'if (id === "*" || id.includes(":")) return wider;',
+    text: 'if (id === "*" || id.includes(":")) return [wider];',
     replacement:
-      'if (id === "*") return [...wider, { text: `${resource}:web:${action}`, by: "exact" }];\n  if (id.includes(":")) return [{ text: `${resource}:${id.split(":")[0]}:${action}`, by: "exact" }, ...wider];',
+      'if (id === "*") return [wider, { text: `${resource}:web:${action}`, by: "exact" }];\n  if (id.includes(":")) return [{ text: `${resource}:${id.split(":")[0]}:${action}`, by: "exact" }, wider];',
   },
   {
     sentence: "The id is decoded as the handler sees it.",

@@ -77,15 +77,25 @@ function removeConflicts(folders: readonly string[]): readonly string[] {
   });
 }
 
+const FILES = ["/b", "/a/a", "/r/a", "/admin/a", "/a/b/a"];
+
 const rewrites = fc.array(rewrite, { maxLength: 2 });
 
-export const application: fc.Arbitrary<NextApplication> = fc.record({
-  folders: fc.array(folder, { minLength: 1, maxLength: 6 }).map(removeConflicts),
-  beforeFiles: rewrites,
-  afterFiles: rewrites,
-  fallback: rewrites,
-  basePath: fc.constantFrom("", "", "/base"),
-});
+export const application: fc.Arbitrary<NextApplication> = fc
+  .record({
+    folders: fc.array(folder, { minLength: 1, maxLength: 6 }).map(removeConflicts),
+    files: fc.subarray(FILES),
+    beforeFiles: rewrites,
+    afterFiles: rewrites,
+    fallback: rewrites,
+    basePath: fc.constantFrom("", "", "/base"),
+    isRscRedirected: fc.boolean(),
+  })
+  .map((app) => {
+    // Next.js rejects a file with the path of a folder.
+    const paths = app.folders.map((each) => each.replaceAll(/\/\(\w+\)/g, ""));
+    return { ...app, files: app.files.filter((file) => !paths.includes(file)) };
+  });
 
 const SEGMENTS = [
   "a",
@@ -109,6 +119,7 @@ const SEGMENTS = [
 export const requestPath: fc.Arbitrary<string> = fc
   .array(fc.constantFrom(...SEGMENTS), { maxLength: 4 })
   .chain((segments) => fc.constantFrom(segments, ["r", ...segments]))
+  .chain((segments) => fc.constantFrom(segments, segments, [...segments.slice(0, 1), "a.rsc"]))
   .map((segments) => new URL(`/${segments.join("/")}`, "http://host.example").pathname);
 
 const PATTERNS = [
@@ -131,31 +142,37 @@ const PATTERNS = [
 ];
 
 /** A scope with a parameter is only used where the pattern has it. */
-const rule: fc.Arbitrary<Rule> = fc
-  .record({
-    method: fc.constantFrom("GET", "GET", "*", "POST"),
-    pattern: fc.constantFrom(...PATTERNS),
-    requirement: fc.constantFrom<Rule["requirement"][]>(
-      "public",
-      "public",
-      "optional",
-      [],
-      ["a:read"],
-      ["b:read"],
-      ["a:read", "b:read"],
-      ["items:<x>:read"],
-    ),
-  })
-  .map((written) => {
-    const isBound = JSON.stringify(written.requirement).includes("<x>") && !written.pattern.includes(":x");
-    return isBound ? { ...written, requirement: ["items:read"] } : written;
-  });
+const ruleFor = (patterns: readonly string[]): fc.Arbitrary<Rule> =>
+  fc
+    .record({
+      method: fc.constantFrom("GET", "GET", "*", "POST"),
+      pattern: fc.constantFrom(...patterns),
+      requirement: fc.constantFrom<Rule["requirement"][]>(
+        "public",
+        "public",
+        "optional",
+        [],
+        ["a:read"],
+        ["b:read"],
+        ["a:read", "b:read"],
+        ["items:<x>:read"],
+      ),
+    })
+    .map((written) => {
+      const isBound = JSON.stringify(written.requirement).includes("<x>") && !written.pattern.includes(":x");
+      return isBound ? { ...written, requirement: ["items:read"] } : written;
+    });
 
-export const table: fc.Arbitrary<readonly Rule[]> = fc.uniqueArray(rule, {
-  minLength: 1,
-  maxLength: 6,
-  selector: ({ method, pattern }) => `${method} ${pattern}`,
-});
+/** Few patterns, so that some of them have rules for two methods. */
+export const table: fc.Arbitrary<readonly Rule[]> = fc
+  .subarray(PATTERNS, { minLength: 1, maxLength: 5 })
+  .chain((patterns) =>
+    fc.uniqueArray(ruleFor(patterns), {
+      minLength: 1,
+      maxLength: 6,
+      selector: ({ method, pattern }) => `${method} ${pattern}`,
+    }),
+  );
 
 /** The scopes of a caller; `undefined` without a token. */
 export const callerScopes: fc.Arbitrary<readonly string[] | undefined> = fc.constantFrom(

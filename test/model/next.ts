@@ -7,10 +7,14 @@
 export interface NextApplication {
   /** Folders of pages and route handlers, such as `/(shop)/[slug]`. */
   readonly folders: readonly string[];
+  /** Files of the folder `public`, such as `/logo.svg`. None of them has the path of a folder. */
+  readonly files: readonly string[];
   readonly beforeFiles?: readonly NextRewrite[];
   readonly afterFiles?: readonly NextRewrite[];
   readonly fallback?: readonly NextRewrite[];
   readonly basePath?: string;
+  /** Whether every path that ends with `.rsc` is redirected. */
+  readonly isRscRedirected?: boolean;
 }
 
 export interface NextRewrite {
@@ -22,6 +26,7 @@ type Params = Readonly<Record<string, string | readonly string[]>>;
 
 /** What runs for a request. */
 export interface NextMatch {
+  /** The folder, or the file of `public`. */
   readonly folder: string;
   readonly params: Params;
   /** The path after the rewrites. */
@@ -100,13 +105,13 @@ function writeDestination(destination: string, values: Readonly<Record<string, s
 
 /** Returns what runs for the path of a URL; `undefined` if nothing does. */
 export function resolve(app: NextApplication, sentPath: string): NextMatch | undefined {
-  const { basePath = "", folders } = app;
+  const { basePath = "", folders, files } = app;
   const withBase = (path: string): string => (path === "/" && basePath !== "" ? basePath : basePath + path);
   let path = sentPath;
   const find = (isText: boolean): NextMatch | undefined => {
     if (path !== basePath && !path.startsWith(`${basePath}/`)) return undefined;
     const inside = path.slice(basePath.length);
-    for (const folder of folders.toSorted(compareFolders)) {
+    for (const folder of [...files, ...folders].toSorted(compareFolders)) {
       if (!folder.includes("[") !== isText) continue;
       const params = matchFolder(folder, inside);
       if (params) return { folder, params, path };

@@ -7,7 +7,10 @@ import { decode, divide, type Divided, remember, subsetsOf } from "./helpers.ts"
 /** Returns whether a granted scope covers a required one. `agents:read` is for every id, as `agents:*:read` is. */
 export function covers(granted: string, required: string): boolean {
   const parts = partsOfScope(required);
-  return granted === required || (parts.length > 0 && coversParts(granted, parts));
+  const [resource, id, action] = parts;
+  // `agents:<any>:read` requires the id that is granted, whichever it is.
+  const sought = id === "<any>" ? partsOfScope(granted)[1] : id;
+  return granted === required || (parts.length > 0 && coversParts(granted, [resource, sought, action]));
 }
 
 /** Like `covers`, for a scope in parts. Its id comes from a path: it may be empty, be `*`, or contain colons. */
@@ -114,7 +117,7 @@ function rankOf(segment: string): string {
   if (isText(segment) || isParameter(segment)) return isText(segment) ? "0" : "2";
   return isWildcard(segment)
     ? "3"
-    : `${2 - segment.replace(/:\w+/g, "").length / 1000} ${routeOf([segment])}`;
+    : `${2 - loosen(segment.replace(/:\w+/g, "")).length / 1000} ${routeOf([segment])}`;
 }
 const REST_OF_WILDCARD = "4";
 /** Matches the segments of a pattern with those of a path. A wildcard matches at least one segment. */

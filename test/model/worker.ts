@@ -1,6 +1,7 @@
 /** A thread that compares the tables of one batch after another. */
 import { parentPort } from "node:worker_threads";
 import { Comparison, type Counts, type Violation } from "./compare.ts";
+import { compareRandomly } from "./random-comparison.ts";
 import { choiceAt, countChoices, type Universe, UNIVERSES } from "./universe.ts";
 
 /** Some choices of keys of a universe. */
@@ -12,6 +13,12 @@ export interface Batch {
 export interface BatchResult {
   readonly counts: Counts;
   readonly violations: readonly Violation[];
+}
+
+/** Random tables. */
+export interface RandomBatch {
+  readonly seed: number;
+  readonly decisions: number;
 }
 
 const BATCH_SIZE = 8;
@@ -32,4 +39,14 @@ function compareBatch(batch: Batch): BatchResult {
   return { counts: comparison.counts, violations: comparison.violations };
 }
 
-parentPort?.on("message", (batch: Batch) => parentPort?.postMessage(compareBatch(batch)));
+// Weaker overrides in random tables are warnings.
+process.removeAllListeners("warning");
+
+async function compare(batch: Batch | RandomBatch): Promise<void> {
+  const isRandom = "seed" in batch;
+  parentPort?.postMessage(
+    isRandom ? await compareRandomly(batch.seed, batch.decisions) : compareBatch(batch),
+  );
+}
+
+parentPort?.on("message", (batch: Batch | RandomBatch) => void compare(batch));

@@ -24,7 +24,7 @@ export default defineConfig({
       "test/stores/{introspection/requirements,revocation/revoke}.test.ts",
       "test/security/{tokens,fuzz/challenge,fuzz/paths,proofs/rules}.test.ts",
       "test/tls/readings.test.ts",
-      "test/core/{diagnostics,pipeline,report-only,request,server}.test.ts",
+      "test/core/{diagnostics,pipeline,request,server}.test.ts",
       "test/capabilities/*.test.ts",
     ],
     env: { RSA_KEYS: JSON.stringify(RSA_KEYS) },

@@ -30,6 +30,7 @@ describe("the tarball", () => {
     const entries = [...ENTRIES].map(([name, entry]) => [entry.replace("scopegate", "."), conditions(name)]);
     expect(manifest.exports).toEqual({
       ...(Object.fromEntries(entries) as object),
+      "./configuration.schema.json": "./configuration.schema.json",
       "./package.json": "./package.json",
     });
     expect(manifest.typesVersions["*"]).toEqual(

@@ -6,6 +6,9 @@ const PARAMETER = /<(\w+)>/;
 /** The same scope for every id. */
 const widened = (scope: string): string => scope.replace(/:.+:/, ":*:");
 
+/** The same scope without an id, which is also for every id. */
+const withoutId = (scope: string): string => scope.replace(/:.+:/, ":");
+
 /** One call of a handler. */
 export interface Ran {
   readonly handler: string;
@@ -61,7 +64,8 @@ export function scopesWithout(needed: readonly string[]): readonly string[] {
     const isLacked = needed.some((scope) => scope === everyId || widened(scope) === everyId);
     return isLacked ? IDS.map((id) => template.replace(PARAMETER, id)) : [everyId];
   });
-  return [...new Set(scopes)].filter((scope) => !needed.includes(scope));
+  const lacked = new Set(needed.flatMap((scope) => [scope, withoutId(scope)]));
+  return [...new Set(scopes)].filter((scope) => !lacked.has(scope));
 }
 
 function byMethod(needs: Needs | Readonly<Record<string, Needs>>, method: string): Needs {

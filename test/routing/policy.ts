@@ -50,9 +50,10 @@ export const TABLE: ScopeMappings = {
   "* /inbox": ["inbox:write"],
   "HEAD /probe": ["probe:head", "probe:read"],
   "GET /probe": ["probe:read"],
-  "GET /spans/:from-:to": ["spans:read"],
+  "GET /spans/:span": ["spans:read"],
   "GET /Reports/:id": ["reports:<id>:read"],
-  "GET /optional{/:id}": ["optional:<id>:read"],
+  "GET /optional/:id": ["optional:<id>:read"],
+  "GET /optional": ["optional:read"],
   "GET /wide/one": ["wide:one"],
   "GET /wide/two": "public",
   "GET /crews/me/card": "public",
@@ -71,7 +72,7 @@ export const TABLE: ScopeMappings = {
   "GET /list/all": "public",
   "GET /numbers/:id": ["numbers:<id>:read"],
   "GET /numbers/0": "public",
-  "GET /images/:name.:ext": ["images:read"],
+  "GET /images/:name": ["images:read"],
 };
 
 const withParts = (
@@ -91,6 +92,9 @@ const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
   "ALL /anything/:id": { needs: { GET: ["anything:read"], "*": ["anything:write"] } },
   "ALL /inbox": { needs: { GET: "everyone", "*": ["inbox:write"] } },
   "GET /probe": { needs: { HEAD: ["probe:head", "probe:read"], GET: ["probe:read"] } },
+  "GET /spans/:from-:to": { needs: ["spans:read"] },
+  "GET /optional{/:id}": { needs: ["optional:<id>:read"] },
+  "GET /images/:name.:ext": { needs: ["images:read"] },
   "GET /internal": { needs: "nobody" },
   "GET /internal/:id": { needs: "nobody" },
   "GET /wide/*path": {
@@ -111,7 +115,7 @@ const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
 export function policyOf(handler: string): HandlerPolicy {
   const policy = HANDLERS[handler];
   if (policy) return policy;
-  const rule = TABLE[handler];
+  const rule = TABLE[handler as keyof ScopeMappings];
   if (rule === "public" || rule === "optional") return { needs: "everyone" };
   if (Array.isArray(rule)) return { needs: rule as readonly string[] };
   throw new Error(`The policy has no entry for \`${handler}\`.`);

@@ -6,7 +6,7 @@ const issuer = createTestIssuer({ algorithm: "HS256", audience: "routing" });
 
 /** The server under test. Every key of the table gets the prefix. */
 export function createRoutingServer(table: ScopeMappings, prefix: string): ResourceServer {
-  const entries = Object.entries(table).map(([key, value]): [string, ScopeMappings[string]] => {
+  const entries = Object.entries(table).map(([key, value]): [string, ScopeMappings["GET /"]] => {
     const [method = "", pattern = ""] = key.split(" ");
     return [`${method} ${prefix}${prefix !== "" && pattern === "/" ? "" : pattern}`, value];
   });

@@ -48,6 +48,7 @@ function createRouter(app: NextApplication): (path: string) => Promise<object | 
   } = loadParts();
   const { basePath = "", beforeFiles = [], afterFiles = [], fallback = [] } = app;
   const pages = getSortedRoutes(app.folders.map(normalizeAppPath));
+  const items = new Set([...pages, ...app.files]);
   const dynamicRoutes = pages
     .filter((page) => page.includes("["))
     .map((page) => ({ page, match: getRouteMatcher(getRouteRegex(page)) }));
@@ -59,7 +60,7 @@ function createRouter(app: NextApplication): (path: string) => Promise<object | 
   const getItem = (path: string) => {
     if (path !== basePath && !path.startsWith(`${basePath}/`)) return Promise.resolve(null);
     const page = asPath(path.slice(basePath.length).replace(/\/$/, ""));
-    return Promise.resolve(pages.includes(page) ? { type: "appFile", itemPath: page } : null);
+    return Promise.resolve(items.has(page) ? { type: "appFile", itemPath: page } : null);
   };
   const files = {
     headers: [],

@@ -115,7 +115,7 @@ describe.skipIf(!existsSync(join(MODULES, "next"))).each([
   });
 
   itPrevents("CVE-2026-44575", async () => {
-    for (const path of ["/api/health", "/api/health.segments/_tree.segment"]) {
+    for (const path of ["/", "/api/health", "/api/health.segments/_tree.segment"]) {
       const { status, headers } = await get(`${path}.rsc`);
       expect({ status, location: headers["location"] }).toEqual({ status: 307, location: path });
     }
@@ -127,6 +127,7 @@ const SERVER = `
 import { openSync } from "node:fs";
 import { join } from "node:path";
 import { createResourceServer } from "scopegate";
+import { senderConstraint } from "scopegate/sender-constraint";
 
 // Next.js bundles this module twice, for the proxy and for the handlers. Both share the files.
 const replay = {
@@ -146,7 +147,7 @@ const replay = {
 export const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [process.env.JWT_PUBLIC_KEY],
-  senderConstraint: { dpop: { origins: ["${ORIGIN}"], replay } },
+  senderConstraint: senderConstraint({ dpop: { origins: ["${ORIGIN}"], replay } }),
   scopeMappings: {
     "GET /teams{/*path}": "public",
     "GET /api/admin/users": ["admin:read"],

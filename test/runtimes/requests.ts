@@ -70,7 +70,7 @@ async function createRequests(): Promise<readonly Case[]> {
     allowed("a good token again", { headers }),
     allowed("an HMAC token", { server: "secret", headers: shared }),
     allowed("a key of a remote set", { server: "remote", headers }),
-    allowed("a filtered rule", { path: "/agents", headers }),
+    allowed("a rule that one id is enough for", { path: "/agents", headers }),
     refused(400, "request_ambiguous", { path: "/Open", headers }),
     refused(401, "credential_missing", {}),
     refused(401, "credential_missing", { headers: [basic] }, "another scheme"),

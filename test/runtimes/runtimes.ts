@@ -63,6 +63,7 @@ export async function bundle(project: string, program: string): Promise<string> 
 const aliases = (project: string): Record<string, string> => ({
   "scopegate/fetch": join(project, "node_modules/scopegate/dist/fetch.js"),
   "scopegate/hono": join(project, "node_modules/scopegate/dist/hono.js"),
+  "scopegate/keys": join(project, "node_modules/scopegate/dist/keys.js"),
   scopegate: join(project, "node_modules/scopegate/dist/index.js"),
 });
 

@@ -1,7 +1,7 @@
 /** Credentials that differ from those of `test/core/token/credential.test.ts`: mostly, they are too large. */
 import { describe, expect, it, vi } from "vitest";
 import type { AccessRequest } from "scopegate";
-import { readCredential } from "../../src/core/token/credential.ts";
+import { readCredential, resolveTokenSources } from "../../src/core/token/credential.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
 
 const KB = 1_000;
@@ -87,10 +87,9 @@ describe("readCredential, given a credential over the size limit", () => {
     readCredential(
       { method: "GET", target: "/", ...request },
       {
-        tokenSources: [{ header: "authorization" }, { cookie: "access_token" }],
+        tokenSources: resolveTokenSources([{ header: "authorization" }, { cookie: "access_token" }], "DPoP"),
         maxTokenBytes: 16_384,
         multipleCredentials: "refuse",
-        acceptsDpop: true,
       },
     );
 

@@ -49,7 +49,7 @@ const failures: readonly (readonly [string, () => unknown])[] = [
 ];
 
 const request = { method: "GET", target: "/agents" };
-const authorization = `Bearer ${await issuer.token({ scopes: ["platform:admin"], exp: NOW + 60 })}`;
+const authorization = `Bearer ${await issuer.token({ scopes: ["agents:read"], exp: NOW + 60 })}`;
 
 let timers: OwnTimers;
 beforeEach(() => {

@@ -25,10 +25,13 @@ const SECRETS = [jwt.split(".")[1] ?? "", jwt.split(".")[2] ?? "", key.slice(24,
 
 const table = {
   "GET /agents/:agent_id": ["agents:<agent_id>:read"],
-  "GET /reports/:id": { report: ["reports:<id>:read"] },
+  "GET /reports/:id": [],
   "MCP resources/read *": ["docs:read"],
   "MCP tools/call run": ["agents:<agent_id>:run"],
 };
+
+/** For the decision of a second table. */
+const shadow = { scopeMappings: { ...table, "GET /reports/:id": ["reports:<id>:read"] } };
 
 const requests: readonly AccessRequest[] = [jwt, key].flatMap((secret) => [
   { method: "GET", target: `/agents/${secret}` },
@@ -56,7 +59,7 @@ function expectNoSecret(value: unknown): void {
 }
 
 async function observe(options: Partial<ResourceServerOptions>): Promise<void> {
-  const server = createServer({ scopeMappings: table, ...options });
+  const server = createServer({ scopeMappings: table, shadow, ...options });
   for (const request of requests)
     for (const scopes of [["agents:read"], ["agents:read", "agents:run", "docs:read"]])
       await server.check({ ...request, authorization: `Bearer ${await issuer.token({ scopes })}` });
@@ -95,7 +98,7 @@ describe("with a credential in a path, a parameter or the name of an operation",
   it("keeps it out of the lines of NODE_DEBUG", async () => {
     const log = Object.assign(vi.fn(), { enabled: true });
     const refusalLog = createRefusalLog([], log);
-    const server = createServer({ scopeMappings: table });
+    const server = createServer({ scopeMappings: table, shadow });
     for (const request of requests) {
       const decision = await server.check({ ...request, authorization: `Bearer ${jwt}` });
       refusalLog.logDecision(decision, () => withoutCredentials(request));
@@ -113,7 +116,7 @@ describe("with a credential in a path, a parameter or the name of an operation",
 
   it("changes neither the decision for the caller of check nor the response", async () => {
     const onDecision = vi.fn();
-    const server = createServer({ scopeMappings: table, onDecision });
+    const server = createServer({ scopeMappings: table, shadow, onDecision });
     const authorization = `Bearer ${await issuer.token({ scopes: [] })}`;
     const decision = await server.check({ method: "GET", target: `/agents/${key}`, authorization });
     expect(decision.required).toEqual([`agents:${key}:read`]);
@@ -123,6 +126,9 @@ describe("with a credential in a path, a parameter or the name of an operation",
     });
     const plain = await server.check({ method: "GET", target: "/agents/web", authorization });
     expect(onDecision.mock.calls[1]?.[0]).toBe(plain);
+    const shadowed = await server.check({ method: "GET", target: `/reports/${key}`, authorization });
+    expect(shadowed.shadow).toMatchObject({ required: [`reports:${key}:read`] });
+    expect(onDecision.mock.calls[2]?.[0]).toMatchObject({ shadow: { required: ["reports:[token]:read"] } });
   });
 });
 

@@ -288,7 +288,7 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
       );
       await tab.getByLabel("Table").fill('"GET /a": ["public"]');
       await expect.poll(() => verdictOf(tab)).toBe("The server doesn't start");
-      await tab.getByLabel("Table").fill('"GET /a": { report: ["a:b"] }');
+      await tab.getByLabel("Table").fill('"GET /a": ["a:b"]');
       await expect.poll(() => verdictOf(tab)).toBe("403 refused: route_unmapped");
       await tab.getByLabel("Table").fill('"GET /a": ["public"]');
       await expect.poll(() => verdictOf(tab)).toBe("The server doesn't start");

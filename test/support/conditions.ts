@@ -1,5 +1,6 @@
 /** Decides requests of hypothetical callers by rules with conditions. */
-import type { Conditions, Decision, ScopeMappings } from "scopegate";
+import type { Decision, ScopeMappings } from "scopegate";
+import type { Conditions } from "scopegate/conditions";
 import { explain } from "scopegate/explain";
 import { createServer, issuesOf } from "./resource-servers.ts";
 
@@ -11,14 +12,15 @@ export function decide(
   route: string,
   claims: Claims = {},
   scopes: readonly string[] = [],
+  options: Parameters<typeof createServer>[0] = {},
 ): Decision {
   const [method = "", path = ""] = route.split(" ");
-  return explain(createServer({ scopeMappings }), { method, path, claims, scopes }).decision;
+  return explain(createServer({ scopeMappings, ...options }), { method, path, claims, scopes }).decision;
 }
 
 /** `"allowed"`, or the reason and the condition of a refusal. */
 export function resultOf(decision: Decision): string {
-  if (decision.allowed) return decision.reported ? `reported ${decision.reported.reason}` : "allowed";
+  if (decision.allowed) return "allowed";
   return decision.condition === undefined ? decision.reason : `${decision.reason} ${decision.condition}`;
 }
 

@@ -1,14 +1,23 @@
 /** Tables and callers for the tests of the policy. */
+import { CONDITION_LANGUAGE } from "../../src/capabilities/conditions/language.ts";
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../../src/core/errors.ts";
+import { createBatchRules } from "../../src/capabilities/batches/rules.ts";
+import { createLanguage } from "../../src/capabilities/mcp-operations/language.ts";
+import { MCP_METHODS } from "../../src/capabilities/mcp-operations/operation-methods.ts";
+import {
+  type OperationRules,
+  operationRulesOf,
+} from "../../src/capabilities/mcp-operations/operation-rules.ts";
 import { compileRules } from "../../src/core/policy/compile-rules.ts";
 import type { Pattern } from "../../src/core/policy/pattern.ts";
 import { isPattern, parsePattern } from "../../src/core/policy/parse-pattern.ts";
 import type { Requirement } from "../../src/core/policy/requirement.ts";
-import type { ScopeMappings } from "../../src/core/policy/table-entry.ts";
+import type { ScopeMappings } from "../../src/core/policy/scope-mappings.ts";
 import type { CompiledRule, RuleMatch } from "../../src/core/policy/rule.ts";
-import { type Governing, Table } from "../../src/core/policy/table.ts";
+import type { Governing } from "../../src/core/policy/governing.ts";
+import { Table } from "../../src/core/policy/table.ts";
 import { readPath, type Path } from "../../src/core/request.ts";
-import type { ScopeRules } from "../../src/core/scopes/scope.ts";
+import type { ScopeRules } from "../../src/core/scopes/granted-scopes.ts";
 import { resolveScopeRules } from "../../src/core/scopes/scope-rules.ts";
 import { createPrincipal, type Principal } from "../../src/core/token/principal.ts";
 
@@ -29,20 +38,35 @@ export function reporting<T>(run: (report: Report) => T): {
 export const tableIssues = (
   customs: ScopeMappings,
   defaults: ScopeMappings = {},
-): readonly ConfigurationIssue[] => reporting((report) => compileRules(defaults, customs, report)).issues;
+): readonly ConfigurationIssue[] => reporting((report) => compile(customs, defaults, report)).issues;
+
+const compile = (customs: ScopeMappings, defaults: ScopeMappings, report: Report) =>
+  compileRules(defaults, customs, report, {
+    conditions: CONDITION_LANGUAGE,
+    language: createLanguage(MCP_METHODS),
+  });
 
 /** A compiled table; throws where it holds mistakes. */
 export function compiledOf(customs: ScopeMappings, defaults: ScopeMappings = {}) {
-  const { value, issues } = reporting((report) => compileRules(defaults, customs, report));
+  const { value, issues } = reporting((report) => compile(customs, defaults, report));
   if (issues.length > 0) throw new ConfigurationError(issues);
-  return { ...value, scopeRules: SCOPE_RULES };
+  return { ...value, batches: createBatchRules(), scopeRules: SCOPE_RULES };
 }
 
 export const rulesOf = (customs: ScopeMappings, defaults: ScopeMappings = {}): readonly CompiledRule[] =>
   compiledOf(customs, defaults).rules;
 
-export const tableOf = (customs: ScopeMappings, defaults: ScopeMappings = {}): Table =>
-  new Table(compiledOf(customs, defaults));
+export const tableOf = (customs: ScopeMappings, defaults: ScopeMappings = {}): Table => {
+  const compiled = compiledOf(customs, defaults);
+  return new Table(compiled, compiled.batches);
+};
+
+/** The rules of a table for operations. */
+export function operationsIn(customs: ScopeMappings, defaults: ScopeMappings = {}): OperationRules {
+  const rules = operationRulesOf(compiledOf(customs, defaults));
+  if (!rules) throw new Error("The table has no rules for operations.");
+  return rules;
+}
 
 /** What a table answers for a request, with the route that the router matched where there is one. */
 export function governingOf(table: Table, method: string, target: string, ...routes: string[]): Governing {
@@ -103,7 +127,7 @@ export function pathOf(target: string): Path {
 /** How scopes cover others; throws where the hierarchy is wrong. */
 export function scopeRulesOf(
   impliedScopes: Readonly<Record<string, readonly string[]>> = {},
-  adminScope: string | null = "platform:admin",
+  adminScope: string | null = null,
 ): ScopeRules {
   const { value, issues } = reporting((report) => resolveScopeRules(adminScope, impliedScopes, report));
   if (issues.length > 0) throw new ConfigurationError(issues);
@@ -112,6 +136,9 @@ export function scopeRulesOf(
 
 /** How scopes cover others by default. */
 export const SCOPE_RULES = scopeRulesOf();
+
+/** How scopes cover others if `platform:admin` implies all of them. */
+export const ADMIN_RULES = scopeRulesOf({}, "platform:admin");
 
 export const callerWith = (...scopes: readonly string[]): Principal =>
   createPrincipal({ scopes, audience: [], claims: {} }, SCOPE_RULES);

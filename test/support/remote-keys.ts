@@ -1,13 +1,8 @@
 /** Resource servers with remote keys, a clock that tests control, and a record of key events. */
 import { EventEmitter, once } from "node:events";
 import { onTestFinished, vi } from "vitest";
-import {
-  type KeyEvent,
-  type KeyFetch,
-  type KeySource,
-  KeysUnavailableError,
-  type ResourceServer,
-} from "scopegate";
+import { type KeyEvent, KeysUnavailableError, type ResourceServer } from "scopegate";
+import type { KeyFetch, KeySource } from "scopegate/complete";
 import { createServer, NOW, verdictOf } from "./resource-servers.ts";
 import type { ResourceServerOptions } from "./server.ts";
 

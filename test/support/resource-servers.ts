@@ -27,6 +27,17 @@ export function createServer(options: Partial<ResourceServerOptions> = {}): Reso
   });
 }
 
+/** Returns whether a server with these options starts. */
+export function starts(options: Partial<ResourceServerOptions>): boolean {
+  try {
+    createServer(options);
+    return true;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return false;
+    throw error;
+  }
+}
+
 /** Returns the verdict of a server on a token. Rethrows other errors. */
 export async function verdictOf(
   server: ResourceServer,

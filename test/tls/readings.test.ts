@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CertificateHeader } from "./setup.ts";
 import { byteSequenceOf, ec, escapedPemOf, hexHashOf, rsa } from "./setup.ts";
-import { readClientCertificate } from "../../src/core/token/binding/client-certificate.ts";
+import { readClientCertificate } from "../../src/capabilities/sender-constraint/client-certificate.ts";
 
 type Format = CertificateHeader["format"];
 

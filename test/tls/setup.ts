@@ -1,18 +1,15 @@
 /** What all suites of mutual TLS share: certificates, tokens that are bound to them, and guards that remember why. */
 import { afterAll } from "vitest";
 import type { Decision, ResourceServer } from "scopegate";
+import type { MtlsOptions, SenderConstraintOptions } from "scopegate/sender-constraint";
 import type { Answer } from "../support/http.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
-import type { ResourceServerOptions } from "../support/server.ts";
 import type { Listening } from "../support/tls-hosts.ts";
 import { createCertificates, type TestCertificate } from "../support/x509.ts";
 
 export const certificates = createCertificates();
 
 export const { ec, rsa, odd, selfSigned } = certificates;
-
-type SenderConstraint = NonNullable<ResourceServerOptions["senderConstraint"]>;
-type MtlsOptions = NonNullable<SenderConstraint["mtls"]>;
 
 /** The header of a proxy, in the options. */
 export type CertificateHeader = Exclude<MtlsOptions["from"], "socket">;
@@ -31,7 +28,7 @@ export interface Guard {
 }
 
 /** A server with one rule, and the reason of its newest refusal. */
-export function guardFor(from: MtlsOptions["from"], more: Partial<SenderConstraint> = {}): Guard {
+export function guardFor(from: MtlsOptions["from"], more: SenderConstraintOptions = {}): Guard {
   let newest: Decision | undefined;
   const server = createServer({
     scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"] },

@@ -3,14 +3,15 @@ import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import express from "express";
 import { createResourceServer } from "scopegate";
 import { metadata } from "scopegate/express";
-import { principalOf, protectMcp } from "scopegate/mcp";
+import { mcpOperations, principalOf, protectMcp } from "scopegate/mcp";
+import { protectedResource } from "scopegate/resource";
 import * as z from "zod";
 
 const server = createResourceServer({
-  resource: {
+  resource: protectedResource({
     id: "http://localhost:3000/mcp", // the URL that clients use, and the expected `aud` of tokens
     authorizationServers: ["https://login.example/"], // where clients get tokens
-  },
+  }),
   verificationKeys: [process.env.JWT_PUBLIC_KEY],
   requiredClaims: ["exp"],
   scopeMappings: {
@@ -18,6 +19,7 @@ const server = createResourceServer({
     "MCP tools/list": [],
     "MCP tools/call run_agent": ["agents:<agent_id>:run"],
   },
+  mcp: mcpOperations(),
 });
 
 const handle = toNodeHandler(

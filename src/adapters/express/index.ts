@@ -3,15 +3,12 @@ import type { ResourceServer } from "../../core/server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { checkFirst } from "../shared/check-first.ts";
 import { findPrincipal, guardRequest, notesOf } from "../shared/guard.ts";
-import {
-  assertNoOptions,
-  assertResourceServer,
-  createBodyWarning,
-  misplaced,
-  type NoOptions,
-} from "../shared/misuse.ts";
+import { createBodyWarning } from "../shared/body-warning.ts";
+import { assertResourceServer, misplaced } from "../shared/misuse.ts";
+import { assertNoOptions, type NoOptions } from "../shared/no-options.ts";
 import { createMetadata } from "../shared/metadata.ts";
-import { readProperty, toAccessRequest } from "../shared/node-request.ts";
+import { toAccessRequest } from "../shared/access-request.ts";
+import { readProperty } from "../shared/node-request.ts";
 import { send } from "../shared/node-response.ts";
 import { withRole } from "../shared/roles.ts";
 import { createScopeCheck } from "../shared/scope-check.ts";

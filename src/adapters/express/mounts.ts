@@ -1,12 +1,10 @@
 /**
  * The mounts that a request has passed. Express calls every layer, in any router or application, through a
- * method of its prototype. `watchLayers` wraps that method, to record the layers that a guarded request
- * reaches.
+ * method of its prototype. `watchLayers` wraps that method to record the layers of a guarded request.
  */
+import type { Pipeline } from "../../core/pipeline.ts";
 import type { RoutePattern } from "../../core/policy/table.ts";
-import { compareWithRoute, parseRoutePattern } from "../../core/policy/route-comparison.ts";
-import type { PatternSegment } from "../../core/policy/pattern.ts";
-import { renderPattern } from "../../core/policy/render-pattern.ts";
+import type { ComparableRoute } from "../../core/policy/route-comparison.ts";
 import { readPath } from "../../core/request.ts";
 import { createWarning } from "../../core/runtime/warn-once.ts";
 import { notesOf } from "../shared/guard.ts";
@@ -62,6 +60,7 @@ function recordLayer(layer: ExpressLayer, request: ExpressRequest): void {
 export function withMounts(
   request: ExpressRequest,
   routePatterns: readonly string[],
+  pipeline: Pipeline,
 ): readonly RoutePattern[] {
   let mount = readProperty(request, "baseUrl") ?? "";
   let patterns = routePatterns.map((pattern) => (pattern === "/" ? "" : pattern));
@@ -69,7 +68,7 @@ export function withMounts(
   for (const { layer, baseUrl } of passed.toReversed()) {
     // Skip layers that the request has left. If several have this prefix, the last one contains the route.
     if (mount === "" || baseUrl !== mount) continue;
-    const read = readMount(layer, mount);
+    const read = readMount(layer, mount, pipeline);
     if (!read) break;
     mount = mount.slice(0, read.start);
     patterns = read.sources.flatMap((source) => patterns.map((below) => source + below));
@@ -82,20 +81,23 @@ export function withMounts(
 /** One alternative of the path of a layer. */
 interface Alternative {
   readonly source: string;
-  readonly segments: readonly PatternSegment[];
+  readonly route: ComparableRoute;
 }
 
 const alternativesOf = new WeakMap<ExpressLayer, readonly Alternative[]>();
 
 /** Returns the alternatives of the path of a layer; none if they can't be read. */
-function readAlternatives(layer: ExpressLayer): readonly Alternative[] {
+function readAlternatives(
+  layer: ExpressLayer,
+  { patterns: { parseRoutePattern, renderPattern, comparableRoute } }: Pipeline,
+): readonly Alternative[] {
   const remembered = alternativesOf.get(layer);
   if (remembered) return remembered;
   // An optional group before a route would leave a double slash, so each alternative is rendered.
   const alternatives = (mountsOf(layer) ?? []).flatMap((source) =>
     (parseRoutePattern(source || "/")?.alternatives ?? []).map((alternative) => ({
       source: renderPattern(alternative).replace(/\/$/, ""),
-      segments: alternative.segments,
+      route: comparableRoute(alternative.segments),
     })),
   );
   alternativesOf.set(layer, alternatives);
@@ -109,16 +111,16 @@ function readAlternatives(layer: ExpressLayer): readonly Alternative[] {
 function readMount(
   layer: ExpressLayer,
   mount: string,
+  pipeline: Pipeline,
 ): { readonly start: number; readonly sources: readonly string[] } | undefined {
-  const matching = readAlternatives(layer).flatMap(({ source, segments }) => {
-    const start = startOfLast(segments.length, mount);
+  const matching = readAlternatives(layer, pipeline).flatMap(({ source, route }) => {
+    const start = startOfLast(route.segments.length, mount);
     const path = readPath(mount.slice(start) || "/");
-    return path && compareWithRoute(path, segments) ? [{ source, segments, start }] : [];
+    const compared = path && new pipeline.patterns.ComparablePath(path);
+    return compared?.compareWith(route) ? [{ source, route, start }] : [];
   });
   const [first] = matching;
-  const isCertain = matching.every(
-    ({ segments, start }) => start === first?.start && segments.every(({ kind }) => kind !== "wildcard"),
-  );
+  const isCertain = matching.every(({ route, start }) => start === first?.start && route.wildcard < 0);
   if (!first || !isCertain) return undefined;
   return { start: first.start, sources: matching.map(({ source }) => source) };
 }

@@ -4,7 +4,7 @@
  */
 import { watchProperty } from "../../core/runtime/watch-property.ts";
 import { checkFirst } from "../shared/check-first.ts";
-import type { RunningRoute } from "../../core/pipeline.ts";
+import type { Pipeline, RunningRoute } from "../../core/pipeline.ts";
 import { guardRoute, notesOf } from "../shared/guard.ts";
 import { send } from "../shared/node-response.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
@@ -86,7 +86,7 @@ type Handler = (...parameters: Parameters<ExpressMiddleware>) => unknown;
 /** Returns what the handler returns: Express 5 waits for its promise. */
 function behindCheck(handle: Handler, layer: ExpressHandler, route: ExpressRoute): Handler {
   const checked: Handler = (request, response, next) =>
-    checkFirst(() => guardRoute(request, () => runningRoute(request, layer, route)), {
+    checkFirst(() => guardRoute(request, (pipeline) => runningRoute(request, layer, route, pipeline)), {
       refuse: (refusal) => send(response, refusal),
       next: (error) => (error ? next(error) : handle(request, response, next)),
     });
@@ -95,14 +95,19 @@ function behindCheck(handle: Handler, layer: ExpressHandler, route: ExpressRoute
 }
 
 /** Returns the route that Express has assigned to a request, for a handler that is about to run. */
-function runningRoute(request: ExpressRequest, layer: ExpressHandler, route: ExpressRoute): RunningRoute {
+function runningRoute(
+  request: ExpressRequest,
+  layer: ExpressHandler,
+  route: ExpressRoute,
+  pipeline: Pipeline,
+): RunningRoute {
   const method = readMethod(request);
   // Each handler may change the parameters for the handlers after it.
   const isFirst = () => layer === findFirst(route, method);
   return {
     method,
     target: readTarget(request),
-    patterns: patternsAt(request, route),
+    patterns: patternsAt(request, route, pipeline),
     readHandlerValues: () => (isFirst() ? (Reflect.get(request, "params") as object) : undefined),
   };
 }

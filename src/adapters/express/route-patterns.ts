@@ -1,7 +1,7 @@
 /** The whole patterns of a route, from the root of the application, for one request. */
-import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
-import { EXPRESSION } from "../../core/policy/render-pattern.ts";
-import { ComparablePath, type ComparableRoute, comparableRoute } from "../../core/policy/route-comparison.ts";
+import type { Pipeline } from "../../core/pipeline.ts";
+import { EXPRESSION } from "../../core/policy/pattern-text.ts";
+import type { ComparableRoute } from "../../core/policy/route-comparison.ts";
 import type { RoutePattern } from "../../core/policy/table.ts";
 import { readPath } from "../../core/request.ts";
 import { readProperty } from "../shared/node-request.ts";
@@ -10,11 +10,15 @@ import type { ExpressRequest } from "./request.ts";
 import { type ExpressRoute, toPatterns } from "./router.ts";
 
 /** Returns the patterns of a route for this request, with the mounts that the request has passed. */
-export function patternsAt(request: ExpressRequest, route: ExpressRoute): readonly RoutePattern[] {
-  const paths = readRoute(route);
-  const matched = paths.length === 1 ? paths : firstMatching(paths, readProperty(request, "url"));
+export function patternsAt(
+  request: ExpressRequest,
+  route: ExpressRoute,
+  pipeline: Pipeline,
+): readonly RoutePattern[] {
+  const paths = readRoute(route, pipeline);
+  const matched = paths.length === 1 ? paths : firstMatching(paths, readProperty(request, "url"), pipeline);
   const patterns = matched.map(({ pattern }) => pattern);
-  return readProperty(request, "baseUrl") ? withMounts(request, patterns) : patterns;
+  return readProperty(request, "baseUrl") ? withMounts(request, patterns, pipeline) : patterns;
 }
 
 /** One of the paths that a route is written with. */
@@ -26,13 +30,16 @@ interface RoutePath {
 
 const pathsOf = new WeakMap<ExpressRoute, readonly RoutePath[]>();
 
-function readRoute(route: ExpressRoute): readonly RoutePath[] {
+function readRoute(
+  route: ExpressRoute,
+  { patterns: { parsePattern, comparableRoute } }: Pipeline,
+): readonly RoutePath[] {
   const remembered = pathsOf.get(route);
   if (remembered) return remembered;
   const paths = (toPatterns(route.path) ?? [EXPRESSION]).map((path): RoutePath => {
     const pattern = path || "/";
     const parsed = parsePattern(pattern);
-    const alternatives = isPattern(parsed) ? parsed.alternatives : [];
+    const alternatives = "alternatives" in parsed ? parsed.alternatives : [];
     return { pattern, alternatives: alternatives.map(({ segments }) => comparableRoute(segments)) };
   });
   pathsOf.set(route, paths);
@@ -43,7 +50,11 @@ function readRoute(route: ExpressRoute): readonly RoutePath[] {
  * Returns the paths that some router matches, up to the first one that every router matches, because Express
  * uses the first match. Unreadable paths may match too. If no path matches, all are returned.
  */
-function firstMatching(paths: readonly RoutePath[], url: string): readonly RoutePath[] {
+function firstMatching(
+  paths: readonly RoutePath[],
+  url: string,
+  { patterns: { ComparablePath } }: Pipeline,
+): readonly RoutePath[] {
   const path = readPath(url);
   const compared = path && new ComparablePath(path);
   const matched: RoutePath[] = [];

@@ -44,7 +44,7 @@ export interface ExpressLayer {
 }
 
 interface ExpressRouter {
-  readonly stack: readonly ExpressLayer[];
+  readonly stack: ExpressLayer[];
 }
 
 const hasStack = (value: unknown): boolean =>
@@ -79,18 +79,8 @@ function* visitRouter(
   }
 }
 
-/** Adds middleware to an application, as the first one. */
-export function putInFront(
-  app: ExpressApplication & { use(middleware: unknown): unknown },
-  middleware: unknown,
-): void {
-  app.use(middleware);
-  const stack = routerOf(app)?.stack as ExpressLayer[] | undefined;
-  stack?.unshift(...stack.splice(-1));
-}
-
 /** Returns the router of an application or of a layer; `undefined` for plain middleware. */
-function routerOf(value: unknown): ExpressRouter | undefined {
+export function routerOf(value: unknown): ExpressRouter | undefined {
   const holder = value as { readonly router?: unknown; readonly _router?: unknown } | undefined;
   // Express 4 stores its router under another name, and throws for the name of Express 5.
   const candidates = [value, holder?._router, orUndefined(() => holder?.router)];

@@ -2,7 +2,7 @@
 import type { ResourceServer } from "../../core/server.ts";
 import { protect } from "../express/index.ts";
 import { watchRoutes } from "../express/route-check.ts";
-import { putInFront } from "../express/router.ts";
+import { routerOf } from "../express/router.ts";
 
 /** An instance that @fastify/express or @fastify/middie may have decorated. */
 export interface WithMiddleware {
@@ -25,7 +25,10 @@ export function createMiddlewareGuard(server: ResourceServer) {
       if (express && !guarded.has(express)) {
         guarded.add(express);
         // @fastify/express passes on a decoded URL, so the application needs its own guard.
-        putInFront(express, protect(server));
+        express.use(protect(server));
+        // As its first middleware.
+        const stack = routerOf(express)?.stack;
+        stack?.unshift(...stack.splice(-1));
       }
     },
   };

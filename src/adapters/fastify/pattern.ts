@@ -1,4 +1,4 @@
-import { literalPattern, quoteName, unquote } from "../../core/policy/render-pattern.ts";
+import { literalPattern, quoteName, unquote } from "../../core/policy/pattern-text.ts";
 
 /**
  * Converts a Fastify route (find-my-way's syntax) to a pattern in path-to-regexp's syntax that matches at

@@ -1,5 +1,6 @@
 import type { AccessRequest } from "../../core/request.ts";
-import { type NodeRequest, toAccessRequest } from "../shared/node-request.ts";
+import { toAccessRequest } from "../shared/access-request.ts";
+import type { NodeRequest } from "../shared/node-request.ts";
 import { patternOf } from "./pattern.ts";
 
 /** The part of Fastify's request (4 and 5) that is read. */

@@ -12,15 +12,18 @@ export interface Access {
   readonly nextNonce: string | undefined;
 }
 
+/** The field with a nonce for the client (RFC 9449 section 8.2). */
+export const NONCE_FIELD = "DPoP-Nonce";
+
 /** A class, because V8 takes microseconds for an object literal with a getter. */
 export class GrantedAccess implements Access {
   readonly principal: Principal | undefined;
   readonly nextNonce: string | undefined;
   readonly #decide: () => Decision;
 
-  constructor({ principal, decision, nextNonce: ofVerdict }: Verdict, nextNonce = ofVerdict) {
+  constructor({ principal, decision, headers: ofVerdict }: Verdict, headers = ofVerdict) {
     this.principal = principal;
-    this.nextNonce = nextNonce;
+    this.nextNonce = headers?.[NONCE_FIELD];
     this.#decide = decision;
   }
 

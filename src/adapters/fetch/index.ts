@@ -1,17 +1,17 @@
-import { pipelineOf } from "../../core/port.ts";
-import { NONCE_FIELD } from "../../core/response/challenge.ts";
 import type { ResourceServer } from "../../core/server.ts";
-import { anyString, callback, checkOptions, type OptionCheck } from "../../core/options/check-options.ts";
-import type { GuardedRequest } from "../../core/request.ts";
+import { checkOptions, type OptionCheck } from "../../core/options/check-options.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import type { Principal } from "../../core/token/principal.ts";
-import { decideRequest, findPrincipal, guardRoute, refusalOf, verdictOf } from "../shared/guard.ts";
+import { findPrincipal } from "../shared/guard.ts";
 import { createMetadata } from "../shared/metadata.ts";
-import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
-import { type Access, GrantedAccess, isAccess } from "./access.ts";
+import { assertResourceServer } from "../shared/misuse.ts";
+import { assertNoOptions, type NoOptions } from "../shared/no-options.ts";
+import { type Access, isAccess, NONCE_FIELD } from "./access.ts";
+import { decideAccess } from "./decide-access.ts";
+import { assertNoSocket } from "./no-socket.ts";
 import { type BindRoute, createRoute, type FindRoute, type RouteParams } from "./route.ts";
-import { readWebRequest, targetOf, toResponse, type WebRequest } from "../shared/web-request.ts";
+import { targetOf, toResponse, type WebRequest } from "../shared/web-request.ts";
 import { createScopeCheck } from "../shared/scope-check.ts";
 
 export { type Access, type WebRequest };
@@ -75,7 +75,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): FetchG
   if (typeof options === "function")
     throw new TypeError("protect takes no handler: write withScopes(server, handler).");
   assertNoOptions(options);
-  assertNoSocket(server, "protect");
+  assertNoSocket(server, "protect of scopegate/fetch");
   const routes = new Map<unknown, BindRoute>();
   const findReported = ({ route, params }: NonNullable<Parameters<FetchGuard>[1]>): FindRoute => {
     const bindRoute = routes.get(route) ?? createRoute(server, "guard", route);
@@ -87,14 +87,6 @@ export function protect(server: ResourceServer, options: NoOptions = {}): FetchG
     decideAccess(server, request, false, reported && ((sent) => findReported(reported)(sent)));
 }
 
-/** No certificate could ever be found, so every token that is bound to one would be refused. */
-function assertNoSocket(server: ResourceServer, functionName: string): void {
-  if (pipelineOf(server).keyProofs?.mtls?.needsSocket)
-    throw new TypeError(
-      `${functionName} of scopegate/fetch can't read the certificate of a client: a request of the Fetch standard has no socket. Write senderConstraint: { mtls: { from: { header, format, trusted: () => true } } } if only a proxy can reach the server, or use scopegate/node.`,
-    );
-}
-
 /** The headers of some responses can't be changed. */
 async function withNextNonce(pending: Response | Promise<Response>, nonce: string): Promise<Response> {
   const response = await pending;
@@ -102,26 +94,6 @@ async function withNextNonce(pending: Response | Promise<Response>, nonce: strin
   headers.set(NONCE_FIELD, nonce);
   const { status, statusText } = response;
   return new Response(response.body, { status, statusText, headers });
-}
-
-function decideAccess(
-  server: ResourceServer,
-  request: WebRequest,
-  isAtHandler: boolean,
-  findRoute?: FindRoute,
-): Pending<Access | Response> {
-  if (typeof (request.headers as Partial<Headers> | undefined)?.get !== "function")
-    throw misplaced("fetch", request);
-  const sent: GuardedRequest = { ...readWebRequest(request, request), isAtHandler };
-  const route = findRoute?.(sent);
-  return andThen(decideRequest(server, request, sent, route !== undefined), (verdict) => {
-    const refusal = route ? guardRoute(request, () => route) : refusalOf(verdict, server);
-    return andThen(refusal, (refused) =>
-      refused
-        ? toResponse(refused)
-        : new GrantedAccess(verdictOf(request, server) ?? verdict, verdict.nextNonce),
-    );
-  });
 }
 
 /**
@@ -168,12 +140,11 @@ export function withScopes<
 >(server: ResourceServer, handler: GuardedHandler<Requested, Rest>): FetchHandler<Requested, Rest>;
 export function withScopes(server: ResourceServer, ...written: readonly unknown[]): unknown {
   assertResourceServer(server, "withScopes");
-  assertNoSocket(server, "withScopes");
+  assertNoSocket(server, "withScopes of scopegate/fetch");
   if (written.length < 2) return guardHandler(server, written[0]);
   const [options, handler] = written as [HandlerRoute<WebRequest, readonly unknown[]>, unknown];
   const byMethod = typeof handler === "object" && handler !== null ? handler : undefined;
-  const params = callback("Write a function that returns the parameters of the route.");
-  checkOptions("withScopes", options, { route: byMethod ? pathOnly : anyString, params });
+  checkOptions("withScopes", options, { route: byMethod ? PATH : ROUTE, params: PARAMS });
   const guard = (route: string, each: unknown) =>
     guardHandler(server, each, createRoute(server, "withScopes", route), options.params);
   if (!byMethod) return guard(options.route, handler);
@@ -182,9 +153,14 @@ export function withScopes(server: ResourceServer, ...written: readonly unknown[
   );
 }
 
-const pathOnly: OptionCheck = {
+const ROUTE: OptionCheck = { accepts: (value) => typeof value === "string", hint: "Write a string." };
+const PATH: OptionCheck = {
   accepts: (value) => String(value).startsWith("/"),
   hint: "Write only the path of the route: the names of the handlers are its methods.",
+};
+const PARAMS: OptionCheck = {
+  accepts: (value) => typeof value === "function",
+  hint: "Write a function that returns the parameters of the route.",
 };
 
 /** Returns a function that isn't async: a promise costs as much as checking a remembered token. */
@@ -231,15 +207,6 @@ export function metadata(server: ResourceServer): (request: WebRequest) => Respo
  *
  * @throws TypeError without a scope
  * @throws ConfigurationError for a scope that no token can be granted
- * @example
- * ```ts
- * import { createResourceServer } from "scopegate";
- * import { requireScopes, withScopes } from "scopegate/fetch";
- *
- * const server = createResourceServer({ serviceId: "logs", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
- * const mayReadLogs = requireScopes("logs:<agent_id>:read");
- * export const GET = withScopes(server, (request) => mayReadLogs(request, { agent_id: "web" }) ?? new Response("[]"));
- * ```
  */
 export function requireScopes(...scopes: readonly string[]): ScopeGuard {
   const checkScopes = createScopeCheck(scopes, UNGUARDED);

@@ -1,6 +1,5 @@
 /** The route of a handler, and the path that the route and its parameters spell. */
 import { ConfigurationError, orUndefined } from "../../core/errors.ts";
-import { optionError } from "../../core/options/check-options.ts";
 import type { RunningRoute } from "../../core/pipeline.ts";
 import { namesOf, partsOf, type Pattern } from "../../core/policy/pattern.ts";
 import { decodeSegment, type SegmentPart } from "../../core/policy/segment.ts";
@@ -18,13 +17,16 @@ export type BindRoute = (params: unknown) => FindRoute;
 /** @throws ConfigurationError for a route that isn't written as in the table */
 export function createRoute(server: ResourceServer, caller: string, written: unknown): BindRoute {
   const route = pipelineOf(server).parseRoute(String(written), caller === "guard");
-  if (!("pattern" in route)) throw new ConfigurationError([{ ...route, path: [caller, "route"] }]);
-  const { source, alternatives, operation } = route.pattern;
-  if (operation) throw optionError([caller, "route"], "is an MCP operation.", "Write a path: `POST /mcp`.");
-  const names = alternatives.map(({ segments }) => segments.flatMap(namesOf).join());
+  const path = [caller, "route"];
+  const wrong = (message: string, hint: string) =>
+    new ConfigurationError([{ code: "option_invalid", path, message, hint }]);
+  if ("code" in route && route.code === "option_missing")
+    throw wrong("is an MCP operation.", "Write a path: `POST /mcp`.");
+  if ("code" in route) throw new ConfigurationError([{ ...route, path }]);
+  const names = route.pattern.alternatives.map(({ segments }) => segments.flatMap(namesOf).join());
   // Only the parameters show which alternative runs.
   if (new Set(names).size < names.length)
-    throw optionError([caller, "route"], "has an optional part without a parameter.", "Write two routes.");
+    throw wrong("has an optional part without a parameter.", "Write two routes.");
   return (params) =>
     ({ method, target }) => {
       // Not the client's path: hosts rewrite URLs, and decode them in their own way.
@@ -36,8 +38,8 @@ export function createRoute(server: ResourceServer, caller: string, written: unk
       return {
         method,
         target: routeTarget,
-        matchedPattern: source,
-        patterns: fitsMethod ? [source] : undefined,
+        matchedPattern: route.pattern.source,
+        patterns: fitsMethod ? [route.pattern.source] : undefined,
       };
     };
 }

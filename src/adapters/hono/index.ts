@@ -3,7 +3,8 @@ import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { findPrincipal, guardRequest, shareVerdicts } from "../shared/guard.ts";
-import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
+import { assertResourceServer, misplaced } from "../shared/misuse.ts";
+import { assertNoOptions, type NoOptions } from "../shared/no-options.ts";
 import { createMetadata } from "../shared/metadata.ts";
 import { withRole } from "../shared/roles.ts";
 import { createScopeCheck } from "../shared/scope-check.ts";
@@ -37,7 +38,7 @@ export type { HonoContext, HonoMiddleware } from "./context.ts";
 export function protect(server: ResourceServer, options: NoOptions = {}): HonoMiddleware {
   assertResourceServer(server);
   assertNoOptions(options);
-  const readsCertificates = pipelineOf(server).keyProofs?.mtls !== undefined;
+  const readsCertificates = (pipelineOf(server).keyProofs?.socket ?? "ignored") !== "ignored";
   const protecting = (context: HonoContext, next: Next): unknown => {
     if (typeof next !== "function" || !("newResponse" in context)) throw misplaced("hono", context, next);
     checkRoutes(context);

@@ -1,4 +1,4 @@
-import { EXPRESSION, literalPattern, quoteName } from "../../core/policy/render-pattern.ts";
+import { EXPRESSION, literalPattern, quoteName } from "../../core/policy/pattern-text.ts";
 
 /**
  * Converts the path of a Hono route to a pattern that matches at least the same paths. Where Hono's routers

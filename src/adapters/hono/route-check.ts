@@ -35,8 +35,7 @@ export function checkRoutes({ req }: HonoContext): void {
 
 /**
  * Returns whether a handler belongs to a route. `app.use` and `app.mount` register functions with a `next`
- * for every method below a path. They don't count as routes, because Hono doesn't report how they were
- * registered.
+ * for every method below a path. They don't count as routes: Hono doesn't report how they were registered.
  */
 export const isRoute = ({ method, path, handler }: HonoRoute): boolean =>
   method !== "ALL" || !path.endsWith("*") || unwrap(handler).length < 2;

@@ -1,16 +1,12 @@
 import type { ResourceServer } from "../../core/server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { findPrincipal, guardRequest, notesOf } from "../shared/guard.ts";
-import {
-  assertNoOptions,
-  assertResourceServer,
-  createBodyWarning,
-  misplaced,
-  type NoOptions,
-} from "../shared/misuse.ts";
+import { createBodyWarning } from "../shared/body-warning.ts";
+import { assertResourceServer, misplaced } from "../shared/misuse.ts";
+import { assertNoOptions, type NoOptions } from "../shared/no-options.ts";
 import { createMetadata } from "../shared/metadata.ts";
-import { toAccessRequest } from "../shared/node-request.ts";
-import { isGuard, withRole } from "../shared/roles.ts";
+import { toAccessRequest } from "../shared/access-request.ts";
+import { findMarked, withRole } from "../shared/roles.ts";
 import { createScopeCheck } from "../shared/scope-check.ts";
 import { type KoaContext, type KoaMiddleware, proceed, readTarget } from "./context.ts";
 import { watchRouters } from "./route-check.ts";
@@ -69,6 +65,8 @@ export function protect(server: ResourceServer, options: NoOptions = {}): KoaMid
 
 const isInsideRouter = ({ matched }: KoaContext): boolean =>
   matched?.flat().some(({ stack }) => stack.some(isGuard)) ?? false;
+
+const isGuard = (middleware: unknown): boolean => findMarked(middleware)?.scopegateRole === "guard";
 
 const INSIDE_ROUTER =
   "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) before the router.";

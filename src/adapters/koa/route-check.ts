@@ -5,7 +5,7 @@
 import { watchProperty } from "../../core/runtime/watch-property.ts";
 import type { RunningRoute } from "../../core/pipeline.ts";
 import { guardRoute } from "../shared/guard.ts";
-import { EXPRESSION } from "../../core/policy/render-pattern.ts";
+import { EXPRESSION } from "../../core/policy/pattern-text.ts";
 import { type KoaContext, type KoaLayer, type KoaRouter, proceed, readTarget } from "./context.ts";
 
 const watched = new WeakSet<object>();

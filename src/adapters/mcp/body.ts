@@ -1,28 +1,5 @@
-/** Reads the body of a request of Node.js or the Fetch standard, with limits on size and time. */
-import type { IncomingMessage } from "node:http";
-import { orUndefined } from "../../core/errors.ts";
+/** Reads the body of a request, with limits on size and time. */
 
-/** A header field of the request; several with one name are joined by `", "`. */
-export type ReadHeader = (name: string) => string | undefined;
-
-/** RFC 9110 section 8.3; JSON is UTF-8 (RFC 8259 section 8.1). */
-const JSON_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset=(?:utf-8|"utf-8")[\t ]*)?$/i;
-
-/** Returns whether a request announces a body (RFC 9112 section 6). */
-export const hasBody = (header: ReadHeader): boolean =>
-  header("transfer-encoding") !== undefined || Number(header("content-length") ?? 0) > 0;
-
-/** Returns whether the body is JSON that needs no decoding. */
-export function isJson(header: ReadHeader): boolean {
-  const type = header("content-type") ?? "";
-  const encoding = header("content-encoding") ?? "";
-  return (
-    (type === "application/json" || JSON_TYPE.test(type)) &&
-    (encoding === "" || encoding.toLowerCase() === "identity")
-  );
-}
-
-/** The limits of a body. */
 export interface BodyLimits {
   /** The maximum size of a body in bytes; a larger one is refused with 413. Default: `4_194_304`, 4 MiB. */
   readonly maxBodyBytes: number;
@@ -84,45 +61,3 @@ export const readBody = (
     };
     start({ add, fail, end: () => finish(body.subarray(0, bytes)) });
   });
-
-/** Reads a header field of Node's request. Only an own property: a polluted prototype must not add one. */
-export function readNodeHeader({ headers }: IncomingMessage, name: string): string | undefined {
-  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  return Array.isArray(value) ? value.join(", ") : value;
-}
-
-/**
- * Reads the body of Node's request to its end, even after all of it has arrived: a proxy behind the guard
- * would otherwise send the request without its body. After a refusal, Node.js closes the connection.
- */
-export function readNodeBody(raw: IncomingMessage, limits: BodyLimits): Promise<ReadBody> {
-  const announced = Number(readNodeHeader(raw, "content-length") ?? 0);
-  const start = ({ add, end, fail }: Sink): void => {
-    const read = (chunk: Buffer | string): void => {
-      if (!add(typeof chunk === "string" ? Buffer.from(chunk) : chunk)) raw.off("data", read).pause();
-    };
-    raw.on("data", read).once("end", end).once("error", fail).once("close", fail);
-    if (raw.destroyed) fail();
-  };
-  return readBody(start, limits, announced);
-}
-
-/** Returns a request with an unread body. The constructor rejects the requests of some servers. */
-export const withBody = (raw: Request, body: Buffer): Request =>
-  orUndefined(() => new Request(raw, { body })) ??
-  new Request(raw.url, { method: raw.method, headers: raw.headers, signal: raw.signal, body });
-
-/** Reads the body of a request of the Fetch standard. */
-export function readWebBody({ body, headers }: Request, limits: BodyLimits): Promise<ReadBody> {
-  const start = async ({ add, end, fail }: Sink): Promise<void> => {
-    try {
-      const reader = body?.getReader();
-      for (let next = await reader?.read(); next && !next.done; next = await reader?.read())
-        if (!add(next.value as Uint8Array)) return;
-      end();
-    } catch {
-      fail();
-    }
-  };
-  return readBody(start, limits, Number(headers.get("content-length") ?? 0));
-}

@@ -1,10 +1,14 @@
 /** The caller of an operation, in the form that the official SDK passes to handlers. */
+import { scopesOf } from "../../core/policy/requirement.ts";
+import type { CompiledRule } from "../../core/policy/rule.ts";
 import { pipelineOf } from "../../core/port.ts";
-import type { Operation } from "../../core/policy/operation-key.ts";
+import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 import type { AccessRequest } from "../../core/request.ts";
+import type { RequiredScope } from "../../core/scopes/required-scope.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { clientOf } from "../../core/token/clients.ts";
 import type { Principal } from "../../core/token/principal.ts";
+import { requireRules } from "./rules.ts";
 
 /** `AuthInfo` of the official SDK, of both versions. */
 export interface AuthInfo {
@@ -108,46 +112,46 @@ export function isCallable(
   args?: Readonly<Record<string, unknown>>,
 ): boolean {
   const { policy } = pipelineOf(server);
+  const rules = requireRules(server, "mayCall");
   const isAllowed = (parameters: Readonly<Record<string, unknown>>, isPartial: boolean): boolean =>
-    policy.decideOperation(principal, { ...called, parameters, isPartial }).allowed;
+    policy.decideGoverned(principal, rules.forOperation({ ...called, parameters, isPartial })).allowed;
   if (args) return isAllowed(args, false);
   // Only the ids in granted scopes and the values of claims can make a difference.
-  const parts = new Set(["any", ...grantedIds(server, principal, called)]);
-  const claimed = principal ? claimedArguments(server, principal, called) : [{}];
+  const partial: Operation = { ...called, parameters: {}, isPartial: true };
+  const { matches } = rules.forOperation(partial);
+  const scopes = matches.flatMap(({ compiled }) => scopesOf(compiled.requirement));
+  const parts = new Set(["any", ...scopes.flatMap((scope) => idsFor(principal, scope))]);
+  const claimed = principal ? claimedArguments(principal, rules.conditionedRules(partial)) : [{}];
   return [...parts].some((part) =>
     claimed.some((values) => isAllowed(new Proxy({}, everyArgument(part, values)), true)),
   );
 }
 
-/** Returns the ids for which a caller has the scopes of an operation. */
-const grantedIds = (
-  server: ResourceServer,
-  principal: Principal | undefined,
-  called: Pick<Operation, "method" | "name">,
-): readonly string[] =>
-  pipelineOf(server)
-    .policy.templatesOf(called)
-    .flatMap(({ resource, action }) => {
-      const ids = principal?.resourceIds(resource, action);
-      return ids === undefined || ids === "all" ? [] : [...ids].slice(0, MAX_VALUES);
-    });
+/** Returns the ids for which a caller has a scope. */
+function idsFor(principal: Principal | undefined, { template }: RequiredScope): readonly string[] {
+  const ids = template && principal?.resourceIds(template.resource, template.action);
+  return ids === undefined || ids === "all" ? [] : [...ids].slice(0, MAX_VALUES);
+}
 
 /** How many values of one claim are tried. */
 const MAX_VALUES = 100;
 
-/** Returns the arguments that `where` of the table binds to claims, with the values of the caller. */
+/** Returns arguments with values of the caller: those of claims for `where`, and granted ids for `also`. */
 function claimedArguments(
-  server: ResourceServer,
   principal: Principal,
-  called: Pick<Operation, "method" | "name">,
+  conditioned: readonly CompiledRule[],
 ): readonly Readonly<Record<string, string>>[] {
-  const bindings = pipelineOf(server)
-    .policy.rules.operations.conditionedRules({ ...called, parameters: {}, isPartial: true })
+  const ofWhere = conditioned
     .flatMap(({ rule }) => Object.entries(rule.conditions?.where ?? {}))
     .map(([argument, sources]) => {
       const values = [sources].flat().flatMap((source) => [...principal.values(source)]);
       return [argument, values.slice(0, MAX_VALUES)] as const;
     });
+  const ofAlso = conditioned
+    .flatMap(({ conditions }) => conditions?.also.scopes ?? [])
+    .map((scope) => [scope.template?.parameter ?? "", idsFor(principal, scope)] as const)
+    .filter(([, ids]) => ids.length > 0);
+  const bindings = [...ofAlso, ...ofWhere];
   const count = Math.max(1, ...bindings.map(([, values]) => values.length));
   return Array.from({ length: count }, (_, index) =>
     Object.fromEntries(bindings.map(([argument, values]) => [argument, values[index % values.length] ?? ""])),

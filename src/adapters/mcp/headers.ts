@@ -1,26 +1,26 @@
 /** The headers that repeat parts of the body since revision 2026-07-28. */
-import type { ReadHeader } from "./body.ts";
 import { orUndefined } from "../../core/errors.ts";
-import { type Json, ownObject } from "./lists.ts";
+import type { Json } from "../../core/runtime/json.ts";
+import type { Exchange } from "./exchange.ts";
+import { ownObject } from "./lists.ts";
 import type { Messages } from "./messages.ts";
 
 /** The prefix of the headers that repeat arguments of a tool. */
 const ARGUMENT_HEADER = "mcp-param-";
 const MAX_ARGUMENT_HEADERS = 64;
 
+type RepeatingHeaders = Pick<Exchange, "header" | "fields">;
+
 /**
- * Returns whether the headers agree with the body: a proxy may have used the headers for its decision.
- * Clients before revision 2026-07-28 don't send them. A batch with these headers is refused. The name of an
- * argument's header is declared by the tool, so a header is only compared if an argument has its name.
+ * Returns whether the headers that repeat parts of the body agree with it: a proxy may have used the headers
+ * for its decision. Clients before revision 2026-07-28 don't send them. A batch with these headers is
+ * refused. The name of an argument's header is declared by the tool, so a header is only compared if an
+ * argument has its name.
  */
-export function agree(
-  header: ReadHeader,
-  fields: () => Iterable<string>,
-  { messages, body }: Messages,
-): boolean {
+export function agree({ header, fields }: RepeatingHeaders, { messages, body }: Messages): boolean {
   const [method, name] = [header("mcp-method"), header("mcp-name")];
   const [only, ...others] = messages;
-  const repeated = readArgumentHeaders(header, fields);
+  const repeated = readArgumentHeaders({ header, fields });
   if (method === undefined && name === undefined && repeated.size === 0 && !only?.isStateless) return true;
   if (!only || others.length > 0 || (method ?? only.method) !== only.method) return false;
   if (name !== undefined && (only.name === undefined || decode(name) !== only.name)) return false;
@@ -36,7 +36,7 @@ export function agree(
 }
 
 /** Returns the values by lower-case name. Each is decoded once, even if many arguments have its name. */
-function readArgumentHeaders(header: ReadHeader, fields: () => Iterable<string>) {
+function readArgumentHeaders({ header, fields }: RepeatingHeaders) {
   const values = new Map<string, string | undefined>();
   for (const field of fields())
     if (field.startsWith(ARGUMENT_HEADER))

@@ -1,5 +1,6 @@
 /** The lists that an MCP server offers, and the filter that removes what a caller may not call. */
-import type { Operation } from "../../core/policy/operation-key.ts";
+import type { Json } from "../../core/runtime/json.ts";
+import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 
 /** A list: the property that holds it, the operation that its entries stand for, and where their name is. */
 export interface List {
@@ -22,13 +23,10 @@ export const LISTS: readonly List[] = [
   },
 ];
 
-export type Json = Readonly<Record<string, unknown>>;
-
 /** Returns the entries of one page. */
 export const entriesOf = (result: Json, { property }: List): readonly Json[] =>
   (result[property] ?? []) as readonly Json[];
 
-/** Returns the operation that calls an entry. */
 export const operationOf = (entry: Json, { operation, name }: List): Pick<Operation, "method" | "name"> => ({
   method: operation,
   name: String((Object(entry) as Json)[name]),

@@ -1,5 +1,5 @@
 /** A client that asks an MCP server in the same process what it offers. */
-import type { Json } from "./lists.ts";
+import type { Json } from "../../core/runtime/json.ts";
 
 /** A server of the official SDK, version 1 or 2: `McpServer`, or the `Server` in it. */
 export interface McpServer {

@@ -1,13 +1,16 @@
 /** The JSON-RPC messages in a body, and the operations that they call. */
 import { isUtf8 } from "node:buffer";
 import { orUndefined } from "../../core/errors.ts";
-import type { Operation } from "../../core/policy/operation-key.ts";
+import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { ownProperty } from "../../core/request.ts";
-import { COMPLETION, isHousekeeping, type OperationMethods } from "../../core/policy/operation-methods.ts";
-import { hasOtherSpelling, isObject, isOnlyReading, isText } from "../../core/runtime/json.ts";
+import {
+  COMPLETION,
+  isHousekeeping,
+  type OperationMethods,
+} from "../../capabilities/mcp-operations/operation-methods.ts";
+import { hasOtherSpelling, isObject, isOnlyReading, isText, type Json } from "../../core/runtime/json.ts";
 import { withoutFractions } from "./fractions.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
-import type { Json } from "./lists.ts";
 
 /** One message: a response of the client has no method. */
 export interface Message {
@@ -33,7 +36,6 @@ export interface Messages {
   /** The body as it was received; `undefined` if an earlier parser has parsed it. */
   readonly bytes: Buffer | undefined;
   readonly messages: readonly Message[];
-  /** The operations of all messages. */
   readonly calls: readonly Operation[];
 }
 
@@ -121,50 +123,58 @@ const SUBSCRIPTION_NAMES = new Set(["resourceSubscriptions"]);
 function readMessage(entry: unknown, { methods, revision }: ReadContext): Message | Invalid {
   if (!isObject(entry) || ownProperty(entry, "jsonrpc") !== "2.0") return INVALID.message;
   if (hasOtherSpelling(entry, MESSAGE_NAMES)) return INVALID.spelling;
-  const method = ownProperty(entry, "method");
   const isResponse = Object.hasOwn(entry, "result") || Object.hasOwn(entry, "error");
-  if (!Object.hasOwn(entry, "method")) {
+  if (isResponse === Object.hasOwn(entry, "method")) return INVALID.message;
+  if (isResponse) {
     const taskIds = relatedTask(ownProperty(entry, "result"));
-    if (!isResponse || !taskIds) return INVALID.message;
-    return { isStateless: isStatelessRevision(revision), taskIds, calls: [] };
+    return taskIds ? { isStateless: isStatelessRevision(revision), taskIds, calls: [] } : INVALID.message;
   }
-  if (isResponse || typeof method !== "string") return INVALID.message;
+  const method = ownProperty(entry, "method");
   const params = ownProperty(entry, "params") ?? NONE;
-  if (!isObject(params)) return INVALID.message;
+  if (typeof method !== "string" || !isObject(params)) return INVALID.message;
   if (hasOtherSpelling(params, PARAMETER_NAMES)) return INVALID.spelling;
   const meta = ownProperty(params, "_meta");
   const isStateless =
     isStatelessRevision(revision) || (isObject(meta) && isStatelessRevision(ownProperty(meta, REVISION)));
   // The revision has removed this method, so it's not known which parameter is its name.
   if (isStateless && !methods.isStateless(method)) return INVALID.method;
-  const taskIds = relatedTask(params);
-  if (!taskIds) return INVALID.name;
+  const relatedIds = relatedTask(params);
+  if (!relatedIds) return INVALID.name;
+  const content = readContent(method, params, methods);
+  if ("kind" in content) return content;
+  return { ...content, method, isStateless, taskIds: [...relatedIds, ...(content.taskIds ?? [])] };
+}
+
+/** What a request or notification is about. */
+type Content = Pick<Message, "name" | "calls"> & Partial<Pick<Message, "taskIds">>;
+
+function readContent(method: string, params: Json, methods: OperationMethods): Content | Invalid {
   const operationMethod = methods.get(method);
-  const nameParameter = operationMethod?.nameParameter;
-  if (nameParameter !== undefined) {
-    const isDeclared = !PARAMETER_NAMES.has(nameParameter);
-    if (isDeclared && hasOtherSpelling(params, new Set([nameParameter]))) return INVALID.spelling;
-    const name = ownProperty(params, nameParameter);
-    if (!isText(name) || (nameParameter === "uri" && !isUri(name))) return INVALID.name;
-    const callArguments = ownProperty(params, "arguments");
-    const parameters = isObject(callArguments) ? callArguments : NONE;
-    return { method, name, isStateless, taskIds, calls: [{ method, name, parameters }] };
-  }
+  if (operationMethod?.nameParameter !== undefined)
+    return readNamedCall(method, operationMethod.nameParameter, params);
   if (!/^\S+$/.test(method)) return INVALID.message;
-  if (isHousekeeping(method)) return { method, isStateless, taskIds, calls: [] };
+  if (isHousekeeping(method)) return { calls: [] };
   if (method === COMPLETION) {
     const call = readCompletion(params);
-    return call ? { method, name: call.name, isStateless, taskIds, calls: [call] } : INVALID.name;
+    return call ? { name: call.name, calls: [call] } : INVALID.name;
   }
   const call: Operation = { method, parameters: NONE };
   if (operationMethod && method.startsWith("tasks/") && method !== "tasks/list") {
-    const name = ownProperty(params, "taskId");
-    if (!isText(name)) return INVALID.name;
-    return { method, name, isStateless, taskIds: [...taskIds, name], calls: [call] };
+    const taskId = ownProperty(params, "taskId");
+    return isText(taskId) ? { name: taskId, taskIds: [taskId], calls: [call] } : INVALID.name;
   }
   const subscriptions = method === "subscriptions/listen" ? readSubscriptions(params) : [];
-  if (!subscriptions) return INVALID.name;
-  return { method, isStateless, taskIds, calls: [call, ...subscriptions] };
+  return subscriptions ? { calls: [call, ...subscriptions] } : INVALID.name;
+}
+
+function readNamedCall(method: string, nameParameter: string, params: Json): Content | Invalid {
+  const isDeclared = !PARAMETER_NAMES.has(nameParameter);
+  if (isDeclared && hasOtherSpelling(params, new Set([nameParameter]))) return INVALID.spelling;
+  const name = ownProperty(params, nameParameter);
+  if (!isText(name) || (nameParameter === "uri" && !isUri(name))) return INVALID.name;
+  const callArguments = ownProperty(params, "arguments");
+  const parameters = isObject(callArguments) ? callArguments : NONE;
+  return { name, calls: [{ method, name, parameters }] };
 }
 
 /** The property of `_meta` that relates a message to a task: servers deliver it in the stream of the task. */

@@ -2,10 +2,10 @@
 import { hash } from "node:crypto";
 import { callerKey } from "../shared/caller-key.ts";
 import { ignoreRejection, type Pending } from "../../core/runtime/pending.ts";
-import type { Breaker } from "../../core/runtime/breaker.ts";
 import type { Store } from "../../core/runtime/store.ts";
 import { clientOf } from "../../core/token/clients.ts";
 import type { Principal } from "../../core/token/principal.ts";
+import type { SharedOwners } from "./shared-owners.ts";
 
 /** What is known about an id: `note` is what was stored with it. */
 export type Ownership =
@@ -21,51 +21,42 @@ interface Owned {
 const OTHER: Ownership = { kind: "other" };
 const UNKNOWN: Ownership = { kind: "unknown" };
 
-/** How long a shared store keeps an owner. */
-const KEPT_MS = 7 * 86_400_000;
-
-/** Services without a shared store don't load it. */
-const loadBreaker = async (store: Store): Promise<Breaker> =>
-  (await import("../../core/runtime/breaker.ts")).breakerOf(store);
-
 export class Owners {
-  readonly #kind: string;
-  /**
-   * How many ids this process keeps: at most a tenth for one caller, and half for callers without a token.
-   */
+  /** How many ids a process keeps: at most a tenth for one caller, and half for callers without a token. */
   readonly #maxEntries: number;
-  /** With a store, other processes know the owners, too. */
-  readonly #shared: Store | undefined;
+  /** With a store, other processes know the owners, too. Services without one don't load its code. */
+  readonly #loadShared: (() => Promise<SharedOwners>) | undefined;
   /** The ids, and those of each share; the least recently used first. */
   readonly #owned = new Map<string, Owned>();
   readonly #shares = new Map<string, Set<string>>();
 
   /** `kind` keeps the ids of sessions and tasks apart. */
-  constructor(kind: string, maxEntries: number, shared: Store | undefined) {
-    this.#kind = kind;
+  constructor(kind: string, maxEntries: number, store: Store | undefined) {
     this.#maxEntries = maxEntries;
-    this.#shared = shared;
+    this.#loadShared =
+      store && (async () => new (await import("./shared-owners.ts")).SharedOwners(kind, store));
   }
 
   /** Returns whether an id belongs to a caller; `unknown` if the store doesn't respond. */
   find(id: string, caller: Principal | undefined): Pending<Ownership> {
     const owned = this.#owned.get(id);
-    if (!owned) return this.#shared ? this.#findStored(this.#shared, id, caller) : OTHER;
+    if (!owned) return this.#loadShared ? this.#findShared(this.#loadShared(), id, caller) : OTHER;
     if (owned.owner !== ownerKey(caller)) return OTHER;
     this.#remove(id);
     this.#add(id, owned);
     return { kind: "own", note: owned.note };
   }
 
-  async #findStored(store: Store, id: string, caller: Principal | undefined): Promise<Ownership> {
-    const breaker = await loadBreaker(store);
+  async #findShared(
+    shared: Promise<SharedOwners>,
+    id: string,
+    caller: Principal | undefined,
+  ): Promise<Ownership> {
     try {
-      const value = await breaker.read(this.#storeKey(id));
-      const [owner, note = ""] = value?.split(" ", 2) ?? [];
+      const { owner, note } = await (await shared).find(digestOf(id));
       if (owner !== ownerKey(caller)) return OTHER;
-      const decoded = Buffer.from(note, "base64url").toString();
-      this.#remember(id, caller, decoded);
-      return { kind: "own", note: decoded };
+      this.#remember(id, caller, note);
+      return { kind: "own", note };
     } catch {
       return UNKNOWN;
     }
@@ -78,23 +69,14 @@ export class Owners {
   start(id: string, caller: Principal | undefined, note = ""): Pending<void> {
     if (this.#owned.has(id)) return undefined;
     this.#remember(id, caller, note);
-    const value = `${ownerKey(caller)} ${Buffer.from(note).toString("base64url")}`;
-    return this.#shared && this.#store(this.#shared, id, value);
-  }
-
-  async #store(store: Store, id: string, value: string): Promise<void> {
-    try {
-      const breaker = await loadBreaker(store);
-      await breaker.set(this.#storeKey(id), value, { ttlMs: KEPT_MS, ifAbsent: true });
-    } catch {
-      // This process knows the owner. Others refuse the id, and the client starts again.
-    }
+    const added = this.#loadShared?.().then((shared) => shared.add(digestOf(id), ownerKey(caller), note));
+    // This process knows the owner. If the store fails, others refuse the id, and the client starts again.
+    return added?.catch(() => undefined);
   }
 
   end(id: string): void {
     this.#remove(id);
-    const breaker = this.#shared && loadBreaker(this.#shared);
-    if (breaker) ignoreRejection(breaker.then((loaded) => loaded.delete(this.#storeKey(id))));
+    ignoreRejection(this.#loadShared?.().then((shared) => shared.remove(digestOf(id))));
   }
 
   #remember(id: string, caller: Principal | undefined, note: string): void {
@@ -123,11 +105,6 @@ export class Owners {
     const [oldest] = ids.keys();
     if (oldest !== undefined) this.#remove(oldest);
   }
-
-  /** Hashed, because the id is a secret. */
-  #storeKey(id: string): string {
-    return `mcp-${this.#kind}:${digestOf(id)}`;
-  }
 }
 
 const ownerKeys = new WeakMap<Principal, string>();
@@ -149,6 +126,7 @@ const shareKey = (caller: Principal | undefined): string =>
     ? JSON.stringify([caller.issuer, clientOf(caller)])
     : ownerKey(caller);
 
+/** A store receives the digest of an id, because the id is a secret. */
 function digestOf(text: string): string {
   return hash("sha256", text, "base64url");
 }

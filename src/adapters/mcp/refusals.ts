@@ -1,14 +1,13 @@
 /** How the refusal of an operation differs from the refusal of a route. */
+import { nameOfScope } from "../../core/options/vocabulary.ts";
+import type { PolicyRules } from "../../core/policy/policy.ts";
+import { scopesOf } from "../../core/policy/requirement.ts";
+import { normalizeScope } from "../../core/scopes/scope.ts";
 import type { Decision, Refused } from "../../core/policy/decision.ts";
 import type { HttpResponse, Refusal } from "../../core/response/refusal.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { idOf, type Messages } from "./messages.ts";
-
-interface Context {
-  readonly server: ResourceServer;
-  readonly messages: Messages;
-}
 
 /** A code for errors of the server (JSON-RPC 2.0, section 5.1), and for a resource that doesn't exist. */
 const REFUSED = -32000;
@@ -17,13 +16,13 @@ const NOT_FOUND = -32602;
 /**
  * Before revision 2026-07-28, the body is the problem, and the challenge also names the granted scopes that
  * the table uses, because clients request only the scopes of the challenge. Since then, the body is an error
- * of JSON-RPC with the id of the request, and clients remember scopes, unless the challenge is about the
- * login.
+ * of JSON-RPC with the request's id, and clients remember scopes, unless the challenge is about the login.
  */
 export function explainRefusal(
   refusal: Refusal,
   decision: Decision,
-  { server, messages: { messages, body } }: Context,
+  server: ResourceServer,
+  { messages, body }: Messages,
 ): HttpResponse {
   if (decision.allowed) return refusal;
   const isStateless = messages.every((message) => message.isStateless);
@@ -46,7 +45,23 @@ export function explainRefusal(
 }
 
 function retainScopes(refusal: Refusal, decision: Refused, server: ResourceServer): Refusal {
-  const { policy } = pipelineOf(server);
-  const retained = decision.granted.filter((scope) => policy.usesScope(scope));
+  const { rules } = pipelineOf(server);
+  const retained = decision.granted.filter((scope) => usesScope(rules, scope));
   return retained.length === 0 ? refusal : server.refuse({ ...decision, retained });
+}
+
+type Rules = Pick<PolicyRules, "rules" | "scopeRules">;
+
+/** What the rules of each table require. */
+const usedKinds = new WeakMap<Rules["rules"], ReadonlySet<string>>();
+
+/** Returns whether a granted scope, or one that it implies, can satisfy some rule of the table. */
+export function usesScope({ rules, scopeRules }: Rules, scope: string): boolean {
+  const used =
+    usedKinds.get(rules) ??
+    new Set(rules.flatMap(({ requirement }) => scopesOf(requirement).map(({ text }) => nameOfScope(text))));
+  usedKinds.set(rules, used);
+  return [scope, ...(scopeRules.implied.get(normalizeScope(scope)) ?? [])].some((text) =>
+    used.has(nameOfScope(text)),
+  );
 }

@@ -2,7 +2,7 @@
 import { orUndefined } from "../../core/errors.ts";
 import { andThen, andThenAll } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
-import type { Json } from "./lists.ts";
+import type { Json } from "../../core/runtime/json.ts";
 
 /** Receives one message of a response. Returns the same object, or the one to send in its place. */
 export type EditMessage = (message: Json) => Pending<Json>;

@@ -3,43 +3,28 @@ import type { Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
 import { compact } from "../../core/runtime/compact.ts";
+import type { Json } from "../../core/runtime/json.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import type { ResourceServer } from "../../core/server.ts";
-import { untilExpiry } from "../../capabilities/connections/until-expiry.ts";
-import type { ReadHeader } from "./body.ts";
+import { watchToken } from "../../capabilities/connections/watch-token.ts";
+import type { OperationRules } from "../../capabilities/mcp-operations/operation-rules.ts";
 import { isCallable } from "./caller.ts";
-import { filterLists, type Json, LISTS } from "./lists.ts";
+import { type Exchange, SESSION_FIELD, sessionsInQuery } from "./exchange.ts";
+import { filterLists, LISTS } from "./lists.ts";
 import { idOf, type Messages } from "./messages.ts";
 import type { Ownership, Owners } from "./owners.ts";
 import type { ResponseEdits } from "./response-editor.ts";
 import { filterTasks, findStartedTask, readOperation, writeOperation } from "./tasks.ts";
 
+type WatchedExchange = Pick<Exchange, "method" | "header">;
+
 export interface WatchSettings {
   readonly server: ResourceServer;
+  readonly rules: OperationRules;
   readonly sessions: Owners;
   readonly tasks: Owners;
   readonly listFilter: boolean;
   readonly streamCheckSeconds: number | false;
-}
-
-/** The request of a response. */
-export interface WatchedRequest {
-  readonly method: string;
-  readonly header: ReadHeader;
-}
-
-/** `sessionId` in the spellings that servers read, such as `session_id` and `sessionId[]`. */
-const SESSION_PARAMETER = /^session[-_]?id(?:\[|$)/i;
-
-/**
- * Returns the sessions in a query: the transport with two endpoints, which revision 2025-03-26 replaced, has
- * them there. A server may read any of several parameters.
- */
-export function sessionsInQuery(target: string): readonly string[] {
-  const start = target.indexOf("?");
-  if (start < 0) return [];
-  const parameters = [...new URLSearchParams(target.slice(start + 1))];
-  return parameters.flatMap(([name, value]) => (SESSION_PARAMETER.test(name) ? [value] : []));
 }
 
 /** For `NODE_DEBUG`: most handlers that respond with 400 have read a stream that has ended. */
@@ -51,17 +36,17 @@ export class ResponseWatch {
   readonly #settings: WatchSettings;
   readonly #verdict: Verdict;
   readonly #messages: Messages;
-  readonly #request: WatchedRequest;
+  readonly #exchange: WatchedExchange;
   /** The sessions that the stream of this response has announced. */
   readonly #announced: string[] = [];
   /** Resolves when every process knows the session that this response starts. */
   started: Pending<void> = undefined;
 
-  constructor(settings: WatchSettings, verdict: Verdict, messages: Messages, request: WatchedRequest) {
+  constructor(settings: WatchSettings, verdict: Verdict, messages: Messages, exchange: WatchedExchange) {
     this.#settings = settings;
     this.#verdict = verdict;
     this.#messages = messages;
-    this.#request = request;
+    this.#exchange = exchange;
   }
 
   /** Whether the response can start a session. Nothing of it is sent before `started`. */
@@ -73,8 +58,8 @@ export class ResponseWatch {
   start(status: number, sessionId: string | undefined): void {
     const { server, sessions } = this.#settings;
     const { principal, request } = this.#verdict;
-    const ended = this.#request.header("mcp-session-id");
-    if (this.#request.method === "DELETE" && status < 300 && ended !== undefined) sessions.end(ended);
+    const ended = this.#exchange.header(SESSION_FIELD);
+    if (this.#exchange.method === "DELETE" && status < 300 && ended !== undefined) sessions.end(ended);
     if (status === 400 && this.#messages.body) pipelineOf(server).observer.logResponse(BODY_REFUSED, request);
     if (sessionId !== undefined && this.canStartSession) this.started = sessions.start(sessionId, principal);
   }
@@ -85,7 +70,7 @@ export class ResponseWatch {
     const { principal } = this.#verdict;
     const stop =
       principal && streamCheckSeconds !== false
-        ? untilExpiry(principal, { server, checkEverySeconds: streamCheckSeconds, onEnd: end })
+        ? watchToken(principal, { server, checkEverySeconds: streamCheckSeconds, onEnd: end })
         : undefined;
     return () => {
       stop?.();
@@ -95,12 +80,12 @@ export class ResponseWatch {
 
   /** What is read and changed in the body; `undefined` if it's sent as the handler writes it. */
   get edits(): ResponseEdits | undefined {
-    const { server, sessions, tasks, listFilter } = this.#settings;
+    const { server, rules, sessions, tasks, listFilter } = this.#settings;
     const { principal } = this.#verdict;
-    const isGet = this.#request.method === "GET";
+    const isGet = this.#exchange.method === "GET";
     const { policy } = pipelineOf(server);
-    const hasTasks = policy.rules.operations.hasTasks || !policy.needsRule;
-    const isLegacyStream = isGet && this.#request.header("mcp-session-id") === undefined;
+    const hasTasks = rules.hasTasks || policy.unmapped === "open";
+    const isLegacyStream = isGet && this.#exchange.header(SESSION_FIELD) === undefined;
     // The stream of a session can replay the responses to earlier requests.
     const isListFilter = listFilter && (isGet || LISTS.some(({ method }) => this.#has(method)));
     const isTaskFilter = hasTasks && (isGet || this.#has("tasks/list"));
@@ -108,8 +93,9 @@ export class ResponseWatch {
     if (!isLegacyStream && !isListFilter && !canStartTasks) return undefined;
     // A task is listed as its result is sent: only while its caller may repeat the call.
     const isListed = (task: Ownership): boolean => {
-      const operation = task.kind === "own" ? readOperation(task.note) : undefined;
-      return task.kind === "own" && (!operation || policy.decideOperation(principal, operation).allowed);
+      if (task.kind !== "own") return false;
+      const operation = readOperation(task.note);
+      return !operation || policy.decideGoverned(principal, rules.forOperation(operation)).allowed;
     };
     const editMessage = (message: Json): Pending<Json> => {
       const started = canStartTasks ? this.#startTask(message) : undefined;
@@ -145,7 +131,7 @@ export class ResponseWatch {
     // If two requests have one id, it isn't known which of them the response is for.
     const call = calls.length === 1 ? calls[0] : undefined;
     // The stream of a session has the responses to earlier requests, whose operations are no longer known.
-    const isOfSession = this.#request.method === "GET";
+    const isOfSession = this.#exchange.method === "GET";
     if (!call && !isOfSession) return undefined;
     return this.#settings.tasks.start(taskId, this.#verdict.principal, call ? writeOperation(call) : "");
   }

@@ -1,7 +1,7 @@
 /** How the guard of NestJS reads, decides and refuses a call of a handler. */
 import { type ExecutionContext, HttpException } from "@nestjs/common";
 import type { AccessRequest } from "../../core/request.ts";
-import type { RunningRoute } from "../../core/pipeline.ts";
+import type { Pipeline, RunningRoute } from "../../core/pipeline.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending } from "../../core/runtime/pending.ts";
@@ -12,15 +12,16 @@ import type { ExpressRoute } from "../express/router.ts";
 import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
 import { type FastifyRequest, readRequest } from "../fastify/request.ts";
 import { guardRequest, guardRoute, type PendingRefusal, type SetHeader, verdictOf } from "../shared/guard.ts";
-import { type NodeRequest, toAccessRequest } from "../shared/node-request.ts";
+import { toAccessRequest } from "../shared/access-request.ts";
+import type { NodeRequest } from "../shared/node-request.ts";
 import { send } from "../shared/node-response.ts";
 
 export interface Call {
   readonly raw: NodeRequest;
   /** Omitted for a GraphQL resolver, which has no route. */
   readonly seen?: AccessRequest;
-  /** The matched route; omitted if only an earlier guard knows the path. */
-  readonly running?: RunningRoute | undefined;
+  /** Returns the matched route; omitted if only an earlier guard knows the path. */
+  readonly findRoute?: ((pipeline: Pipeline) => RunningRoute) | undefined;
   /** Sends the response; omitted for a GraphQL resolver. */
   readonly sendRefusal?: (refusal: Refusal) => void;
   readonly setHeader?: SetHeader;
@@ -37,31 +38,37 @@ export function readCall(context: ExecutionContext): Call {
     const { raw } = request as FastifyRequest;
     const seen = readRequest(request as FastifyRequest);
     const patterns = seen.matchedPattern === undefined ? undefined : [seen.matchedPattern];
-    const running = { ...seen, patterns, readHandlerValues: () => seen.params };
+    const findRoute = () => ({ ...seen, patterns, readHandlerValues: () => seen.params });
     const sendRefusal = (refusal: Refusal): void => sendReply(response as FastifyReply, refusal);
     const setHeader: SetHeader = (name, value) => (response as FastifyReply).header(name, value);
-    return { raw, seen, running, sendRefusal, setHeader };
+    return { raw, seen, findRoute, sendRefusal, setHeader };
   }
   if (type === "http") {
     const raw = request as Routed;
     const seen = toAccessRequest(raw, raw, readMethod(raw), readTarget(raw), undefined, raw.params);
     const sendRefusal = (refusal: Refusal): void => send(response as ExpressResponse, refusal);
     const setHeader: SetHeader = (name, value) => (response as ExpressResponse).setHeader(name, value);
-    const running = { ...seen, patterns: patternsAt(raw, raw.route), readHandlerValues: () => raw.params };
-    return { raw, seen, running, sendRefusal, setHeader };
+    const findRoute = (pipeline: Pipeline): RunningRoute => ({
+      ...seen,
+      patterns: patternsAt(raw, raw.route, pipeline),
+      readHandlerValues: () => raw.params,
+    });
+    return { raw, seen, findRoute, sendRefusal, setHeader };
   }
   const raw = type === "graphql" ? (graph?.req?.raw ?? graph?.req) : undefined;
-  if (raw) return { raw, running: mountOf(raw as ExpressRequest) };
+  if (raw) return { raw, findRoute: mountOf(raw as ExpressRequest) };
   throw new Error(
     `scopegate/nest can't decide who calls a handler of type \`${type}\`: it has no HTTP request. A GraphQL context needs the request as \`req\`. Handlers of other types need their own guard: use protect(server) on the controllers only.`,
   );
 }
 
 /** In Express, GraphQL also handles every path below its own, even if that path has another rule. */
-function mountOf(request: ExpressRequest): RunningRoute | undefined {
+function mountOf(request: ExpressRequest): Call["findRoute"] {
   if (!request.baseUrl) return undefined;
-  const patterns = withMounts(request, ["/"]);
-  return { method: readMethod(request), target: readTarget(request), patterns };
+  return (pipeline) => {
+    const patterns = withMounts(request, ["/"], pipeline);
+    return { method: readMethod(request), target: readTarget(request), patterns };
+  };
 }
 
 /** Throws for a resolver, but not for a handler: exception filters would write a second response. */
@@ -74,12 +81,15 @@ export async function refuse({ sendRefusal }: Call, refusal: Refusal): Promise<b
 }
 
 /** Checks the rules for the path, unless a guard before NestJS has already done so, and for the route. */
-export function decideCall(server: ResourceServer, { raw, seen, running, setHeader }: Call): PendingRefusal {
+export function decideCall(
+  server: ResourceServer,
+  { raw, seen, findRoute, setHeader }: Call,
+): PendingRefusal {
   const verdict = verdictOf(raw, server);
   if (!seen && !verdict?.isAllowed) throw new Error(UNDECIDED);
   const refusal = verdict || !seen ? undefined : guardRequest(server, raw, seen, true, setHeader);
-  if (!running) return refusal;
-  const checkRoute = () => guardRoute(raw, () => running);
+  if (!findRoute) return refusal;
+  const checkRoute = () => guardRoute(raw, findRoute);
   if (isPending(refusal)) return refusal.then((awaited) => awaited ?? checkRoute());
   return refusal ?? checkRoute();
 }

@@ -117,7 +117,7 @@ export class ScopegateModule {
   /** NestJS calls it before it registers routes. @internal */
   configure(consumer: unknown): void {
     this.#adapter = (consumer as { getHttpAdapter(): Adapter }).getHttpAdapter();
-    noteRoutes(this.#adapter);
+    noteRoutes(this.#adapter, this.server);
   }
 
   /** NestJS calls it after it has registered routes. @internal */

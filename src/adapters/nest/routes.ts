@@ -2,7 +2,6 @@
 import { type INestApplication, RequestMethod } from "@nestjs/common";
 import { pipelineOf } from "../../core/port.ts";
 import { createRouteCoverage } from "../shared/route-coverage.ts";
-import { parseRoutePattern, writeOut } from "../../core/policy/route-comparison.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { toWrittenPattern } from "../fastify/pattern.ts";
 import { guardingServers, notedRoutes } from "./noted-routes.ts";
@@ -24,7 +23,8 @@ const wrappers = new WeakSet<object>();
 const METHODS = Object.keys(RequestMethod).map((name) => name.toLowerCase());
 
 /** Records the routes that NestJS registers from now on, until `finishRoutes`. */
-export function noteRoutes(adapter: Adapter): void {
+export function noteRoutes(adapter: Adapter, server: ResourceServer): void {
+  const { writeOut } = pipelineOf(server).patterns;
   const noted = notedRoutes.get(adapter) ?? [];
   notedRoutes.set(adapter, noted);
   const isFastify = adapter.getType() === "fastify";
@@ -49,12 +49,12 @@ export function finishRoutes(adapter: Adapter, server: ResourceServer): void {
   guardingServers.set(adapter, (guardingServers.get(adapter) ?? new Set()).add(server));
   for (const name of METHODS)
     if (wrappers.has(Reflect.get(adapter, name) as object)) Reflect.deleteProperty(adapter, name);
-  const { rules: table } = pipelineOf(server).policy;
+  const { policy, patterns } = pipelineOf(server);
   const marked = notedRoutes.get(adapter)?.filter((route) => route.isPublic) ?? [];
   for (const route of marked) {
-    const pattern = parseRoutePattern(route.pattern);
+    const pattern = patterns.parseRoutePattern(route.pattern);
     if (!pattern) continue;
-    const { rule, deciding } = createRouteCoverage(table, route, pattern);
+    const { rule, deciding } = createRouteCoverage(policy.rules, route, pattern);
     if (rule && deciding.every(({ requirement }) => requirement.kind === "public")) continue;
     throw new Error(
       `A handler has @Public(), but its route isn't public in the table. Write "${route.method} ${route.pattern}": "public" in scopeMappings, or remove @Public().`,

@@ -1,7 +1,8 @@
 import type { ResourceServer } from "../../core/server.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
 import { guardRequest, type SetHeader } from "../shared/guard.ts";
-import { type NodeServerRequest, toAccessRequest } from "../shared/node-request.ts";
+import { toAccessRequest } from "../shared/access-request.ts";
+import type { NodeServerRequest } from "../shared/node-request.ts";
 
 /** Decides a request of Node.js, which has no route of a framework. Errors reject the promise. */
 export async function guardNodeRequest(

@@ -97,19 +97,6 @@ export function metadata(
  *
  * @throws TypeError without a scope
  * @throws ConfigurationError for a scope that no token can be granted
- * @example
- * ```ts
- * import { createServer } from "node:http";
- * import { createResourceServer } from "scopegate";
- * import { protect, requireScopes } from "scopegate/node";
- *
- * const guard = protect(createResourceServer({ serviceId: "logs", verificationKeys: [process.env.JWT_PUBLIC_KEY!] }));
- * const mayReadLogs = requireScopes("logs:<agent_id>:read");
- * createServer(async (request, response) => {
- *   if (!(await guard(request, response))) return;
- *   if (mayReadLogs(request, response, { agent_id: "web" })) response.end("[]");
- * });
- * ```
  */
 export function requireScopes(...scopes: readonly string[]): ScopeGuard {
   const checkScopes = createScopeCheck(scopes);

@@ -90,22 +90,6 @@ export function protectUpgrade(server: ResourceServer): UpgradeGuard {
  * only for requests that `protectUpgrade` allows. It replaces `emit` of the server, for this event only.
  *
  * @throws TypeError for anything but a server of `node:http` or `node:https`, and a resource server
- * @example
- * ```ts
- * import { createServer } from "node:http";
- * import { createResourceServer } from "scopegate";
- * import { guardUpgrades } from "scopegate/node";
- * import { WebSocketServer } from "ws";
- *
- * const server = createResourceServer({
- *   serviceId: "agents-prod",
- *   verificationKeys: [process.env.JWT_PUBLIC_KEY!],
- *   scopeMappings: { "GET /events": ["events:read"] },
- * });
- * const http = createServer();
- * guardUpgrades(http, server);
- * new WebSocketServer({ server: http, path: "/events" }).on("connection", (client) => client.send("welcome"));
- * ```
  */
 export function guardUpgrades(http: UpgradingServer, server: ResourceServer): void {
   assertResourceServer(server, "guardUpgrades");

@@ -13,33 +13,20 @@ interface AfterCheck<Refusal> {
  */
 export function checkFirst<Refusal extends object>(
   check: () => Pending<Refusal | undefined>,
-  after: AfterCheck<Refusal>,
+  { refuse, next }: AfterCheck<Refusal>,
 ): unknown {
   let refusal: Pending<Refusal | undefined>;
   try {
     refusal = check();
   } catch (error) {
-    return after.next(toError(error));
+    return next(toError(error));
   }
-  return isPending(refusal) ? continueLater(refusal, after) : continueWith(refusal, after);
+  if (!isPending(refusal)) return refusal ? refuse(refusal) : next();
+  // Express 4 doesn't await promises: an error of its handler must reach `next`, or no response is sent.
+  return refusal
+    .then((awaited) => (awaited ? refuse(awaited) : next()))
+    .catch((error: unknown) => next(toError(error)));
 }
-
-/** Express 4 doesn't await promises: an error of its handler must reach `next`, or no response is sent. */
-async function continueLater<Refusal extends object>(
-  refusal: Promise<Refusal | undefined>,
-  after: AfterCheck<Refusal>,
-): Promise<unknown> {
-  try {
-    return await continueWith(await refusal, after);
-  } catch (error) {
-    return after.next(toError(error));
-  }
-}
-
-const continueWith = <Refusal extends object>(
-  refusal: Refusal | undefined,
-  { refuse, next }: AfterCheck<Refusal>,
-): unknown => (refusal ? refuse(refusal) : next());
 
 /** Frameworks ignore a thrown value that isn't an error, and continue with the handler. */
 const toError = (thrown: unknown): Error =>

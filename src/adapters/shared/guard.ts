@@ -4,7 +4,6 @@ import type { PendingVerdict, Pipeline, RunningRoute, Verdict } from "../../core
 import { pipelineOf } from "../../core/port.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
-import { NONCE_FIELD } from "../../core/response/challenge.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import type { Principal } from "../../core/token/principal.ts";
@@ -116,27 +115,19 @@ export const notesOf = (raw: object): object | undefined => Kept.find(raw);
  * Decides a request again at a route that is about to run, for each guard that it passed: the rule for the
  * route may not be the rule for the path, and middleware may have changed the request.
  */
-export function guardRoute(raw: object, find: () => RunningRoute): PendingRefusal {
-  const guards = Kept.of(raw);
-  if (!guards) return undefined;
-  const route = find();
-  for (const guarded of guards) {
-    const refusal = decideAtRoute(guarded, route);
-    if (isPending(refusal)) return awaitRoute(refusal, guards.slice(guards.indexOf(guarded) + 1), route);
-    if (refusal) return refusal;
-  }
-  return undefined;
+export function guardRoute(raw: object, find: (pipeline: Pipeline) => RunningRoute): PendingRefusal {
+  const guards = Kept.of(raw) ?? [];
+  const [first] = guards;
+  return first && decideForEach(guards, find(pipelineOf(first.server)));
 }
 
-/** Waits for the decision of one guard, and then decides for the guards after it. */
-async function awaitRoute(
-  pending: Promise<Refusal | undefined>,
-  otherGuards: readonly Guarded[],
-  route: RunningRoute,
-): Promise<Refusal | undefined> {
-  let refusal = await pending;
-  for (const guarded of otherGuards) refusal ??= await decideAtRoute(guarded, route);
-  return refusal;
+/** Decides for the guards one after the other, until one of them refuses the request. */
+function decideForEach([guarded, ...others]: readonly Guarded[], route: RunningRoute): PendingRefusal {
+  if (!guarded) return undefined;
+  const refusal = decideAtRoute(guarded, route);
+  return isPending(refusal)
+    ? refusal.then((awaited) => awaited ?? decideForEach(others, route))
+    : (refusal ?? decideForEach(others, route));
 }
 
 function decideAtRoute(guarded: Guarded, route: RunningRoute): PendingRefusal {
@@ -150,27 +141,8 @@ function decideAtRoute(guarded: Guarded, route: RunningRoute): PendingRefusal {
   return toRefusal(storeVerdict(guarded, decided), server);
 }
 
-/**
- * Decides a guarded request again for the operations that it calls, each by its own rule: all may run, or
- * none. The guard of the same server must have run.
- */
-export function guardOperations(
-  server: ResourceServer,
-  raw: object,
-  decide: (pipeline: Pipeline, verdict: Verdict) => PendingVerdict,
-): PendingRefusal {
-  const guards = Kept.of(raw);
-  if (!guards) assertNoOtherCopy(raw);
-  const guarded = guards?.find((candidate) => candidate.server === server);
-  if (!guarded?.verdict)
-    throw new Error(
-      "No guard of this resource server has decided the request. Put protect(server) of your HTTP framework before it, and pass the same server here.",
-    );
-  if (!guarded.verdict.isAllowed) return refusalOf(guarded.verdict, server);
-  return toRefusal(storeVerdict(guarded, decide(pipelineOf(server), guarded.verdict)), server);
-}
-
-function storeVerdict(guarded: Guarded, verdict: PendingVerdict): PendingVerdict {
+/** Stores a verdict, so that it counts from now on. */
+export function storeVerdict(guarded: Guarded, verdict: PendingVerdict): PendingVerdict {
   if (isPending(verdict)) return verdict.then((awaited) => storeVerdict(guarded, awaited));
   const { isAllowed, governing, request } = verdict;
   if (request.method === "OPTIONS" && !isAllowed && governing.kind === "unmapped") warnOfPreflight(request);
@@ -185,9 +157,15 @@ function storeVerdict(guarded: Guarded, verdict: PendingVerdict): PendingVerdict
 export const refusalOf = ({ isAllowed, decision }: Verdict, server: ResourceServer): Refusal | undefined =>
   isAllowed ? undefined : server.refuse(decision() as Refused);
 
-function toRefusal(verdict: PendingVerdict, server: ResourceServer, setHeader?: SetHeader): PendingRefusal {
+/** Does the same for a verdict that may be a promise, and sets the header fields of the verdict. */
+export function toRefusal(
+  verdict: PendingVerdict,
+  server: ResourceServer,
+  setHeader?: SetHeader,
+): PendingRefusal {
   if (isPending(verdict)) return verdict.then((awaited) => toRefusal(awaited, server, setHeader));
-  if (verdict.nextNonce !== undefined) setHeader?.(NONCE_FIELD, verdict.nextNonce);
+  if (verdict.headers && setHeader)
+    for (const [name, value] of Object.entries(verdict.headers)) setHeader(name, value);
   return refusalOf(verdict, server);
 }
 
@@ -208,11 +186,11 @@ export function findPrincipal(adapter: Framework, subject: unknown, raw: unknown
   return verdicts.every((verdict) => verdict?.isAllowed) ? verdicts.at(-1)?.principal : undefined;
 }
 
-/** Returns the result of the guard that received a request last; `undefined` if none did. */
-export function lastGuardOf(raw: object): Guarded | undefined {
+/** Returns the results of the guards that received a request, in their order. */
+export function guardsOf(raw: object): readonly Guarded[] {
   const guards = Kept.of(raw);
   if (!guards) assertNoOtherCopy(raw);
-  return guards?.at(-1);
+  return guards ?? [];
 }
 
 /** Each copy of the package stores its verdicts under its own symbol, which no other code can create. */

@@ -19,7 +19,7 @@ export function createMetadata(
   const { resource } = server;
   if (!resource)
     throw new TypeError(
-      'metadata needs the option `resource`: createResourceServer({ resource: { id: "https://api.example/mcp" }, ... }).',
+      'metadata needs the option `resource`: write resource: protectedResource({ id: "https://api.example/mcp" }), imported from scopegate/resource.',
     );
   const document = renderMetadata(resource);
   const { pathname, search } = new URL(resource.metadataUrl);

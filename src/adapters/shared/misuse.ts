@@ -1,10 +1,8 @@
 /** Finds mistakes in the use of an adapter that would leave an application unprotected. */
-import { checkOptions } from "../../core/options/check-options.ts";
 import { createWarning } from "../../core/runtime/warn-once.ts";
 import { hasPipeline } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { AccessRequest } from "../../core/request.ts";
-import type { NodeRequest } from "./node-request.ts";
 
 const FRAMEWORKS = {
   express: { name: "Express", line: "app.use(protect(server))", subject: "request" },
@@ -34,12 +32,6 @@ export function assertResourceServer(server: unknown, caller = "protect"): asser
     : "takes the resource server itself, not a copy of it";
   throw new TypeError(`${caller} ${problem}: write ${caller}(createResourceServer({ ... })).${uncalled}`);
 }
-
-/** Adapters need no options, because each route is checked as its router reads it. */
-export type NoOptions = Readonly<Record<string, never>>;
-
-/** @throws ConfigurationError for any option */
-export const assertNoOptions = (options: NoOptions): void => checkOptions("protect", options, {});
 
 /** Returns the error for a guard that another framework calls, or that is called in the wrong place. */
 export function misplaced(adapter: Framework, ...parameters: readonly unknown[]): TypeError {
@@ -92,17 +84,6 @@ export function recognize([first, , third]: readonly unknown[]): Framework | und
   if (has("headers", "bodyUsed")) return "fetch";
   if (has("headers") && (has("originalUrl") || typeof third === "function")) return "express";
   return has("headers", "rawHeaders") ? "node" : undefined;
-}
-
-/** Creates the function that a guard calls for a request whose body is already parsed. It warns once. */
-export function createBodyWarning(): (raw: NodeRequest) => void {
-  const warn = createWarning(
-    "A body parser runs before protect: it reads and parses the bodies of requests that are then refused. Move app.use(protect(server)) before the parser.",
-  );
-  return ({ headers }) => {
-    // Some parsers set a body even for a request that has none (RFC 9112 section 6).
-    if (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0) warn();
-  };
 }
 
 /** Warns once per process about a CORS preflight without a rule: browsers can then call no route. */

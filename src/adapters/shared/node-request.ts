@@ -1,6 +1,5 @@
 /** Reads Node's own request, which every framework wraps. */
 import type { IncomingMessage } from "node:http";
-import type { AccessRequest } from "../../core/request.ts";
 
 /** The part of Node's own request that is read. */
 export type NodeRequest = Pick<IncomingMessage, "headers"> & Partial<Pick<IncomingMessage, "rawHeaders">>;
@@ -17,33 +16,6 @@ export const readProperty = <Target extends object, Name extends keyof Target>(
   name: Name,
 ): Target[Name] => Reflect.get(target, name);
 
-/** Returns a request as strings, with the credentials of Node's request. */
-export function toAccessRequest(
-  raw: NodeRequest,
-  source: object,
-  method: string,
-  target: string,
-  matchedPattern?: string,
-  params?: AccessRequest["params"],
-): AccessRequest {
-  const { headers } = raw;
-  const field = ownField(headers, "authorization");
-  return {
-    raw,
-    source,
-    method,
-    target,
-    matchedPattern,
-    params,
-    authorization: field === undefined ? undefined : readEvery(field, raw, "authorization"),
-    cookie: ownField(headers, "cookie"),
-  };
-}
-
-/** Only own properties: a polluted prototype must not add a credential. */
-const ownField = (headers: NodeRequest["headers"], name: "authorization" | "cookie"): string | undefined =>
-  Object.hasOwn(headers, name) ? headers[name] : undefined;
-
 /** Returns the fields of one name: an array if there are several. */
 export function readFields(raw: NodeRequest, name: string): string | readonly string[] | undefined {
   const headers = readProperty(raw, "headers");
@@ -52,7 +24,7 @@ export function readFields(raw: NodeRequest, name: string): string | readonly st
 }
 
 /** Node.js keeps the first of several `Authorization` fields: a proxy may have checked another one. */
-function readEvery(field: string, raw: NodeRequest, name: string): string | readonly string[] {
+export function readEvery(field: string, raw: NodeRequest, name: string): string | readonly string[] {
   const { rawHeaders = [] } = raw;
   let fields: string[] | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {

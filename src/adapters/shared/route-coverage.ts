@@ -12,6 +12,8 @@ type Alternatives = readonly (readonly PatternSegment[])[];
 export interface RouteCoverage {
   readonly route: ListedRoute;
   readonly alternatives: Alternatives;
+  /** Those that no rule covers. */
+  readonly uncovered: Alternatives;
   /** The rule for the whole route, or for its first alternative if each has one; else absent. */
   readonly rule: CompiledRule | undefined;
   /** Every rule that matches some request of the route, even if a narrower rule decides it. */
@@ -28,7 +30,8 @@ export function createRouteCoverage(
   const alternatives = alternativesOf({ pattern });
   const methods = methodsOf(route.method, table.rules);
   const covering = alternatives.map((path) => findRouteRule(table.tree, route.method, path)?.compiled);
-  const rule = covering.includes(undefined) ? undefined : covering[0];
+  const uncovered = alternatives.filter((_, index) => covering[index] === undefined);
+  const rule = uncovered.length > 0 ? undefined : covering[0];
   const touching = table.rules.filter(
     (compiled) =>
       methods.some((method) => appliesTo(compiled.rule, method)) &&
@@ -39,7 +42,7 @@ export function createRouteCoverage(
   const deciding = touching.filter((compiled) =>
     commonPaths(alternativesOf(compiled), alternatives).some((path) => decides(compiled, path)),
   );
-  return { route, alternatives, rule, touching, deciding };
+  return { route, alternatives, uncovered, rule, touching, deciding };
 }
 
 /** OPTIONS reaches every path, because the framework or CORS middleware responds to it. */
@@ -48,7 +51,6 @@ export function isReachedBy(compiled: CompiledRule, { alternatives, touching }: 
   return commonPaths(alternativesOf(compiled), alternatives).length > 0;
 }
 
-/** Returns the alternatives of a rule. */
 export const alternativesOf = ({ pattern }: Pick<CompiledRule, "pattern">): Alternatives =>
   pattern.alternatives.map(({ segments }) => segments);
 

@@ -1,7 +1,7 @@
 import { compileScopeList } from "../../core/scopes/required-scope.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
-import { lastGuardOf } from "./guard.ts";
+import { guardsOf } from "./guard.ts";
 
 /** Creates the check for the scopes that one route adds. `fix` is shown if the guard is missing. */
 export function createScopeCheck(
@@ -15,7 +15,7 @@ export function createScopeCheck(
   compileScopeList(scopes, "any");
   const ownScopes = Object.freeze([...scopes]);
   return (raw: object, params: AccessRequest["params"]): Refusal | undefined => {
-    const guarded = lastGuardOf(raw);
+    const guarded = guardsOf(raw).at(-1);
     if (!guarded?.verdict)
       throw new Error(
         `requireScopes needs protect(server) of the same adapter before it: the token wasn't read. ${fix}`,

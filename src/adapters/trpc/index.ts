@@ -1,3 +1,4 @@
+import { forOperations } from "../../capabilities/batches/rules.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { checkOptions } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";
@@ -5,12 +6,14 @@ import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending } from "../../core/runtime/pending.ts";
 import type { Principal } from "../../core/token/principal.ts";
-import { guardOperations, verdictOf } from "../shared/guard.ts";
+import { verdictOf } from "../shared/guard.ts";
+import { guardOperations } from "../shared/guard-operations.ts";
 import { assertResourceServer } from "../shared/misuse.ts";
 import type { NodeResponse } from "../shared/node-response.ts";
 import { createPathOf, TRPC_OPTIONS, type TrpcOptions } from "./procedure-path.ts";
 
 export { type TrpcOptions };
+export { type Batches, trpcBatches } from "../../capabilities/batches/index.ts";
 
 /** The part of the options of `createContext` that is read. It's the same in all adapters of tRPC. */
 export interface TrpcContextOptions {
@@ -39,8 +42,8 @@ export interface TrpcContext {
  * none. If you add to the context, `await` the function: `{ ...(await protectedContext(options)), db }`.
  *
  * It needs `protect(server)` of the HTTP framework before the router. A batch is decided by the rules for its
- * procedures, so the table needs no rule for the path of the batch. Refusals of `createContext` are tRPC
- * errors. Refusals of the HTTP guard are problem details.
+ * procedures, so the table needs no rule for the path of the batch. Without the option `batches`, it's
+ * refused. Refusals of `createContext` are tRPC errors. Refusals of the HTTP guard are problem details.
  *
  * It doesn't protect calls over WebSockets, which are made after `createContext`: it throws there.
  *
@@ -59,6 +62,7 @@ export interface TrpcContext {
  *   serviceId: "agents-prod",
  *   verificationKeys: [process.env.JWT_PUBLIC_KEY!],
  *   scopeMappings: { "GET /trpc/whoami": [] },
+ *   batches: trpc.trpcBatches(),
  * });
  * const t = initTRPC.context<trpc.TrpcContext>().create();
  * const router = t.router({ whoami: t.procedure.query(({ ctx }) => ctx.principal?.userId) });
@@ -73,7 +77,7 @@ export function protect(
   assertResourceServer(server);
   checkOptions("protect", options, TRPC_OPTIONS);
   const pathOf = createPathOf(options);
-  pipelineOf(server).table.declareBatches(pathOf("").slice(0, -1));
+  pipelineOf(server).table.batches?.declare(pathOf("").slice(0, -1));
   return (call) => {
     const { req, info } = call;
     const calls = (info as TrpcContextOptions["info"] | undefined)?.calls ?? [];
@@ -82,8 +86,12 @@ export function protect(
     const targets = [...new Set(calls.map(({ path }) => path))].map(pathOf);
     const { method = "" } = raw;
     const pending = guardOperations(server, raw, (pipeline, verdict) => {
-      const governing = pipeline.table.forOperations(verdict.governing, method, targets);
-      return pipeline.decideAgain(verdict, governing, { ...verdict.request, method });
+      const request = { ...verdict.request, method };
+      return pipeline.decideAgain(
+        verdict,
+        (ofPath, { table }) => forOperations(table, ofPath, method, targets),
+        request,
+      );
     });
     const conclude = (refusal: Refusal | undefined): TrpcContext => {
       if (!refusal) return { principal: verdictOf(raw, server)?.principal };

@@ -1,6 +1,6 @@
 /** How the URL of a procedure is written. */
 import { orUndefined } from "../../core/errors.ts";
-import { type OptionChecks, oneOf } from "../../core/options/check-options.ts";
+import { type OptionChecks, oneOf } from "../../core/options/option-checks.ts";
 import { readPath } from "../../core/request.ts";
 
 /** Where a tRPC router is served. */

@@ -5,7 +5,6 @@ import type { ResolvedOptions } from "../../core/options/resolve.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { endOf } from "../../core/token/lifetime.ts";
-import { requirementsOf } from "../../core/token/opaque-requirements.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { checkRevocation, revocationChecksOf } from "../../core/token/revocation-check.ts";
 import type { TokenRules } from "../../core/token/verifier.ts";
@@ -61,11 +60,11 @@ export async function revalidate(server: ResourceServer, principal: Principal): 
 
 function timeRulesOf(
   { tokenKind, issuer }: Principal,
-  { issuers: { configurations }, opaqueContext, opaqueRequirements }: ResolvedOptions,
+  { issuers: { configurations }, opaque, clockToleranceSeconds }: ResolvedOptions,
 ): Pick<TokenRules, "clockToleranceSeconds" | "maxTokenAgeSeconds"> {
-  if (tokenKind) {
-    const { maxTokenAgeSeconds } = requirementsOf(opaqueRequirements, issuer);
-    return { clockToleranceSeconds: opaqueContext.clockToleranceSeconds, maxTokenAgeSeconds };
+  if (tokenKind && opaque) {
+    const { maxTokenAgeSeconds } = opaque.requirementsOf(issuer);
+    return { clockToleranceSeconds, maxTokenAgeSeconds };
   }
   // A single issuer may be configured without a name.
   const configuration =

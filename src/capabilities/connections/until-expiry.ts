@@ -1,10 +1,12 @@
 /** Ends connections whose token expires or is revoked. */
-import { callback, checkOptions, type OptionChecks, required } from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { callback, type OptionChecks, required } from "../../core/options/option-checks.ts";
 import { hasPipeline } from "../../core/port.ts";
 import { notify } from "../../core/runtime/notify.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { Principal } from "../../core/token/principal.ts";
-import { type EndReason, revalidate, type Revalidation } from "./revalidate.ts";
+import type { EndReason } from "./revalidate.ts";
+import { watchToken } from "./watch-token.ts";
 
 /** Why a connection must end, and how to report it to the client. */
 export interface AccessEnd {
@@ -44,9 +46,6 @@ const OPTIONS: OptionChecks<UntilExpiryOptions> = {
   },
 };
 
-/** With a longer time, Node.js fires the timer at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 const STATUS = { expired: 401, revoked: 401, unavailable: 503 } as const;
 
 /**
@@ -81,41 +80,21 @@ export function untilExpiry(principal: Principal, options: UntilExpiryOptions): 
     throw new TypeError("untilExpiry needs a principal: principalOf returns none on public routes.");
   checkOptions("untilExpiry", options, OPTIONS);
   const { onEnd, server, checkEverySeconds = 60, signal } = options;
-  let isOver = false;
-  let timer: NodeJS.Timeout | undefined;
-
+  if (signal?.aborted) return () => undefined;
+  const stopWatch = watchToken(principal, {
+    server,
+    checkEverySeconds,
+    onEnd: (reason) => {
+      stop();
+      notify(onEnd, describeEnd(reason));
+    },
+  });
   const stop = (): void => {
-    isOver = true;
-    clearTimeout(timer);
+    stopWatch();
     signal?.removeEventListener("abort", stop);
   };
-  const watch = async (): Promise<void> => {
-    const result = await check(principal, server);
-    if (isOver) return;
-    if (result.valid) {
-      const waitMs = Math.min(result.expiresInMs, server ? checkEverySeconds * 1000 : Infinity, MAX_TIMER_MS);
-      timer = setTimeout(() => void watch(), waitMs).unref();
-      return;
-    }
-    stop();
-    notify(onEnd, describeEnd(result.reason));
-  };
-
-  if (signal?.aborted) return stop;
   signal?.addEventListener("abort", stop);
-  void watch();
   return stop;
-}
-
-/** A check that fails ends the connection: a token that can't be checked counts as refused. */
-async function check(principal: Principal, server: UntilExpiryOptions["server"]): Promise<Revalidation> {
-  try {
-    if (server) return await revalidate(server, principal);
-    const expiresInMs = (principal.expiresAt ?? Infinity) * 1000 - Date.now();
-    return expiresInMs > 0 ? { valid: true, expiresInMs } : { valid: false, reason: "expired" };
-  } catch {
-    return { valid: false, reason: "unavailable" };
-  }
 }
 
 function describeEnd(reason: EndReason): AccessEnd {

@@ -1,9 +1,9 @@
 /** How a request is decided, and why, as data and as text. */
-import { describeConditions } from "../../core/policy/conditions/conditions.ts";
-import { type Decision, refusalIn, rulesOf } from "../../core/policy/decision.ts";
+import { type Decision, rulesOf, withShadow } from "../../core/policy/decision.ts";
 import { describeRequirement, joinScopes } from "../../core/policy/describe.ts";
 import type { Policy } from "../../core/policy/policy.ts";
-import type { Rule } from "../../core/policy/rule.ts";
+import type { Comparison, FindRules } from "../../core/policy/shadow.ts";
+import type { Governing } from "../../core/policy/governing.ts";
 import type { AccessRequest } from "../../core/request.ts";
 
 /** What to explain: a request, and the scopes of a hypothetical caller. */
@@ -29,31 +29,36 @@ export interface Explanation {
 }
 
 /** Explains by a policy alone, because the policy page has no server. */
-export function explainByPolicy(policy: Policy, query: ExplainQuery): Explanation {
+export function explainByPolicy(policy: Policy, query: ExplainQuery, shadow?: Comparison): Explanation {
   const { path, scopes, claims, ...rest } = query;
   const caller = scopes && policy.callerWith(scopes, claims);
   const request = { ...rest, target: path };
-  const deciding = rulesOf(policy.find(request, false).matches);
-  return explainDecision(query, policy.decideFor(caller, request), deciding);
+  const find: FindRules = (asked) => asked.find(request, false);
+  const decision = policy.decideFor(caller, request);
+  const compared = withShadow(decision, shadow?.compare(decision, find, request));
+  return explainDecision(query, compared, find(policy));
 }
 
-/** `deciding` are the rules whose scopes decide. Only the conditions of other rules apply. */
+/** The scopes of the rules that match decide. Only the conditions of other rules apply. */
 export function explainDecision(
   { method, path }: ExplainQuery,
   decision: Decision,
-  deciding: readonly Rule[],
+  { matches, restrictions }: Pick<Governing, "matches" | "restrictions">,
 ): Explanation {
   const { rules, required, granted, missing, satisfied } = decision;
+  const deciding = rulesOf(matches);
+  const compiled = [...matches, ...restrictions().active].map((match) => match.compiled);
   const lines = [`${method} ${path}`];
   const addLine = (name: string, value: string) => lines.push(explanationRow(name, value));
   for (const rule of rules) {
-    addLine("rule", `${rule.key} (${rule.source}${rule.enforcement === "report" ? ", report-only" : ""})`);
+    addLine("rule", `${rule.key} (${rule.source})`);
     // A decision doesn't show which of several rules requires a scope.
     const scopes = describeRequirement(rule.requirement, deciding.length === 1 ? required : []);
     addLine("requires", deciding.includes(rule) ? scopes : "only its conditions");
-    for (const condition of describeConditions(rule.conditions)) addLine("condition", condition);
+    const { conditions } = compiled.find((match) => match.rule === rule) ?? {};
+    for (const condition of conditions?.described ?? []) addLine("condition", condition);
   }
-  const isAmbiguous = refusalIn(decision)?.reason === "request_ambiguous";
+  const isAmbiguous = !decision.allowed && decision.reason === "request_ambiguous";
   if (rules.length === 0 && !isAmbiguous) addLine("rule", "none");
   addLine("granted", joinScopes(granted));
   for (const satisfaction of satisfied)
@@ -64,19 +69,25 @@ export function explainDecision(
   if (satisfied.some(({ by }) => by === "admin"))
     addLine("note", "the admin scope satisfies scopes, and nothing else");
   addLine("decision", describeDecision(decision));
+  const { shadow } = decision;
+  if (shadow) addLine("shadow", describeShadow(shadow));
   return { method, path, decision, text: lines.join("\n") };
 }
 
 /** Renders one line of an explanation. */
 export const explanationRow = (name: string, value: string): string => `  ${name.padEnd(10)} ${value}`;
 
+/** Describes what the table of `shadow` decides, and by which rules. */
+export const describeShadow = (shadow: Decision | "undecided"): string =>
+  shadow === "undecided"
+    ? shadow
+    : [describeDecision(shadow), ...shadow.rules.map(({ key }) => `rule \`${key}\``)].join("; ");
+
 function describeDecision(decision: Decision): string {
-  const refused = refusalIn(decision);
-  if (!refused) return "allowed";
-  const result = decision.allowed ? "allowed, reported" : "refused";
-  const rejection = refused.rejection === undefined ? "" : ` (${refused.rejection})`;
-  const condition =
-    refused.condition === undefined ? "" : ` (${refused.condition} of \`${refused.rule?.key}\`)`;
-  const cause = refused.reason === "request_ambiguous" ? `. ${String(refused.cause)}` : "";
-  return `${result}: ${refused.reason}${rejection}${condition}${cause}`;
+  if (decision.allowed) return "allowed";
+  const { reason, rule } = decision;
+  const rejection = decision.rejection === undefined ? "" : ` (${decision.rejection})`;
+  const condition = decision.condition === undefined ? "" : ` (${decision.condition} of \`${rule?.key}\`)`;
+  const cause = reason === "request_ambiguous" ? `. ${String(decision.cause)}` : "";
+  return `refused: ${reason}${rejection}${condition}${cause}`;
 }

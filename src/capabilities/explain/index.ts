@@ -29,5 +29,6 @@ export function explain(server: ResourceServer, query: ExplainQuery): Explanatio
     throw new TypeError('explain: `scopes` must be an array: write scopes: ["agents:read"].');
   if (claims !== undefined && scopes === undefined)
     throw new TypeError("explain: `claims` need `scopes`: write scopes: [] for a token without any.");
-  return explainByPolicy(pipelineOf(server).policy, query);
+  const { policy, rules } = pipelineOf(server);
+  return explainByPolicy(policy, query, rules.shadow);
 }

@@ -1,6 +1,11 @@
 import { orUndefined } from "../errors.ts";
-import { decodeText, MAX_BYTES } from "./jwks.ts";
 import { displayUrl } from "./secure-url.ts";
+
+/** The maximum size of a document in bytes: far more than real key sets need. */
+export const MAX_BYTES = 512 * 1024;
+
+/** Decodes UTF-8 without a byte order mark, which some editors write and JSON doesn't allow. */
+export const decodeText = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 /** The part of `fetch` that key sources use. Pass your own function, for example, to use a proxy. */
 export type KeyFetch = (

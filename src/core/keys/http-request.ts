@@ -2,7 +2,7 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { MAX_BYTES } from "./jwks.ts";
+import { MAX_BYTES } from "./fetch-json.ts";
 
 /** The part of the second argument of `fetch` that this project uses. */
 export interface HttpInit {

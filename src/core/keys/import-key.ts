@@ -63,7 +63,10 @@ function importString(input: string, algorithms: readonly Algorithm[]): Imported
     const jwk = orUndefined(() => JSON.parse(text) as JsonWebKey);
     if (!jwk) return invalidKey("starts like a JWK but isn't valid JSON.");
     if ("keys" in jwk)
-      return invalidKey("is a JWK Set.", "Pass it as `keys: { jwks }`, or its file as `keys: { jwksFile }`.");
+      return invalidKey(
+        "is a JWK Set.",
+        "Pass it as `keys: jwks(set)`, or its file as `keys: jwksFile(path)`, both of scopegate/keys.",
+      );
     return importJwk(jwk, algorithms);
   }
   if (text.includes("PRIVATE KEY-----")) return PRIVATE;
@@ -119,8 +122,11 @@ function isImportedFor(key: webcrypto.CryptoKey, algorithm: Algorithm): boolean 
 function isAllowedBy({ alg, use, key_ops: operations }: JsonWebKey, algorithm: Algorithm): boolean {
   if (use !== undefined && use !== "sig") return false;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) return false;
-  return alg === undefined || alg === algorithm;
+  return alg === undefined || sharedName(alg) === sharedName(algorithm);
 }
+
+/** With the only supported curve, `EdDSA` is `Ed25519` (RFC 9864 section 2.2). */
+const sharedName = (algorithm: unknown): unknown => (algorithm === "Ed25519" ? "EdDSA" : algorithm);
 
 /**
  * Rejects keys whose signatures can be forged: RSA keys with a short or ROCA modulus, or with an exponent
@@ -152,9 +158,7 @@ function weaknessOf(key: KeyObject): ImportedKey | undefined {
 const weakKey = (weakness: string, hint: string): ImportedKey =>
   keyMistake("key_weak", `is an RSA key ${weakness}.`, hint);
 
-/**
- * Reads a copy of the key: Node.js 20 can stop forever if it exports a key as JWK that it generated itself.
- */
+/** Reads a copy of the key: Node.js 20 can hang if it exports a key as JWK that it generated itself. */
 function modulusOf(key: KeyObject): string | undefined {
   const spki = key.export({ type: "spki", format: "der" });
   return createPublicKey({ key: spki, type: "spki", format: "der" }).export({ format: "jwk" }).n;

@@ -1,14 +1,10 @@
+import type { Capability } from "../capability.ts";
 import type { Report } from "../errors.ts";
-import type { Algorithm } from "./algorithm.ts";
-import { importJwk, importKey } from "./import-key.ts";
-import { createJwksFileResolver, type JwksFileSource } from "./jwks-file.ts";
-import { importerFor, type KeyUse, requireJwks } from "./jwks.ts";
+import { importKey } from "./import-key.ts";
 import type { KeySourceContext } from "./key-event.ts";
-import { createRemoteResolver, type DiscoverySource, type JwksUriSource } from "./remote-source.ts";
 import {
   findRepeatedSecret,
   importMaterial,
-  type JsonWebKeySet,
   keyIdsOf,
   type KeyResolver,
   selectKeys,
@@ -16,56 +12,29 @@ import {
   type VerificationKeyInput,
 } from "./verification-key.ts";
 
-/** Where the keys come from: exactly one of these. */
-export type KeySource =
-  | { readonly verificationKeys: readonly VerificationKeyInput[] }
-  /** A JWK Set in memory (RFC 7517 section 5). Keys that don't support the algorithms are ignored. */
-  | ({ readonly jwks: JsonWebKeySet } & KeyUse)
-  | JwksFileSource
-  | JwksUriSource
-  | DiscoverySource;
-
-/** Creates the resolver of a key source, or reports why its keys can't be used. */
-export function createKeyResolver(
-  source: KeySource,
-  context: KeySourceContext,
-  report: Report,
-): KeyResolver | undefined {
-  const { algorithms, path } = context;
-  if ("jwksUri" in source || "discovery" in source) return createRemoteResolver(source, context, report);
-  if ("jwksFile" in source) return createJwksFileResolver(source, context, report);
-  if ("jwks" in source) {
-    const importEntry = importerFor(source.use, importJwk);
-    const keys = requireJwks(source.jwks, algorithms, [...path, "jwks"], report, importEntry);
-    return createFixedResolver("jwks", keys);
-  }
-  const { verificationKeys } = source;
-  const keys = importKeys(verificationKeys, algorithms, [...path, "verificationKeys"], report);
-  return createFixedResolver("verificationKeys", keys);
+/** A value of the option `keys`: `remoteKeys(...)`, `jwks(set)` or `jwksFile(path)` of `scopegate/keys`. */
+export interface Keys extends Capability {
+  readonly option: "keys";
+  /** Creates the resolver of one issuer of one server, or reports why the keys can't be used. */
+  readonly create: (context: KeySourceContext, report: Report) => KeyResolver | undefined;
 }
 
-/** Creates the resolver of keys that never change; `undefined` if they have mistakes, which are reported. */
-function createFixedResolver(
-  source: "jwks" | "verificationKeys",
-  keys: readonly VerificationKey[] | undefined,
-): KeyResolver | undefined {
-  if (!keys) return undefined;
-  return {
-    find: (query) => selectKeys(keys, query),
-    holds: (key) => keys.includes(key),
-    ready: () => importMaterial(keys),
-    refresh: () => importMaterial(keys),
-    status: () => ({ source, state: "fresh", keyIds: keyIdsOf(keys) }),
-    close: () => undefined,
-  };
+/** What the compiler says about plain data in place of a value. */
+export interface PlainKeys {
+  readonly jwksUri?: "write keys: remoteKeys({ jwksUri }), from scopegate/keys";
+  readonly discovery?: "write keys: remoteKeys({ discovery: true }), from scopegate/keys";
+  readonly jwks?: "write keys: jwks(set), from scopegate/keys";
+  readonly jwksFile?: "write keys: jwksFile(path), from scopegate/keys";
+  readonly verificationKeys?: "write verificationKeys without keys";
 }
 
-function importKeys(
+/** Imports the keys in the options; `undefined` if they have mistakes, which are reported. */
+export function resolveVerificationKeys(
   inputs: readonly VerificationKeyInput[],
-  algorithms: readonly Algorithm[],
-  path: readonly (string | number)[],
+  { algorithms, path: sourcePath }: Pick<KeySourceContext, "algorithms" | "path">,
   report: Report,
-): readonly VerificationKey[] | undefined {
+): KeyResolver | undefined {
+  const path = [...sourcePath, "verificationKeys"];
   if (inputs.length === 0) {
     report({ code: "option_invalid", path, message: "is empty.", hint: "Pass at least one key." });
     return undefined;
@@ -78,5 +47,19 @@ function importKeys(
   });
   const repeated = findRepeatedSecret(keys);
   if (repeated) report({ ...repeated, path });
-  return keys.length < inputs.length || repeated ? undefined : keys;
+  if (keys.length < inputs.length || repeated) return undefined;
+  return createFixedResolver("verificationKeys", keys);
 }
+
+/** Creates the resolver of keys that never change. */
+export const createFixedResolver = (
+  source: "jwks" | "verificationKeys",
+  keys: readonly VerificationKey[],
+): KeyResolver => ({
+  find: (query) => selectKeys(keys, query),
+  holds: (key) => keys.includes(key),
+  ready: () => importMaterial(keys),
+  refresh: () => importMaterial(keys),
+  status: () => ({ source, state: "fresh", keyIds: keyIdsOf(keys) }),
+  close: () => undefined,
+});

@@ -18,11 +18,9 @@ export const DEFAULTS = {
   algorithms: ["RS256"],
   authorization: true,
   unmappedRoutes: "deny",
-  enforcement: "enforce",
-  adminScope: "platform:admin",
+  adminScope: null,
   maxTokenBytes: 16_384,
   tokenSources: [{ header: "authorization" }],
   multipleCredentials: "refuse",
-  grantsMaxAgeSeconds: 30,
   tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60, maxBytes: 64 * 1024 * 1024 },
 } as const satisfies ResourceServerOptions;

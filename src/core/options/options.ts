@@ -1,19 +1,22 @@
 import type { Algorithm } from "../keys/algorithm.ts";
 import type { KeyEvent } from "../keys/key-event.ts";
-import type { KeySource } from "../keys/key-source.ts";
+import type { Keys, PlainKeys } from "../keys/key-source.ts";
 import type { VerificationKeyInput } from "../keys/verification-key.ts";
+import type { CallerConditions } from "../policy/conditions.ts";
+import type { PlainShadow, Shadow } from "../policy/shadow.ts";
 import type { Decision } from "../policy/decision.ts";
-import type { ScopeMappings } from "../policy/table-entry.ts";
-import type { Enforcement } from "../policy/rule.ts";
+import type { Batches, McpOperations, PlainMcpOperations } from "../policy/key-language.ts";
+import type { ScopeMappings } from "../policy/scope-mappings.ts";
 import type { Principal } from "../token/principal.ts";
 import type { ObservedRequest } from "../request.ts";
 import type { TokenSource } from "../token/credential.ts";
-import type { GrantsFor } from "../token/grants.ts";
+import type { Grants } from "../token/grants.ts";
 import type { OpaqueTokens } from "../token/opaque-tokens.ts";
 import type { Revocations } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
 import type { RefusalBodyFunction } from "../response/custom-body.ts";
-import type { SenderConstraintOptions } from "./sender-constraint.ts";
+import type { PlainSenderConstraint, SenderConstraint } from "./sender-constraint.ts";
+import type { PlainResource, ProtectedResource } from "./resource.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
 
 /** When a decision was made, how long it took, and for which request of the framework. */
@@ -30,45 +33,19 @@ export interface DecisionEvent {
   readonly source?: object;
 }
 
-/** The option `resource`. */
-export interface ResourceOptions {
-  /**
-   * The resource identifier (RFC 8707): the URL that clients use, as `new URL(id).href` writes it, without a
-   * fragment; https, or http on this machine. It's the default of `audience`, which must contain it.
-   */
-  readonly id: string;
-  /** The issuers that give tokens to clients. Default: the `issuer` of the server, or of all `issuers`. */
-  readonly authorizationServers?: readonly string[];
-  /** The scopes in the metadata. Default: the scopes of the table, except templates such as `<id>`. */
-  readonly scopesSupported?: readonly string[];
-  /** More properties of the document, by their names in RFC 9728: `{ resource_name: "Agents" }`. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
-}
-
-/** The option `mcp`. */
-export interface McpTableOptions {
-  /**
-   * The methods that your MCP server adds to the protocol, so that the table can have rules for them. Each
-   * value is the parameter of the message that names what is called, or `null` if there is none:
-   * `{ "skills/list": null, "x-vendor/run": "name" }` is for the keys `MCP skills/list` and
-   * `MCP x-vendor/run deploy`. Methods that aren't declared are refused.
-   */
-  readonly methods: Readonly<Record<string, string | null>>;
-}
-
 /** The options of a resource server. All are validated at construction; unknown options are errors. */
 export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   /**
-   * The keys that verify signatures; short for `keys: { verificationKeys }`. With an asymmetric algorithm, a
-   * string is a PEM (SPKI, PKCS#1 or X.509; a literal `\n` is read as a line break) or a JWK as JSON. With
-   * HS*, it is the secret. Each key is tried, unless the `kid` of the token names one.
+   * The keys that verify signatures. With an asymmetric algorithm, a string is a PEM (SPKI, PKCS#1 or X.509;
+   * a literal `\n` is read as a line break) or a JWK as JSON. With HS*, it is the secret. Each key is tried,
+   * unless the `kid` of the token names one.
    */
   readonly verificationKeys?: readonly VerificationKeyInput[];
   /**
-   * Where the keys come from: `{ jwksUri }`, `{ discovery: true }`, `{ jwksFile }`, `{ jwks }` or
-   * `{ verificationKeys }`. Can't be combined with `verificationKeys`.
+   * Where the keys come from: `remoteKeys({ jwksUri })`, `remoteKeys({ discovery: true })`, `jwks(set)` or
+   * `jwksFile(path)`, all of `scopegate/keys`. Can't be combined with `verificationKeys`.
    */
-  readonly keys?: KeySource;
+  readonly keys?: Keys & PlainKeys;
   /**
    * Several issuers, each with its own keys and algorithms. Replaces `issuer`, `keys` and `algorithm`. The
    * `iss` of a token selects the issuer. A token with any other `iss` is rejected.
@@ -97,12 +74,11 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    */
   readonly unmappedRoutes?: "deny" | "not_found" | "authenticated";
   /**
-   * `"report"`: requests with a valid token pass if they lack only scopes or a rule, and their decisions are
-   * `reported`. A missing or invalid token is still refused. Use it to introduce scopes in a running service.
-   * For single rules, write `{ report: [...] }` in `scopeMappings`. Default: `"enforce"`.
+   * A second table, which is compared with this one and enforces nothing: `shadowTable({ scopeMappings })` of
+   * `scopegate/shadow`. Default: none.
    */
-  readonly enforcement?: Enforcement;
-  /** The scope that implies every scope; `null` for none. Default: `"platform:admin"`. */
+  readonly shadow?: Shadow & PlainShadow;
+  /** The scope that implies every scope, such as `"platform:admin"`. Default: `null`, which is none. */
   readonly adminScope?: string | null;
   /** The scopes each scope implies, transitively: `{ "agents:write": ["agents:read"] }`. Default: `{}`. */
   readonly impliedScopes?: Readonly<Record<string, readonly string[]>>;
@@ -147,14 +123,13 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    * `scopegate/api-keys`. The first kind that recognizes a token verifies it. Default: `[]`.
    */
   readonly opaqueTokens?: readonly OpaqueTokens[];
+  /** Adds the scopes that a role store grants: `grantsFrom(lookup)` of `scopegate/grants`. Default: none. */
+  readonly grants?: Grants;
   /**
-   * Returns the scopes that a role store grants to a user, in addition to those of the token. There is one
-   * lookup per user at a time. If the function throws, returns anything but an array of strings, or takes
-   * more than five seconds, the request is refused with 503. An API key gets none. Default: none.
+   * Lets rules require more of their caller than scopes: `callerConditions()` of `scopegate/conditions`.
+   * Default: none, so that such a rule is a configuration error.
    */
-  readonly grantsFor?: GrantsFor;
-  /** How long the result of `grantsFor` is used for a user, in seconds. Default: `30`. */
-  readonly grantsMaxAgeSeconds?: number;
+  readonly conditions?: CallerConditions;
   /**
    * Called with every decision. Only `event.source` contains the token. The function can't delay a request or
    * make it fail. Default: none.
@@ -178,16 +153,26 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly resourceMetadataUrl?: string;
   /**
    * The identity of this server for OAuth clients, which use it to find their authorization server (RFC
-   * 9728). `metadata` of the adapters serves it, and challenges contain its URL. Default: none.
+   * 9728): `protectedResource({ id })` of `scopegate/resource`. `metadata` of the adapters serves it, and
+   * challenges contain its URL. Default: none.
    */
-  readonly resource?: ResourceOptions;
+  readonly resource?: ProtectedResource & PlainResource;
   /**
    * Accepts tokens that are bound to a key of the client, if the client proves that it holds the key (RFC
-   * 9449, RFC 8705). Without this option, such tokens are refused. Default: none.
+   * 9449, RFC 8705): `senderConstraint({ dpop, mtls })` of `scopegate/sender-constraint`. Without this
+   * option, such tokens are refused. Default: none.
    */
-  readonly senderConstraint?: SenderConstraintOptions;
-  /** Facts about the MCP server behind `protectMcp`. Default: it adds no methods. */
-  readonly mcp?: McpTableOptions;
+  readonly senderConstraint?: SenderConstraint & PlainSenderConstraint;
+  /**
+   * Lets the table have rules for operations of MCP, such as `MCP tools/call search`: `mcpOperations()` of
+   * `scopegate/mcp`. Default: none.
+   */
+  readonly mcp?: McpOperations & PlainMcpOperations;
+  /**
+   * Decides batches of tRPC by the rules for each of their procedures: `trpcBatches()` of `scopegate/trpc`.
+   * Without this option, they are refused. Default: none.
+   */
+  readonly batches?: Batches;
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;
 }

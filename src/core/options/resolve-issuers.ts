@@ -1,16 +1,15 @@
 /** Resolves the options of each issuer: reports options that can't be combined, and compiles the others. */
-import type { ConfigurationIssue, Report } from "../errors.ts";
+import type { Report } from "../errors.ts";
 import { type Algorithm, isSymmetric } from "../keys/algorithm.ts";
 import type { KeyEvent, KeySourceContext } from "../keys/key-event.ts";
-import { createKeyResolver, type KeySource } from "../keys/key-source.ts";
+import { resolveVerificationKeys } from "../keys/key-source.ts";
 import type { KeyResolver } from "../keys/verification-key.ts";
 import { KEYS_CHANNEL, publish } from "../runtime/channels.ts";
 import { notify } from "../runtime/notify.ts";
 import { findScopeMistake } from "../scopes/scope-rules.ts";
 import type { IssuerConfiguration } from "../token/issuers.ts";
 import { isScopeClaim, isSpaceDelimited, type ResolvedScopeSource } from "../token/scope-sources.ts";
-import { KEY_SOURCE_HINT, KEY_SOURCES } from "./key-source-shape.ts";
-import type { Mistakes, OptionName, Path } from "./mistakes.ts";
+import { conflict, type Path } from "./mistakes.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { ResourceServerOptions } from "./options.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
@@ -24,50 +23,41 @@ export interface ResolvedIssuers {
 /** Resolves all issuers. An issuer with a mistake is reported and omitted, and construction fails. */
 export function resolveIssuers(
   options: ResourceServerOptions,
-  mistakes: Mistakes,
+  report: Report,
   hasJwts: boolean,
 ): ResolvedIssuers {
   const { issuers } = options;
   if (!hasJwts) {
-    if (mistakes.areReadable(["audience", "serviceId", "verifyAudience", "resource"]))
-      resolveAudience(options, [], mistakes.report);
+    resolveAudience(options, [], report);
     return { configurations: [], selectByIssuer: true };
   }
   if (!issuers) {
-    const configuration = resolveIssuer(options, [], mistakes);
+    const configuration = resolveIssuer(options, [], report);
     return { configurations: configuration ? [configuration] : [], selectByIssuer: false };
   }
   // Issuers can't share these options: keys and algorithms belong to one issuer.
   const { issuer, keys, verificationKeys, algorithm, algorithms, ...shared } = options;
   const unshared = { issuer, keys, verificationKeys, algorithm, algorithms };
   for (const [name, value] of Object.entries(unshared))
-    if (value) mistakes.report(conflict([name], "issuers", "Set it in the entry of each issuer."));
-  const configurations: IssuerConfiguration[] = [];
-  if (mistakes.areReadable(["issuers"])) {
-    reportRepeatedIssuers(issuers, mistakes);
-    for (const [index, entry] of issuers.entries()) {
-      const path = ["issuers", index];
-      if (!mistakes.isReadable(path)) continue;
-      const configuration = resolveIssuer(withDefaults(entry, shared), path, mistakes);
-      if (configuration) configurations.push(configuration);
-    }
-  }
+    if (value) report(conflict([name], "issuers", "Set it in the entry of each issuer."));
+  reportRepeatedIssuers(issuers, report);
+  const configurations = issuers.flatMap(
+    (entry, index) => resolveIssuer(withDefaults(entry, shared), ["issuers", index], report) ?? [],
+  );
   return { configurations, selectByIssuer: true };
 }
 
 /** Two entries for one issuer would each accept the tokens of the other. */
-function reportRepeatedIssuers(issuers: readonly TrustedIssuer[], mistakes: Mistakes): void {
+function reportRepeatedIssuers(issuers: readonly TrustedIssuer[], report: Report): void {
   const firstIndexes = new Map<string, number>();
-  for (const [index, entry] of issuers.entries()) {
-    const path = ["issuers", index];
-    if (!mistakes.isReadable(path) || !mistakes.isReadable([...path, "issuer"])) continue;
-    const name = URL.canParse(entry.issuer) ? new URL(entry.issuer).href : entry.issuer;
+  for (const [index, { issuer }] of issuers.entries()) {
+    const name = URL.canParse(issuer) ? new URL(issuer).href : issuer;
     const firstIndex = firstIndexes.get(name);
     if (firstIndex === undefined) firstIndexes.set(name, index);
     else
-      mistakes.report({
+      report({
         code: "option_conflict",
-        path: [...path, "issuer"],
+        path: ["issuers", index, "issuer"],
         message: `repeats the issuer of \`issuers[${firstIndex}]\`.`,
         hint: "List each issuer once, with all of its keys in one source.",
       });
@@ -91,31 +81,18 @@ function withDefaults(entry: TrustedIssuer, shared: ResourceServerOptions): Reso
 function resolveIssuer(
   options: ResourceServerOptions,
   path: Path,
-  mistakes: Mistakes,
+  report: Report,
 ): IssuerConfiguration | undefined {
-  const { report } = mistakes;
-  const areReadable = (...names: readonly OptionName[]) => mistakes.areReadable(names, path);
   const settings = { __proto__: null, ...DEFAULTS, ...options };
   const { issuer, now = Date.now, onKeyEvent, requiredClaims = [], maxTokenAgeSeconds } = settings;
   const { tokenTypes, clients, clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
 
-  const algorithms = areReadable("algorithm", "algorithms")
-    ? resolveAlgorithms(options, path, report)
-    : undefined;
-  const audience = areReadable("audience", "serviceId", "verifyAudience", "resource")
-    ? resolveAudience(options, path, report)
-    : undefined;
-  let keys: KeyResolver | undefined;
-  if (areReadable("keys", "verificationKeys", "issuer", "onKeyEvent", "now")) {
-    const source = findKeySource(options, report);
-    const sourcePath = options.keys ? [...path, "keys"] : path;
-    const shared = { issuer, now, path: sourcePath, onKeyEvent: keyEventsOf(issuer, onKeyEvent) };
-    if (source && algorithms) keys = resolveKeySource(source, { ...shared, algorithms }, report);
-  }
-  const scopeSources = areReadable("scopesClaim", "scopeSources")
-    ? resolveScopeSources(options, path, report)
-    : undefined;
-  if (!algorithms || !keys || !scopeSources) return undefined;
+  const algorithms = resolveAlgorithms(options, path, report);
+  const audience = resolveAudience(options, path, report);
+  const context = { issuer, now, path, onKeyEvent: keyEventsOf(issuer, onKeyEvent) };
+  const keys = algorithms && resolveKeys(options, { ...context, algorithms }, report);
+  const scopeSources = resolveScopeSources(options, path, report);
+  if (!keys) return undefined;
 
   const times = { clockToleranceSeconds, maxTokenAgeSeconds, now };
   return {
@@ -152,7 +129,7 @@ type AudienceOptions = Pick<ResourceServerOptions, "audience" | "serviceId" | "v
 /** Returns the expected `aud`; `undefined` if the audience isn't verified. */
 export function audienceOf(options: AudienceOptions): readonly string[] | undefined {
   if (options.verifyAudience === false) return undefined;
-  const ofResource = options.resource ? audiencesOf(options.resource.id) : [];
+  const ofResource = options.resource ? audiencesOf(options.resource.written.id) : [];
   const audience = [options.audience ?? options.serviceId ?? ofResource].flat();
   return [...new Set(audience.flatMap((value) => (ofResource.includes(value) ? ofResource : value)))];
 }
@@ -169,13 +146,13 @@ function resolveAudience(
 ): readonly string[] | undefined {
   const { resource } = options;
   const audience = audienceOf(options);
-  if (resource && !audience?.includes(resource.id))
+  if (resource && !audience?.includes(resource.written.id))
     // RFC 8707 section 2: clients request tokens with this audience.
     report({
       code: "option_conflict",
       path: [...path, "audience"],
       message: "doesn't contain `resource.id`, which is the audience of the tokens that clients get.",
-      hint: `Write ${JSON.stringify(resource.id)} as \`audience\`, or omit \`audience\`, \`serviceId\` and \`verifyAudience\`.`,
+      hint: `Write ${JSON.stringify(resource.written.id)} as \`audience\`, or omit \`audience\`, \`serviceId\` and \`verifyAudience\`.`,
     });
   if (audience?.length === 0)
     report({
@@ -187,59 +164,24 @@ function resolveAudience(
   return audience;
 }
 
-function findKeySource(options: ResourceServerOptions, report: Report): KeySource | undefined {
-  const { keys, verificationKeys } = options;
-  if (keys && verificationKeys) {
-    report(conflict(["verificationKeys"], "keys"));
-    return undefined;
-  }
-  if (verificationKeys) return { verificationKeys };
-  if (!keys)
-    report({
-      code: "option_missing",
-      path: ["verificationKeys"],
-      message: "is missing.",
-      hint: "Pass the keys that verify tokens as `verificationKeys` or `keys`.",
-    });
-  return keys;
-}
-
-/** Creates the resolver of a key source, or reports properties that can't be combined. */
-export function resolveKeySource(
-  written: KeySource,
+/** Creates the resolver of the keys, or reports why they can't be used. */
+function resolveKeys(
+  { keys, verificationKeys }: ResourceServerOptions,
   context: KeySourceContext,
   report: Report,
 ): KeyResolver | undefined {
-  const source = Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined));
-  const mistake = findSourceMistake(Object.keys(source), context.path);
-  if (!mistake) return createKeyResolver(source as unknown as KeySource, context, report);
-  report(mistake);
+  const { path } = context;
+  if (keys && verificationKeys) report(conflict([...path, "verificationKeys"], "keys"));
+  else if (keys) return keys.create({ ...context, path: [...path, "keys"] }, report);
+  else if (verificationKeys) return resolveVerificationKeys(verificationKeys, context, report);
+  else
+    report({
+      code: "option_missing",
+      path: [...path, path.length === 0 ? "verificationKeys" : "keys"],
+      message: "is missing.",
+      hint: "Pass the keys that verify tokens as `verificationKeys` or `keys`.",
+    });
   return undefined;
-}
-
-/** The options besides the source itself that have an effect, for sources without a URL. */
-const FURTHER_OPTIONS: Readonly<Record<string, readonly string[]>> = {
-  jwks: ["use"],
-  jwksFile: ["use", "staleMs"],
-};
-
-/** The schema allows the options of all kinds of sources in one object, so this checks combinations. */
-function findSourceMistake(names: readonly string[], path: Path): ConfigurationIssue | undefined {
-  const [source, otherSource] = KEY_SOURCES.filter((name) => names.includes(name));
-  if (source === undefined)
-    return { code: "option_missing", path, message: "contains no key source.", hint: KEY_SOURCE_HINT };
-  if (otherSource !== undefined)
-    return conflict([...path, otherSource], source, "Use only one source of keys.");
-  if (source === "jwksUri" || source === "discovery") return undefined;
-  const allowed = FURTHER_OPTIONS[source] ?? [];
-  const unused = names.find((name) => name !== source && !allowed.includes(name));
-  if (unused === undefined) return undefined;
-  return {
-    code: "option_conflict",
-    path: [...path, unused],
-    message: `has no effect with \`${source}\`.`,
-    hint: "Remove it: `jwks` accepts only `use`, and `jwksFile` only `use` and `staleMs`. `jwksUri` and `discovery` accept all.",
-  };
 }
 
 /** Passes the events of an issuer's keys to a hook and to the channel. */
@@ -267,7 +209,7 @@ function resolveScopeSources(
   path: Path,
   report: Report,
 ): readonly ResolvedScopeSource[] {
-  const { scopesClaim = DEFAULTS.scopesClaim, authorization = DEFAULTS.authorization } = options;
+  const { scopesClaim = DEFAULTS.scopesClaim, authorization = true, adminScope } = options;
   const { scopeSources = [{ claim: scopesClaim }] } = options;
   if (options.scopesClaim !== undefined && options.scopeSources)
     report(conflict([...path, "scopesClaim"], "scopeSources", "Write the claim as one of `scopeSources`."));
@@ -286,17 +228,9 @@ function resolveScopeSources(
         if (mistake) report({ code: "scope_invalid", path: rolePath, ...mistake });
       }
     }
-  const { adminScope = DEFAULTS.adminScope } = options;
   return scopeSources.map((source) => {
-    const isTrusted = !options.scopeSources || isScopeClaim(source.claim) || adminScope === null;
+    const isTrusted = !options.scopeSources || isScopeClaim(source.claim) || !adminScope;
     const resolved = { ...source, required: source.required ?? authorization };
     return isTrusted ? resolved : { ...resolved, withheld: adminScope };
   });
 }
-
-const conflict = (path: Path, otherOption: string, hint = "Remove one of the two."): ConfigurationIssue => ({
-  code: "option_conflict",
-  path,
-  message: `can't be combined with \`${otherOption}\`.`,
-  hint,
-});

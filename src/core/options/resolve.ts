@@ -1,61 +1,61 @@
 /** Converts the options that a user writes to those that the server uses, from top to bottom. */
-import { type ConfigurationIssue, ConfigurationError } from "../errors.ts";
-import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
-import { checkConditions } from "../policy/conditions/check-conditions.ts";
-import type { Moment } from "../policy/conditions/condition.ts";
+import { type ConfigurationIssue, ConfigurationError, type Report } from "../errors.ts";
+import { type CompiledTable, compileRules, rejectConditions } from "../policy/compile-rules.ts";
+import type { ConditionCapability } from "../policy/condition-language.ts";
+import type { Moment } from "../policy/conditions.ts";
 import { checkOverrides } from "../policy/overrides.ts";
-import { ANY_METHODS, OperationMethods } from "../policy/operation-methods.ts";
-import { parseRouteKey } from "../policy/route-key.ts";
+import type { BatchRules } from "../policy/key-language.ts";
+import { hasOperations } from "../policy/rule.ts";
 import { checkOrder } from "../policy/rule-order.ts";
-import type { ScopeMappings } from "../policy/table-entry.ts";
+import type { Comparison, ShadowCapability, ShadowContext } from "../policy/shadow.ts";
 import type { RefusalRules } from "../response/refusal.ts";
 import { readClock } from "../runtime/clock.ts";
 import type { Resource } from "../response/resource-metadata.ts";
-import type { ScopeRules } from "../scopes/scope.ts";
+import type { ScopeRules } from "../scopes/granted-scopes.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
-import type { TokenBinding } from "../token/binding/confirmation.ts";
-import type { SenderConstraintRules } from "../token/binding/sender-constraint.ts";
-import { type CredentialRules, resolveTokenSource, type TokenSource } from "../token/credential.ts";
-import type { GrantsFor } from "../token/grants.ts";
+import {
+  type CredentialRules,
+  type ResolvedSource,
+  resolveTokenSources,
+  type TokenSource,
+} from "../token/credential.ts";
+import type { Grants } from "../token/grants.ts";
 import { toleranceFor } from "../token/issuers.ts";
-import type { OpaqueRequirements } from "../token/opaque-requirements.ts";
-import type { OpaqueContext, OpaqueTokens } from "../token/opaque-tokens.ts";
+import type { OpaqueIdentification } from "../token/opaque-tokens.ts";
 import type { Principal } from "../token/principal.ts";
 import type { Revocations } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
-import { Mistakes } from "./mistakes.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { ResourceServerOptions } from "./options.ts";
 import { audienceOf, type ResolvedIssuers, resolveIssuers } from "./resolve-issuers.ts";
-import { resolveOpaqueRequirements } from "./resolve-opaque.ts";
-import { hasOperations, resolveResource } from "./resolve-resource.ts";
 import { findShapeMistakes } from "./schema.ts";
-import { bindingsOf, resolveSenderConstraint } from "./sender-constraint.ts";
+import type { BoundTokens, SenderConstraint } from "./sender-constraint.ts";
 import { isPlainObject } from "./values.ts";
-import { checkKnownScopes } from "./vocabulary.ts";
+import { checkKnownScopes, namesInGrants, namesInRules } from "./vocabulary.ts";
 
 /** The options with all defaults, and compiled as far as possible. */
 export interface ResolvedOptions extends CredentialRules, CompiledTable {
   readonly issuers: ResolvedIssuers;
   readonly tokenCache: TokenCacheRules | undefined;
   readonly now: () => number;
+  /** The tolerance of tokens that no issuer configures. */
+  readonly clockToleranceSeconds: number;
   readonly scopeRules: ScopeRules;
   readonly authorization: boolean;
   readonly unmappedRoutes: NonNullable<ResourceServerOptions["unmappedRoutes"]>;
+  readonly batches: BatchRules | undefined;
+  readonly shadow: Comparison | undefined;
   readonly challenge: RefusalRules;
   readonly resource: Resource | undefined;
   readonly isRevoked: ResourceServerOptions["isRevoked"];
   readonly revocation: Revocations | undefined;
-  readonly opaqueTokens: readonly OpaqueTokens[];
-  readonly opaqueContext: OpaqueContext;
-  readonly opaqueRequirements: OpaqueRequirements;
-  readonly grantsFor: GrantsFor | undefined;
-  readonly grantsMaxAgeSeconds: number;
+  readonly opaque: OpaqueIdentification | undefined;
+  readonly grants: Grants | undefined;
   readonly onDecision: ResourceServerOptions["onDecision"];
   readonly momentOf: (principal: Principal) => Moment;
-  readonly bindings: readonly TokenBinding[];
+  readonly senderConstraint: SenderConstraint | undefined;
+  readonly keyProofs: BoundTokens | undefined;
   readonly requiresBinding: boolean;
-  readonly senderConstraint: SenderConstraintRules | undefined;
 }
 
 /** Without one of these options, more tokens are accepted, so an unset variable must not remove it. */
@@ -72,7 +72,10 @@ const NARROWING = [
 /** A server with `opaqueTokens` and none of these options accepts no JWTs. */
 const KEY_OPTIONS = ["verificationKeys", "keys", "issuers"] as const;
 
-/** Validates and compiles the options. Throws one `ConfigurationError` that lists every mistake. */
+/**
+ * Validates and compiles the options: first the shapes of all, then what they say together. Throws one
+ * `ConfigurationError` that lists every mistake of the first step that has any.
+ */
 export function resolveOptions(written: ResourceServerOptions): ResolvedOptions {
   if (!isPlainObject(written))
     throw new ConfigurationError([
@@ -84,106 +87,98 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
       },
     ]);
   const options = withoutUndefined(written);
-  const mistakes = new Mistakes();
-  const { issues, report } = mistakes;
-  for (const mistake of findShapeMistakes(options)) mistakes.reportShape(mistake);
-  for (const name of NARROWING)
-    if (Object.hasOwn(written, name) && written[name] === undefined)
-      mistakes.reportShape({ issue: unsetVariable(name), meantOptions: [] });
+  const unset = NARROWING.filter((name) => Object.hasOwn(written, name) && written[name] === undefined);
+  const shapeIssues = [...findShapeMistakes(options), ...unset.map(unsetVariable)];
+  if (shapeIssues.length > 0) throw new ConfigurationError(shapeIssues);
 
+  const issues: ConfigurationIssue[] = [];
+  const report: Report = (issue) => {
+    // Every rule that needs a capability reports that it's missing. Once is enough.
+    const isSame = ({ path, code }: ConfigurationIssue) =>
+      code === issue.code && path.join() === issue.path.join();
+    if (issue.code !== "option_missing" || !issues.some(isSame)) issues.push(issue);
+  };
   const settings = { __proto__: null, ...DEFAULTS, ...options };
-  if (mistakes.areReadable(["tokenSources"])) reportRepeatedSource(settings.tokenSources, mistakes);
-  if (mistakes.areReadable(["tokenSources", "senderConstraint"]) && options.senderConstraint?.dpop)
-    reportDpopSources(settings.tokenSources, mistakes);
-  const scopeRules = mistakes.areReadable(["adminScope", "impliedScopes"])
-    ? resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report)
-    : undefined;
+  reportRepeatedSource(settings.tokenSources, report);
+  const now = options.now ?? Date.now;
+  const keyProofs = options.senderConstraint?.create({ now });
+  keyProofs?.checkSources(settings.tokenSources, report);
+  const scopeRules = resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report);
   // A property with the value `undefined` counts, because an unset variable must not turn JWTs off.
   const hasJwts = !options.opaqueTokens || KEY_OPTIONS.some((name) => Object.hasOwn(written, name));
-  const issuers = resolveIssuers(options, mistakes, hasJwts);
-  const methods = mistakes.areReadable(["mcp"]) ? new OperationMethods(options.mcp?.methods) : ANY_METHODS;
-  const table = compileRules(
-    readableRules("defaultScopeMappings", options.defaultScopeMappings ?? {}, mistakes, methods),
-    readableRules("scopeMappings", options.scopeMappings ?? {}, mistakes, methods),
+  const issuers = resolveIssuers(options, report, hasJwts);
+  const { authorization, unmappedRoutes, clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
+  const facts = { authorization, issuers: issuerNamesOf(options), checksKeys: keyProofs !== undefined };
+  const compile: ShadowContext["compile"] = (defaults, customs, reportIn) => {
+    const compiled = compileRules(defaults, customs, reportIn, {
+      language: options.mcp?.create(),
+      conditions:
+        (options.conditions as ConditionCapability | undefined)?.language ?? rejectConditions(report),
+    });
+    compiled.conditioned?.check(compiled, facts, reportIn);
+    checkOrder({ ...compiled, scopeRules }, reportIn);
+    checkOverrides(compiled, reportIn);
+    checkKnownScopes(options, namesInRules(compiled), reportIn);
+    return compiled;
+  };
+  checkKnownScopes(options, namesInGrants(options), report);
+  const { defaultScopeMappings = {}, scopeMappings = {} } = options;
+  const table = compile(defaultScopeMappings, scopeMappings, report);
+  const batches = options.batches?.create();
+  const momentOf = (principal: Principal): Moment => ({
+    nowSeconds: readClock(now).getTime() / 1000,
+    toleranceSeconds: toleranceFor(principal, issuers.configurations, clockToleranceSeconds),
+  });
+  const rules = { scopeRules, batches, momentOf };
+  const shadow = (options.shadow as ShadowCapability | undefined)?.create(
+    { compile, defaultScopeMappings, unmappedRoutes, rules },
     report,
-    { enforcement: settings.enforcement, methods },
   );
-  const areIssuersReadable = mistakes.pathsIn("issuers").length === 0;
-  if (areIssuersReadable && mistakes.areReadable(["issuer", "issuers", "opaqueTokens", "authorization"]))
-    checkConditions(
+  const resource = options.resource?.create(
+    {
+      issuers: [options.issuer ?? (options.issuers ?? []).map(({ issuer }) => issuer)].flat(),
+      metadataUrl: options.resourceMetadataUrl,
       table,
-      {
-        authorization: settings.authorization,
-        issuers: issuerNamesOf(options),
-        checksKeys: options.senderConstraint !== undefined,
-      },
-      report,
-    );
-  if (scopeRules) {
-    checkOrder(table, scopeRules, report);
-    checkOverrides(table, scopeRules, report);
-  }
-  if (mistakes.areReadable(["knownScopes", "adminScope", "impliedScopes", "scopeSources", "issuers"]))
-    checkKnownScopes({ ...options, adminScope: settings.adminScope }, table, report);
-  const resource = mistakes.areReadable(["resource", "issuer", "issuers", "resourceMetadataUrl"])
-    ? resolveResource(options, table, report)
-    : undefined;
-  const areIssuersComplete =
-    areIssuersReadable &&
-    mistakes.areReadable([
-      "opaqueTokens",
-      "issuer",
-      "issuers",
-      "requiredClaims",
-      "clients",
-      "maxTokenAgeSeconds",
-    ]);
-  const opaqueRequirements = areIssuersComplete ? resolveOpaqueRequirements(options, report) : undefined;
-  if (issues.length > 0 || !scopeRules || !opaqueRequirements) throw new ConfigurationError(issues);
+      boundTokens: keyProofs?.metadata,
+    },
+    report,
+  );
+  const context = { now, audience: audienceOf(options), clockToleranceSeconds, userIdClaim, sessionIdClaim };
+  // Each entry can resolve all of them.
+  const opaque = options.opaqueTokens?.[0]?.resolve([...options.opaqueTokens], options, context, report);
+  if (issues.length > 0) throw new ConfigurationError(issues);
 
-  const now = options.now ?? Date.now;
-  const senderConstraint = options.senderConstraint && resolveSenderConstraint(options.senderConstraint, now);
-  const { clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
   return {
     issuers,
-    tokenSources: settings.tokenSources.map(resolveTokenSource),
+    tokenSources: resolveTokenSources(settings.tokenSources, keyProofs?.scheme),
     maxTokenBytes: settings.maxTokenBytes,
     multipleCredentials: settings.multipleCredentials,
-    acceptsDpop: senderConstraint?.dpop !== undefined,
     tokenCache:
       settings.tokenCache === false ? undefined : { ...DEFAULTS.tokenCache, ...settings.tokenCache },
     now,
-    scopeRules,
     ...table,
-    authorization: settings.authorization,
-    unmappedRoutes: settings.unmappedRoutes,
+    ...rules,
+    authorization,
+    unmappedRoutes,
+    shadow,
     challenge: {
       realm: options.realm,
       resourceMetadataUrl: resource?.metadataUrl ?? options.resourceMetadataUrl,
       initialScopes: hasOperations(table.rules) ? initialScopesOf(resource) : [],
-      dpop: senderConstraint?.dpop && {
-        algorithms: senderConstraint.dpop.algorithms,
-        isOnlyScheme: senderConstraint.isRequired && !senderConstraint.mtls,
-      },
-      unmappedStatus: settings.unmappedRoutes === "not_found" ? 404 : 403,
+      fields: keyProofs,
+      unmappedStatus: unmappedRoutes === "not_found" ? 404 : 403,
       refusalBody: options.refusalBody,
     },
     resource,
     isRevoked: options.isRevoked,
     revocation: options.revocation,
-    opaqueTokens: [...(options.opaqueTokens ?? [])],
-    opaqueContext: { now, audience: audienceOf(options), clockToleranceSeconds, userIdClaim, sessionIdClaim },
-    opaqueRequirements,
-    grantsFor: options.grantsFor,
-    grantsMaxAgeSeconds: settings.grantsMaxAgeSeconds,
+    opaque,
+    clockToleranceSeconds,
+    grants: options.grants,
     onDecision: options.onDecision,
-    momentOf: (principal) => ({
-      nowSeconds: readClock(now).getTime() / 1000,
-      toleranceSeconds: toleranceFor(principal, issuers.configurations, clockToleranceSeconds),
-    }),
-    bindings: bindingsOf(options.senderConstraint),
-    requiresBinding: senderConstraint?.isRequired ?? false,
-    senderConstraint,
+    senderConstraint: options.senderConstraint,
+    keyProofs,
+    requiresBinding: keyProofs?.isRequired ?? false,
   };
 }
 
@@ -214,18 +209,15 @@ const unsetVariable = (name: (typeof NARROWING)[number]): ConfigurationIssue => 
   hint: "Check the variable that the value comes from, or omit the option.",
 });
 
-/**
- * With the same source twice, every request would have two credentials. `scheme: null` covers every scheme.
- */
-function reportRepeatedSource(sources: CredentialRules["tokenSources"], { report }: Mistakes): void {
-  const resolved = sources.map(resolveTokenSource);
-  const isSame = (source: TokenSource, other: TokenSource): boolean => {
+/** With one source twice, every request would have two credentials. `scheme: null` covers every scheme. */
+function reportRepeatedSource(sources: readonly TokenSource[], report: Report): void {
+  const resolved = resolveTokenSources(sources);
+  const isSame = (source: ResolvedSource, other: ResolvedSource): boolean => {
     if ("cookie" in source || "cookie" in other)
       return "cookie" in source && "cookie" in other && source.cookie === other.cookie;
-    const isBare = source.scheme === null || other.scheme === null;
-    return (
-      source.header === other.header && (isBare || isSameScheme(source.scheme ?? "", other.scheme ?? ""))
-    );
+    const isSameScheme =
+      !source.schemes || !other.schemes || source.schemes[0]?.prefix === other.schemes[0]?.prefix;
+    return source.header === other.header && isSameScheme;
   };
   const isRepeated = resolved.some((source, index) =>
     resolved.slice(index + 1).some((other) => isSame(source, other)),
@@ -237,44 +229,4 @@ function reportRepeatedSource(sources: CredentialRules["tokenSources"], { report
     message: "contains a source twice.",
     hint: "Write each source once.",
   });
-}
-
-/** RFC 9449 section 7.1: clients send a token with a proof in `Authorization`. */
-function reportDpopSources(sources: CredentialRules["tokenSources"], { report }: Mistakes): void {
-  const headers = sources.flatMap((source) => ("header" in source ? source : []));
-  if (!headers.some(({ header }) => header === "authorization"))
-    report({
-      code: "option_conflict",
-      path: ["tokenSources"],
-      message: "doesn't have `authorization`, where clients of DPoP send their tokens.",
-      hint: 'Add { header: "authorization" }, or remove `senderConstraint.dpop`.',
-    });
-  if (headers.some(({ scheme }) => scheme?.toLowerCase() === "dpop"))
-    report({
-      code: "option_conflict",
-      path: ["tokenSources"],
-      message: "has the scheme DPoP, which `senderConstraint.dpop` reads with its proof.",
-      hint: 'Write { header: "authorization" }.',
-    });
-}
-
-const isSameScheme = (scheme = "", otherScheme = ""): boolean =>
-  scheme.toLowerCase() === otherScheme.toLowerCase();
-
-/** Returns the rules that have the right shape, so that their other mistakes are also listed. */
-function readableRules(
-  option: "defaultScopeMappings" | "scopeMappings",
-  table: ScopeMappings,
-  mistakes: Mistakes,
-  methods: OperationMethods,
-): ScopeMappings {
-  const paths = mistakes.pathsIn(option);
-  if (paths.some(({ length }) => length === 1)) return {};
-  const wrongKeys = new Set(paths.map(([, key]) => String(key)));
-  // A key with a wrong value may itself be wrong.
-  for (const key of [...wrongKeys].filter((wrongKey) => Object.hasOwn(table, wrongKey))) {
-    const route = parseRouteKey(key, methods);
-    if ("code" in route) mistakes.report({ ...route, path: [option, key] });
-  }
-  return Object.fromEntries(Object.entries(table).filter(([key]) => !wrongKeys.has(key)));
 }

@@ -1,5 +1,6 @@
 import type { Algorithm } from "../keys/algorithm.ts";
-import type { KeySource } from "../keys/key-source.ts";
+import type { Keys, PlainKeys } from "../keys/key-source.ts";
+import type { VerificationKeyInput } from "../keys/verification-key.ts";
 import type { ClaimPath } from "../token/claim-path.ts";
 import type { RequiredClaims } from "../token/required-claims.ts";
 import type { ScopeSource } from "../token/scope-sources.ts";
@@ -12,8 +13,10 @@ import type { ScopeSource } from "../token/scope-sources.ts";
 export interface TrustedIssuer {
   /** The `iss` of its tokens, compared exactly. Every issuer can be listed only once. */
   readonly issuer: string;
-  /** Where its keys come from. */
-  readonly keys: KeySource;
+  /** Its keys, as in the option of the server. Either these or `keys` is required. */
+  readonly verificationKeys?: readonly VerificationKeyInput[];
+  /** Where its keys come from: a value of `scopegate/keys`. */
+  readonly keys?: Keys & PlainKeys;
   /** The algorithms it signs with (RFC 8725 section 3.1). Required, because a key doesn't determine them. */
   readonly algorithms: readonly Algorithm[];
   /** The expected `aud`. If it's an array, one match is enough. */

@@ -81,3 +81,7 @@ export function isPlainObject(value: unknown): boolean {
 const isTable = (value: unknown): boolean =>
   isPlainObject(value) &&
   Object.getOwnPropertyNames(value).every((name) => Object.prototype.propertyIsEnumerable.call(value, name));
+
+/** A plain object: properties of a class wouldn't be read. */
+export const plain = <Shape extends Type>(shape: Shape, error?: string) =>
+  z.pipe(z.custom(isPlainObject, error === undefined ? {} : { error }), shape);

@@ -6,6 +6,7 @@ import { optionPath } from "../policy/rule.ts";
 import { splitScope } from "../scopes/scope.ts";
 import type { Path } from "./mistakes.ts";
 import type { ResourceServerOptions } from "./options.ts";
+import type { TrustedIssuer } from "./trusted-issuer.ts";
 
 /** A scope without its id, and where the options contain it. */
 export interface NamedScope {
@@ -19,16 +20,21 @@ export function nameOfScope(scope: string): string {
   return action === undefined || rest.length > 0 ? scope : `${resource}:${action}`;
 }
 
-export const namesInRules = ({ rules, hiddenRules }: CompiledTable): readonly NamedScope[] =>
-  [...rules, ...hiddenRules].flatMap(({ rule, requirement, conditions }) =>
-    [...scopesOf(requirement), ...(conditions?.unless ?? [])].map(({ text }) => ({
+export const namesInRules = ({ rules }: CompiledTable): readonly NamedScope[] =>
+  rules.flatMap(({ rule, requirement, conditions }) =>
+    [...scopesOf(requirement), ...(conditions?.scopes ?? [])].map(({ text }) => ({
       name: nameOfScope(text),
       path: optionPath(rule),
     })),
   );
 
-/** Returns the names in `map` and `impliedScopes`. */
-export function namesInGrants(options: ResourceServerOptions): readonly NamedScope[] {
+/** The options that contain names of scopes, besides the table. */
+export type GrantingOptions = Pick<
+  ResourceServerOptions,
+  "adminScope" | "impliedScopes" | "knownScopes" | "scopeSources"
+> & { readonly issuers?: readonly Pick<TrustedIssuer, "scopeSources">[] };
+
+export function namesInGrants(options: GrantingOptions): readonly NamedScope[] {
   const { scopeSources = [], issuers = [], impliedScopes = {} } = options;
   const sources = [...scopeSources, ...issuers.flatMap((issuer) => issuer.scopeSources ?? [])];
   return [
@@ -45,11 +51,14 @@ const named = (scopes: readonly string[], path: Path): readonly NamedScope[] =>
   scopes.map((scope) => ({ name: nameOfScope(scope), path }));
 
 /** Reports every scope that isn't in `knownScopes`. The admin scope is known from its own option. */
-export function checkKnownScopes(options: ResourceServerOptions, table: CompiledTable, report: Report): void {
-  const { knownScopes, adminScope = "" } = options;
+export function checkKnownScopes(
+  { knownScopes, adminScope = "" }: GrantingOptions,
+  names: readonly NamedScope[],
+  report: Report,
+): void {
   if (!knownScopes) return;
   const knownNames = new Set(knownScopes.map(nameOfScope));
-  for (const { name, path } of [...namesInRules(table), ...namesInGrants(options)])
+  for (const { name, path } of names)
     if (!knownNames.has(name) && name !== adminScope)
       report({
         code: "scope_unknown",

@@ -1,4 +1,4 @@
-import type { ScopeMappings } from "./table-entry.ts";
+import type { ScopeMappings } from "./scope-mappings.ts";
 
 /**
  * A base table for services with agents, teams, sessions and a knowledge configuration. `parseConfiguration`
@@ -17,10 +17,10 @@ import type { ScopeMappings } from "./table-entry.ts";
  * ```
  */
 export const agentScopeMappings = Object.freeze({
-  "GET /agents": Object.freeze({ filtered: "agents:read" }),
+  "GET /agents": Object.freeze(["agents:<any>:read"]),
   "GET /agents/:agent_id": Object.freeze(["agents:<agent_id>:read"]),
   "POST /agents/:agent_id/runs": Object.freeze(["agents:<agent_id>:run"]),
-  "GET /teams": Object.freeze({ filtered: "teams:read" }),
+  "GET /teams": Object.freeze(["teams:<any>:read"]),
   "GET /teams/:team_id": Object.freeze(["teams:<team_id>:read"]),
   "POST /teams/:team_id/runs": Object.freeze(["teams:<team_id>:run"]),
   "GET /sessions": Object.freeze(["sessions:read"]),

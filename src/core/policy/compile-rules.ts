@@ -1,32 +1,26 @@
 import type { ConfigurationIssue, Report } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
-import { findRouteRule } from "./find-rules.ts";
-import { OperationRules } from "./operation-rules.ts";
-import { MCP_METHODS, type OperationMethods } from "./operation-methods.ts";
+import { ANY } from "../scopes/required-scope.ts";
+import type { KeyLanguage, OperationRules } from "./key-language.ts";
 import { type Alternative, identityOf, type PatternSegment } from "./pattern.ts";
-import { compileConditions, freezeConditions } from "./conditions/conditions.ts";
-import { compileRequirement, type Requirement, scopesOf } from "./requirement.ts";
-import { readEntry, type ScopeMappings, type TableEntry, writeEntry } from "./table-entry.ts";
+import type { ConditionedRules, ConditionLanguage } from "./condition-language.ts";
+import { compileRequirement, type Requirement } from "./requirement.ts";
+import type { ScopeMappings } from "./scope-mappings.ts";
+import { readEntry, type TableEntry, writeEntry } from "./table-entry.ts";
 import { parseRouteKey } from "./route-key.ts";
-import { type CompiledRule, type Enforcement, optionPath, type Rule, type RuleSource } from "./rule.ts";
-import { ConditionedRules } from "./conditioned-rules.ts";
+import { type CompiledRule, optionPath, type Rule, type RuleSource } from "./rule.ts";
 import { RuleTree } from "./rule-tree.ts";
-import { leavesInOrder } from "./walk-tree.ts";
 
 /** The rules of a table, and the tree that finds them. */
 export interface CompiledTable {
   readonly rules: readonly CompiledRule[];
-  /** The rules that report-only rules hide. They stay enforced. */
-  readonly hiddenRules: readonly CompiledRule[];
   readonly replacements: readonly Replacement[];
   readonly tree: RuleTree;
-  /** The table without its report-only rules; the same tree if it has none. */
-  readonly enforcedTree: RuleTree;
-  readonly operations: OperationRules;
-  /** The rules with conditions, which also apply to narrower rules. */
-  readonly conditioned: ConditionedRules;
-  /** The enforcement of the server, for requests without a rule. `"report"` also applies to every rule. */
-  readonly enforcement: Enforcement;
+  /** Absent without the option `mcp`: the table then has no rules for operations. */
+  readonly operations: OperationRules | undefined;
+  readonly language: KeyLanguage | undefined;
+  /** The rules with conditions, which also apply to narrower rules; `undefined` if there are none. */
+  readonly conditioned: ConditionedRules | undefined;
 }
 
 /** A default rule that a custom rule replaces, at one of its paths; without a path for an operation. */
@@ -46,10 +40,10 @@ interface SourceTable {
 
 /** The options that a table is compiled with. */
 interface TableSettings {
-  /** Default: `"enforce"`. */
-  readonly enforcement?: Enforcement;
-  /** The methods of operations. Default: those of the protocol. */
-  readonly methods?: OperationMethods;
+  /** Parses the keys of operations. Without it, they are mistakes. */
+  readonly language?: KeyLanguage | undefined;
+  /** What compiles conditions. Default: a rule with conditions is a mistake. */
+  readonly conditions?: ConditionLanguage;
 }
 
 /**
@@ -60,30 +54,36 @@ export function compileRules(
   defaults: ScopeMappings,
   customs: ScopeMappings,
   report: Report,
-  { enforcement = "enforce", methods = MCP_METHODS }: TableSettings = {},
+  { language, conditions = rejectConditions(report) }: TableSettings = {},
 ): CompiledTable {
-  const settings = { enforcement, methods };
+  const settings = { language, conditions };
   const defaultTable = compileTable("default", defaults, report, settings);
   const customTable = compileTable("custom", customs, report, settings);
   const rules = joinTables(defaultTable, customTable);
   const tree = growTree(rules, report);
-  const enforcedRules = rules.some(({ isReport }) => isReport)
-    ? joinTables(withoutReports(defaultTable), withoutReports(customTable))
-    : rules;
-  const enforcedTree = enforcedRules === rules ? tree : growTree(enforcedRules, () => undefined);
-  if (enforcedTree !== tree) addEnforcedLeaves(tree, enforcedTree);
-  const hiddenRules = findHidden(rules, enforcedRules);
+  const conditioned = conditions.collect(rules);
   return {
     rules,
-    hiddenRules,
-    conditioned: new ConditionedRules(rules, enforcedRules),
+    conditioned,
     replacements: findReplacements(defaultTable.routes, customTable),
-    enforcedTree,
     tree,
-    operations: new OperationRules(rules, enforcedRules, methods),
-    enforcement,
+    operations: language?.createRules(rules, conditioned),
+    language,
   };
 }
+
+/** Without the option `conditions`, the first rule with conditions is reported. */
+export const rejectConditions = (report: Report): ConditionLanguage => ({
+  compile(_written, _route, [, key]) {
+    report({
+      code: "option_missing",
+      path: ["conditions"],
+      message: `is missing, but \`${key}\` has conditions on its caller.`,
+      hint: "Write `conditions: callerConditions()`, imported from scopegate/conditions.",
+    });
+  },
+  collect: () => undefined,
+});
 
 function joinTables(defaultTable: SourceTable, customTable: SourceTable): readonly CompiledRule[] {
   const defaultRules = defaultTable.rules.flatMap((rule) => withoutRoutes(rule, customTable.routes));
@@ -91,35 +91,6 @@ function joinTables(defaultTable: SourceTable, customTable: SourceTable): readon
     identitiesOf(rule).some((identity) => defaultTable.routes.has(identity)) ? asOverride(rule) : rule,
   );
   return [...defaultRules, ...customRules];
-}
-
-/** Returns the table as it's enforced: a report-only rule leaves the rule that is next to it, or none. */
-function withoutReports({ rules, routes }: SourceTable): SourceTable {
-  const enforcedRoutes = new Map<string, CompiledRule>();
-  for (const [identity, rule] of routes) {
-    const enforced = enforcedPartOf(rule);
-    if (enforced) enforcedRoutes.set(identity, enforced);
-  }
-  return { rules: rules.flatMap((rule) => enforcedPartOf(rule) ?? []), routes: enforcedRoutes };
-}
-
-const enforcedPartOf = (rule: CompiledRule): CompiledRule | undefined => (rule.isReport ? rule.beside : rule);
-
-function findHidden(
-  rules: readonly CompiledRule[],
-  enforcedRules: readonly CompiledRule[],
-): readonly CompiledRule[] {
-  const nameOf = ({ rule }: CompiledRule): string => `${rule.source === "default"} ${rule.key}`;
-  const listed = new Set(rules.filter(({ isReport }) => !isReport).map(nameOf));
-  return enforcedRules.filter((compiled) => !listed.has(nameOf(compiled)));
-}
-
-/** Adds to each report-only rule the rule that decides without it. */
-function addEnforcedLeaves(tree: RuleTree, enforcedTree: RuleTree): void {
-  for (const leaf of leavesInOrder(tree.root)) {
-    const { compiled, segments } = leaf;
-    if (compiled.isReport) tree.enforce(leaf, findRouteRule(enforcedTree, compiled.rule.method, segments));
-  }
 }
 
 /** A custom rule for a method also replaces the default rule for `*`, unless a custom rule does that. */
@@ -132,7 +103,14 @@ function findReplacements(defaultRoutes: Routes, { rules, routes }: SourceTable)
       const wideRule = routes.has(everyMethod) ? undefined : defaultRoutes.get(everyMethod);
       const replaced = defaultRoutes.get(identity) ?? wideRule;
       if (!replaced) return [];
-      return [{ custom, replaced, segments: alternatives[index]?.segments ?? [] }];
+      const isSame = defaultRoutes.has(identity);
+      return [
+        {
+          custom: isSame ? asOverride(custom) : custom,
+          replaced,
+          segments: alternatives[index]?.segments ?? [],
+        },
+      ];
     });
   });
 }
@@ -168,56 +146,47 @@ function compileRule(
   key: string,
   entry: TableEntry,
   report: Report,
-  { enforcement: serverEnforcement, methods }: Required<TableSettings>,
+  { language, conditions: conditionLanguage }: Required<TableSettings>,
 ): CompiledRule | undefined {
   const path = optionPath({ source, key });
-  const route = parseRouteKey(key, methods);
+  const route = parseRouteKey(key, language);
   if ("code" in route) {
-    report({ ...route, path });
+    report({ path, ...route });
     return undefined;
   }
-  const { enforced, reported, isOverride } = readEntry(entry);
-  const compile = (written: typeof enforced, writtenEnforcement: Enforcement): CompiledRule | undefined => {
-    if (!written) return undefined;
-    const requirement = compileRequirement(written.requirement, route, [...path, ...written.path], report);
-    const { conditioned } = written;
-    const conditions =
-      conditioned && compileConditions(conditioned.written, route, [...path, ...conditioned.path], report);
-    if (!requirement || (conditioned && !conditions)) return undefined;
-    const hasConditions = conditions !== undefined;
-    const rule: Rule = {
-      key,
-      method: route.method,
-      pattern: route.pattern.source,
-      requirement: freezeCopy(written.requirement),
-      ...(hasConditions ? { conditions: freezeConditions(conditions.written) } : {}),
-      // Without scopes there's nothing to report: a missing or invalid token is always refused.
-      enforcement: scopesOf(requirement).length > 0 || hasConditions ? writtenEnforcement : "enforce",
-      source,
-    };
-    return {
-      ...withFrozenRule(rule),
-      pattern: route.pattern,
-      requirement,
-      ...(hasConditions ? { conditions } : {}),
-      isOverride,
-      isReport: false,
-    };
+  if (route.pattern.parameters !== "any" && route.pattern.parameters.has(ANY)) {
+    const hint = "Give it another name: in a scope, `<any>` stands for at least one id.";
+    report({ code: "route_pattern_invalid", path, message: "has a parameter called `any`.", hint });
+    return undefined;
+  }
+  const written = readEntry(entry);
+  const requirement = compileRequirement(written.requirement, route, [...path, ...written.path], report);
+  const conditions =
+    written.conditions && conditionLanguage.compile(written.conditions, route, path, report, language);
+  if (!requirement || (written.conditions && !conditions)) return undefined;
+  const rule: Rule = {
+    key,
+    method: route.method,
+    pattern: route.pattern.source,
+    requirement: freezeCopy(written.requirement),
+    ...(conditions ? { conditions: conditions.written } : {}),
+    source,
   };
-  const enforcedRule = compile(enforced, serverEnforcement);
-  const reportedRule = compile(reported, "report");
-  if ((enforced && !enforcedRule) || (reported && !reportedRule)) return undefined;
-  return reportedRule ? { ...reportedRule, isReport: true, beside: enforcedRule } : enforcedRule;
+  return {
+    ...withFrozenRule(rule),
+    pattern: route.pattern,
+    requirement,
+    ...(conditions ? { conditions } : {}),
+  };
 }
 
-/** Returns a rule as a table contains it, without `override`. */
-export const entryOf = ({ rule, isReport, beside }: CompiledRule): TableEntry =>
-  isReport ? writeEntry(beside?.rule, rule) : writeEntry(rule, undefined);
+/** Returns a rule as a table contains it. */
+export const entryOf = ({ rule: { requirement, conditions } }: CompiledRule): TableEntry =>
+  writeEntry({ requirement, conditions });
 
 /** Authors often write `/docs` next to `/docs{/*path}`. It's harmless if both rules require the same. */
 const isRepetition = (first: CompiledRule, second: CompiledRule): boolean =>
   (isRootOf(first, second) || isRootOf(second, first)) &&
-  first.rule.enforcement === second.rule.enforcement &&
   JSON.stringify(entryOf(first)) === JSON.stringify(entryOf(second));
 
 /** Returns whether a pattern is the part of another one before its optional wildcard. */
@@ -291,7 +260,6 @@ function withFrozenRule(rule: Rule): Pick<CompiledRule, "rule" | "asList"> {
 /** Returns a copy, so that the table of a running server doesn't change when the options object does. */
 function freezeCopy(requirement: Requirement): Requirement {
   if (typeof requirement === "string") return requirement;
-  if ("filtered" in requirement) return Object.freeze({ filtered: requirement.filtered });
   if ("anyOf" in requirement) return Object.freeze({ anyOf: Object.freeze([...requirement.anyOf]) });
   return Object.freeze([...requirement]);
 }

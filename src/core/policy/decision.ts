@@ -1,13 +1,13 @@
 import type { Rejection } from "../errors.ts";
 import type { RequiredScope } from "../scopes/required-scope.ts";
-import type { Satisfaction, ScopeRules } from "../scopes/scope.ts";
-import type { TokenBinding } from "../token/binding/confirmation.ts";
-import type { ProofRejection } from "../token/binding/proof.ts";
+import type { Satisfaction, ScopeRules } from "../scopes/granted-scopes.ts";
+import type { TokenBinding } from "../token/confirmation.ts";
+import type { ProofRejection } from "../token/proof.ts";
 import type { ClaimedToken } from "../token/unverified-claims.ts";
 import { grantedScopesOf } from "../scopes/scope-sets.ts";
 import type { Principal } from "../token/principal.ts";
-import type { ConditionName } from "./conditions/condition.ts";
-import type { Enforcement, Rule, RuleMatch } from "./rule.ts";
+import type { ConditionName } from "./conditions.ts";
+import type { Rule, RuleMatch } from "./rule.ts";
 import { describeSatisfaction, type RequirementResult } from "./satisfaction.ts";
 
 /** Why a request was refused. Each reason is stable and has one status. */
@@ -40,23 +40,24 @@ export interface DecisionFacts {
   readonly principal?: Principal;
   /** The required scopes, with route parameters filled in; for `anyOf`, each of the alternatives. */
   readonly required: readonly string[];
-  /** The scopes of the caller: those of the token, and those of `grantsFor`. */
+  /** The scopes of the caller: those of the token, and those of `grants`. */
   readonly granted: readonly string[];
   /** The required scopes that no granted scope covers. Empty for an `anyOf` that is satisfied. */
   readonly missing: readonly string[];
   /** Which granted scope satisfied which required scope, and how. */
   readonly satisfied: readonly Satisfaction[];
+  /**
+   * The decision of the table of `shadow`, if it allows what this one refuses, refuses what this one allows,
+   * or refuses for another reason; `"undecided"` if it would need a caller, and none is known. For logs; it
+   * never changes the response.
+   */
+  readonly shadow?: Decision | "undecided";
 }
 
 /** An allowed request. */
 export interface Allowed extends DecisionFacts {
   /** The request is allowed. */
   readonly allowed: true;
-  /**
-   * The refusal that wasn't enforced, because of a report-only rule or `enforcement: "report"`. Its reason is
-   * about scopes, conditions or a missing rule, never about a token. Absent for any other request.
-   */
-  readonly reported?: Refused;
 }
 
 /** A refused request, and the reason. */
@@ -128,6 +129,10 @@ export function createFacts(
   return principal ? { ...factsWithRule, principal } : factsWithRule;
 }
 
+/** Returns a decision that also says what the table of `shadow` decides. */
+export const withShadow = <Made extends Decision>(decision: Made, shadow: Decision["shadow"]): Made =>
+  shadow === undefined ? decision : Object.freeze({ ...decision, shadow });
+
 type RefusalFacts = Omit<Refused, keyof Allowed | "reason"> & Pick<Refused, "principal">;
 
 /** Refuses a request for a reason other than scopes. */
@@ -142,18 +147,6 @@ export const refuse = (
 export const allow = (rules: readonly Rule[] = NOTHING, principal?: Principal): Allowed =>
   Object.freeze({ allowed: true, ...createFacts(rules, principal) });
 
-/** Allows a request whose refusal is only reported. The principal shows that its token was accepted. */
-export const report = (reported: Refused, principal: Principal): Allowed =>
-  Object.freeze({
-    allowed: true,
-    ...createFacts(reported.rules, principal, reported, reported.rule),
-    reported,
-  });
-
-/** Returns the refusal in a decision, whether it is enforced or only reported. */
-export const refusalIn = (decision: Decision): Refused | undefined =>
-  decision.allowed ? decision.reported : decision;
-
 /** Decides by the scopes of every rule. A refusal names the scopes of all of them. */
 export function decideByRules(
   matches: readonly RuleMatch[],
@@ -161,10 +154,10 @@ export function decideByRules(
   scopeRules: ScopeRules,
 ): Decision {
   const granted = grantedScopesOf(principal, scopeRules);
-  const results = matches.map(({ compiled: { requirement, rule }, parameter }): RuleResult => {
-    const { required, satisfied, isSatisfied } = describeSatisfaction(requirement, parameter, granted);
-    return { required, satisfied, isSatisfied, rule, enforcement: rule.enforcement };
-  });
+  const results = matches.map(({ compiled: { requirement, rule }, parameter }) => ({
+    rule,
+    result: describeSatisfaction(requirement, parameter, granted),
+  }));
   return decideByResults(rulesOf(matches), principal, results);
 }
 
@@ -182,39 +175,33 @@ export function decideByScopes(
   parameter: (name: string) => string,
   scopeRules: ScopeRules,
   facts: { readonly rules: readonly Rule[]; readonly principal: Principal },
-  enforcement: Enforcement = "enforce",
 ): Decision {
   const granted = grantedScopesOf(facts.principal, scopeRules);
   const result = describeSatisfaction({ kind: "allOf", scopes }, parameter, granted);
   const { rules, principal } = facts;
-  return decideByResults(rules, principal, [{ ...result, rule: rules[0], enforcement }]);
+  return decideByResults(rules, principal, [{ rule: rules[0], result }]);
 }
 
 /** The result of one rule. Scopes that one route adds to the table may have no rule. */
-interface RuleResult extends RequirementResult {
+interface RuleResult {
   readonly rule: Rule | undefined;
-  readonly enforcement: Enforcement;
+  readonly result: RequirementResult;
 }
 
-/** Refuses if a result isn't satisfied. If all such results are only reported, allows and reports. */
+/** Refuses if a result isn't satisfied. */
 function decideByResults(
   rules: readonly Rule[],
   principal: Principal,
   results: readonly RuleResult[],
 ): Decision {
-  const required = unique(results.flatMap((result) => result.required));
-  const satisfied = results.flatMap((result) => result.satisfied);
-  const failures = results.filter(({ isSatisfied }) => !isSatisfied);
-  const scopes = { required, missing: unique(failures.flatMap(missingScopes)), satisfied };
+  const required = unique(results.flatMap(({ result }) => result.required));
+  const satisfied = results.flatMap(({ result }) => result.satisfied);
+  const failures = results.filter(({ result }) => !result.isSatisfied);
+  const scopes = { required, missing: unique(failures.flatMap(({ result }) => result.missing)), satisfied };
   if (failures.length === 0)
     return Object.freeze({ allowed: true, ...createFacts(rules, principal, scopes) });
-  const enforced = failures.find(({ enforcement }) => enforcement !== "report");
-  const facts = createFacts(rules, principal, scopes, (enforced ?? failures[0])?.rule);
-  const refused = Object.freeze({ allowed: false, reason: "scope_insufficient", ...facts } as const);
-  return enforced ? refused : report(refused, principal);
+  const facts = createFacts(rules, principal, scopes, failures[0]?.rule);
+  return Object.freeze({ allowed: false, reason: "scope_insufficient", ...facts } as const);
 }
-
-const missingScopes = ({ required, satisfied }: RequirementResult): readonly string[] =>
-  required.filter((scope) => !satisfied.some((satisfaction) => satisfaction.required === scope));
 
 const unique = (scopes: readonly string[]): readonly string[] => [...new Set(scopes)];

@@ -1,17 +1,16 @@
-/** Looks up rules in the tree: for a path, for all its readings, all that match it, and for a route. */
+/** Looks up rules in the tree: for a path, for all its readings, and for a route. */
 import type { Path } from "../request.ts";
-import { coversMixed } from "./overlap.ts";
-import type { PatternSegment } from "./pattern.ts";
+import { type PatternSegment, segmentIdentity } from "./pattern.ts";
 import {
+  endingsOf,
   endsAsWritten,
   type Leaf,
   leafFor,
   leavesFor,
-  mixedFor,
   type RuleTree,
   type TreeNode,
 } from "./rule-tree.ts";
-import { compareParts, loosen, Spelled } from "./segment.ts";
+import { compareParts, Spelled } from "./segment.ts";
 
 /** The narrowest rule for a path, and how the path differs from the rule's pattern. */
 export interface PathRule {
@@ -23,7 +22,7 @@ export interface PathRule {
 }
 
 /** A request, and the segments of its path that have been read, by where they begin. */
-interface PathWalk {
+export interface PathWalk {
   readonly path: Path;
   readonly method: string;
   /** `undefined` for a plain path, whose segments have only one spelling. */
@@ -52,11 +51,11 @@ function findLeaf(node: TreeNode, start: number, walk: PathRuleWalk): Leaf | und
   const { path } = walk;
   if (start > path.end) return leafFor(node, walk.method);
   const end = endOfSegment(path, start);
-  const hasTexts = node.statics.size > 0 || node.mixed.length > 0;
+  const hasTexts = node.statics.size > 0 || node.endings.size > 0;
   return (
     (hasTexts ? findLeafByText(node, start, end, walk) : undefined) ??
     (node.parameter && findLeaf(node.parameter, end + 1, walk)) ??
-    (node.wildcard && findLeafAfterWildcard(node.wildcard, end, walk))
+    (node.wildcard && leafFor(node.wildcard, walk.method))
   );
 }
 
@@ -68,27 +67,12 @@ function findLeafByText(node: TreeNode, start: number, end: number, walk: PathRu
     if (edge.text !== segment.exact) walk.isSpelled = false;
     return staticLeaf;
   }
-  for (const mixed of mixedFor(node, segment)) {
-    const spelling = compareParts(segment, mixed.texts);
-    const leaf = spelling && findLeaf(mixed.node, end + 1, walk);
+  for (const ending of endingsOf(node, segment)) {
+    const spelling = compareParts(segment, ending.texts);
+    const leaf = spelling && findLeaf(ending.node, end + 1, walk);
     if (!leaf) continue;
     if (spelling !== "exact") walk.isSpelled = false;
     return leaf;
-  }
-  return undefined;
-}
-
-/** A wildcard matches the segment that ends at `firstEnd`, and as few more as the pattern allows. */
-function findLeafAfterWildcard(
-  { node, lengths }: NonNullable<TreeNode["wildcard"]>,
-  firstEnd: number,
-  walk: PathRuleWalk,
-): Leaf | undefined {
-  for (const length of lengths) {
-    const end = endWithout(walk.path, length);
-    if (end < firstEnd) continue;
-    const leaf = findLeaf(node, end + 1, walk);
-    if (leaf) return leaf;
   }
   return undefined;
 }
@@ -138,9 +122,7 @@ function collectAt(node: TreeNode, start: number, walk: ReadingsWalk, isDecoded:
   if (start > path.end) return collectLeaf(node, walk, isDecoded);
   const end = endOfSegment(path, start);
   const segment = spellAt(walk, start, end);
-  const staticEdge = node.statics.get(segment.decoded);
-  const mixedEdges = mixedFor(node, segment);
-  for (const edge of staticEdge ? [staticEdge, ...mixedEdges] : mixedEdges) {
+  for (const edge of edgesFor(node, segment)) {
     const spelling = compareParts(segment, edge.texts);
     if (!spelling) continue;
     const isCertain = collectAt(edge.node, end + 1, walk, isDecoded || spelling === "decoded");
@@ -149,12 +131,14 @@ function collectAt(node: TreeNode, start: number, walk: ReadingsWalk, isDecoded:
     if ((isCertain && spelling === "exact") || walk.leaves.size > MAX_RULES) return true;
   }
   if (node.parameter && collectAt(node.parameter, end + 1, walk, isDecoded)) return true;
-  if (!node.wildcard) return false;
-  for (const length of node.wildcard.lengths) {
-    const wildcardEnd = endWithout(path, length);
-    if (wildcardEnd >= end && collectAt(node.wildcard.node, wildcardEnd + 1, walk, isDecoded)) return true;
-  }
-  return false;
+  return node.wildcard !== undefined && collectLeaf(node.wildcard, walk, isDecoded);
+}
+
+/** Returns the texts, and the parameters with a text behind them, that a segment may match. */
+export function edgesFor(node: TreeNode, segment: Spelled): ReturnType<typeof endingsOf> {
+  const edge = node.statics.get(segment.decoded);
+  const endings = endingsOf(node, segment);
+  return edge ? [edge, ...endings] : endings;
 }
 
 function collectLeaf(node: TreeNode, walk: ReadingsWalk, isDecoded: boolean): boolean {
@@ -170,33 +154,6 @@ function collectLeaf(node: TreeNode, walk: ReadingsWalk, isDecoded: boolean): bo
 
 /** A wildcard at the end of a pattern also matches a trailing slash, even in strict routers. */
 const endsStrictly = (leaf: Leaf, path: Path): boolean => leaf.endsInWildcard || endsAsWritten(leaf, path);
-
-/** Collects every rule that a router may match to a path, even if narrower rules match too. */
-export function collectMatching(tree: RuleTree, method: string, path: Path): readonly Leaf[] {
-  const leaves = new Set<Leaf>();
-  collectAllAt(tree.root, 1, { path, method, spelledSegments: new Map() }, leaves);
-  return [...leaves];
-}
-
-function collectAllAt(node: TreeNode, start: number, walk: PathWalk, leaves: Set<Leaf>): void {
-  const { path, method } = walk;
-  if (start > path.end) {
-    for (const leaf of leavesFor(node, method)) leaves.add(leaf);
-    return;
-  }
-  const end = endOfSegment(path, start);
-  const segment = spellAt(walk, start, end);
-  const staticEdge = node.statics.get(segment.decoded);
-  if (staticEdge) collectAllAt(staticEdge.node, end + 1, walk, leaves);
-  for (const edge of mixedFor(node, segment))
-    if (compareParts(segment, edge.texts)) collectAllAt(edge.node, end + 1, walk, leaves);
-  if (node.parameter) collectAllAt(node.parameter, end + 1, walk, leaves);
-  if (!node.wildcard) return;
-  for (const length of node.wildcard.lengths) {
-    const wildcardEnd = endWithout(path, length);
-    if (wildcardEnd >= end) collectAllAt(node.wildcard.node, wildcardEnd + 1, walk, leaves);
-  }
-}
 
 /** Finds the narrowest rule that covers a whole route: its pattern matches every path of the route. */
 export const findRouteRule = (
@@ -238,36 +195,27 @@ function collectCovering(node: TreeNode, index: number, search: CoveringSearch):
     if (leaf) leaves.add(leaf);
     return leaf !== undefined;
   }
-  for (const step of coveringSteps(node, segment, route.length - index)) {
-    const isCovered = collectCovering(step.node, index + step.length, search);
+  for (const child of childrenFor(node, segment)) {
+    const isCovered = collectCovering(child, index + 1, search);
     if (isCovered && index >= mountLength) return true;
   }
-  return false;
+  if (!node.wildcard) return false;
+  const leaf = leafFor(node.wildcard, method);
+  if (leaf) leaves.add(leaf);
+  return leaf !== undefined;
 }
 
-/**
- * Visits the edges of a node that cover a segment of a route, the narrowest first, and how many of the
- * `remaining` segments they cover.
- */
-function* coveringSteps(
-  { statics, mixed, parameter, wildcard }: TreeNode,
-  segment: PatternSegment,
-  remaining: number,
-): Iterable<{ readonly node: TreeNode; readonly length: number }> {
-  if (segment.kind === "static") {
-    const edge = statics.get(loosen(segment.text));
-    if (edge) yield { node: edge.node, length: 1 };
-  }
-  if (segment.kind === "static" || segment.kind === "mixed")
-    for (const { parts, node } of mixed) if (coversMixed(parts, segment)) yield { node, length: 1 };
-  if (segment.kind !== "wildcard" && parameter) yield { node: parameter, length: 1 };
-  if (!wildcard) return;
-  for (const segmentsAfter of wildcard.lengths)
-    if (segmentsAfter < remaining) yield { node: wildcard.node, length: remaining - segmentsAfter };
+/** Visits the nodes whose segment matches all that one segment of a route matches, the narrowest first. */
+export function* childrenFor(node: TreeNode, segment: PatternSegment): Iterable<TreeNode> {
+  if (segment.kind === "wildcard") return;
+  // One character stands for each parameter, and no text of a rule contains it.
+  const text = new Spelled(segmentIdentity(segment), true);
+  for (const edge of edgesFor(node, text)) if (compareParts(text, edge.texts)) yield edge.node;
+  if (node.parameter) yield node.parameter;
 }
 
 /** Reads a segment only once, however many rules it's compared with: it may have thousands of characters. */
-function spellAt({ path, spelledSegments }: PathWalk, start: number, end: number): Spelled {
+export function spellAt({ path, spelledSegments }: PathWalk, start: number, end: number): Spelled {
   if (!spelledSegments) return new Spelled(path.text.slice(start, end), true);
   let segment = spelledSegments.get(start);
   if (!segment) {
@@ -277,14 +225,7 @@ function spellAt({ path, spelledSegments }: PathWalk, start: number, end: number
   return segment;
 }
 
-function endOfSegment({ text, end }: Path, start: number): number {
+export function endOfSegment({ text, end }: Path, start: number): number {
   const slash = text.indexOf("/", start);
   return slash < 0 ? end : slash;
-}
-
-/** Returns the end of a path without its last `count` segments; 0 or less if it has fewer segments. */
-function endWithout({ text, end }: Path, count: number): number {
-  let rest = end;
-  for (let left = count; left > 0 && rest > 0; left -= 1) rest = text.lastIndexOf("/", rest - 1);
-  return rest;
 }

@@ -60,7 +60,7 @@ function receivesOther(
   if (text.includes("+") && isPlusSpace?.()) return true;
   const ruleValue = read(ruleName);
   // Only grants for every id cover an empty value.
-  if (segment.kind === "wildcard" || ruleValue === "") return false;
+  if (ruleValue === "") return false;
 
   const routeNames = route.segments.flatMap(namesOf);
   const isRepeated = (name: string) => routeNames.indexOf(name) !== routeNames.lastIndexOf(name);

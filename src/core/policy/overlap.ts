@@ -43,14 +43,9 @@ function coversSegment(wide: PatternSegment, narrow: PatternSegment): boolean {
   if (wide.kind === "parameter") return true;
   if (wide.kind === "static" || narrow.kind === "parameter")
     return segmentIdentity(wide) === segmentIdentity(narrow);
-  return wide.kind === "mixed" && coversMixed(wide.parts, narrow);
+  // In an identity, one character stands for each parameter. No other string can match this character.
+  return wide.kind === "mixed" && spellingOfMixed(segmentIdentity(narrow), wide.parts) !== undefined;
 }
-
-/** In an identity, one character stands for each parameter. No other string can match this character. */
-export const coversMixed = (
-  wide: readonly SegmentPart[],
-  narrow: Exclude<PatternSegment, { kind: "parameter" | "wildcard" }>,
-): boolean => spellingOfMixed(segmentIdentity(narrow), wide) !== undefined;
 
 const prepend = (segment: PatternSegment, rests: readonly Segments[]): readonly Segments[] =>
   rests.map((rest) => [segment, ...rest]);

@@ -1,68 +1,58 @@
-/** Checks what custom rules replace, so that they can't open a route of the base table by mistake. */
-import { type ConfigurationIssue, type Report, suggest } from "../errors.ts";
-import type { ScopeRules } from "../scopes/scope.ts";
-import { type CompiledTable, entryOf, type Replacement } from "./compile-rules.ts";
+/** Checks what custom rules replace in the base table. */
+import type { ConfigurationIssue, Report } from "../errors.ts";
+import type { CompiledTable, Replacement } from "./compile-rules.ts";
 import { describeRule } from "./describe.ts";
-import { implies } from "./implication.ts";
-import type { Conditions } from "./conditions/written.ts";
-import { identityOf, namesOf } from "./pattern.ts";
-import { type CompiledRule, optionPath, renderRules } from "./rule.ts";
+import { type CheckedTable, implies } from "./implication.ts";
+import { identityOf } from "./pattern.ts";
+import { type CompiledRule, optionPath, renderRules, type Rule } from "./rule.ts";
 
-/** Reports custom rules that replace less, or require less, than intended. */
-export function checkOverrides(table: CompiledTable, scopeRules: ScopeRules, report: Report): void {
-  const { rules, replacements } = table;
-  const replacing = new Set(replacements.map(({ custom }) => custom.rule.key));
+/** Reports custom rules that replace less than intended, or lose a condition. */
+export function checkOverrides({ rules, replacements }: CompiledTable, report: Report): void {
   const exactDefaults = exactDefaultsByPath(rules);
-  const weaker = new Map<string, Replacement>();
-  for (const replacement of replacements)
-    if (!replacement.custom.isOverride && isWeaker(replacement, scopeRules))
-      // A rule with optional groups replaces one rule at several paths.
-      weaker.set(`${replacement.custom.rule.key}\n${replacement.replaced.rule.key}`, replacement);
-  for (const replacement of weaker.values()) report(describeWeaker(replacement));
+  for (const { custom, replaced } of distinct(replacements))
+    // Beside a rule for one method, the conditions of a base rule for `*` still apply.
+    if (custom.rule.method === replaced.rule.method && replaced.conditions?.areWeakenedBy(custom))
+      report(describeLost(custom, replaced));
   for (const compiled of rules) {
     const { rule } = compiled;
-    if (compiled.isOverride && !replacing.has(rule.key)) report(describeUnneeded(compiled, rules));
     if (rule.source === "default" || rule.method !== "*") continue;
     const kept = pathsOf(compiled).flatMap((path) => exactDefaults.get(path) ?? []);
     if (kept.length > 0) report(describeKept(compiled, [...new Set(kept)]));
   }
 }
 
-/** Returns whether a rule requires less than the default rule, which a report-only rule leaves enforced. */
-export function isWeaker({ custom, replaced, segments }: Replacement, scopeRules: ScopeRules): boolean {
-  const enforced = custom.isReport ? custom.beside : custom;
-  if (!enforced) return false;
-  const base = { compiled: replaced.beside ?? replaced, segments: segmentsOf(replaced, segments) };
-  const replacing = { compiled: enforced, segments };
-  if (losesConditions(enforced, base.compiled)) return true;
-  return !implies(replacing, base, undefined, scopeRules) && implies(base, replacing, undefined, scopeRules);
+/** A warning at startup, in an audit and on the policy page. */
+export interface OverrideFinding {
+  readonly kind: "override_weaker";
+  readonly severity: "warning";
+  readonly rule: Rule;
+  readonly message: string;
+  readonly hint: string;
 }
 
-/** Returns whether a rule lacks a condition of another rule, has a wider one, or makes another exception. */
-function losesConditions(replacing: CompiledRule, base: CompiledRule): boolean {
-  const written = withPlaces(replacing);
-  const baseWritten = withPlaces(base);
-  const { maxAuthAgeSeconds = Infinity } = written;
-  const { maxAuthAgeSeconds: baseAge = Infinity } = baseWritten;
-  const isChanged = (name: keyof Conditions): boolean =>
-    JSON.stringify(written[name]) !== JSON.stringify(baseWritten[name]);
-  const isLost = LASTING.some((name) => baseWritten[name] !== undefined && isChanged(name));
-  const hasException = EXCEPTIONS.some((name) => written[name] !== undefined && isChanged(name));
-  return isLost || (base.conditions !== undefined && hasException) || maxAuthAgeSeconds > baseAge;
-}
+/** Finds custom rules that allow callers whom the replaced rule of the base table doesn't allow. */
+export const findWeakerOverrides = (table: CheckedTable): readonly OverrideFinding[] =>
+  distinct(table.replacements.filter((replacement) => !impliesReplaced(replacement, table))).map(
+    ({ custom, replaced }) => ({
+      kind: "override_weaker",
+      severity: "warning",
+      rule: custom.rule,
+      message: `\`${custom.rule.key}\` requires ${describeRule(custom)}. It replaces \`${replaced.rule.key}\` of the base table, which requires ${describeRule(replaced)}.`,
+      hint: "A caller who satisfies the new rule may not satisfy the old one. If that's intended, there's nothing to do.",
+    }),
+  );
 
-const LASTING = ["where", "actors", "clients", "acr"] as const;
-const EXCEPTIONS = ["unless", "except"] as const;
+/** A rule with optional groups replaces one rule at several paths. */
+const distinct = (replacements: readonly Replacement[]): readonly Replacement[] => [
+  ...new Map(
+    replacements.map((each) => [`${each.custom.rule.key}\n${each.replaced.rule.key}`, each]),
+  ).values(),
+];
 
-/** Returns the conditions of a rule. In `where`, the names of parameters are replaced by their places. */
-function withPlaces({ rule: { conditions = {} }, pattern }: CompiledRule): Conditions {
-  const { where } = conditions;
-  if (!where) return conditions;
-  const segments = pattern.alternatives[0]?.segments ?? [];
-  const placeOf = (name: string): string =>
-    String(segments.findIndex((segment) => namesOf(segment).includes(name)));
-  const placed = Object.entries(where).map(([name, source]) => [placeOf(name), source] as const);
-  return { ...conditions, where: Object.fromEntries(placed) };
+function impliesReplaced({ custom, replaced, segments }: Replacement, table: CheckedTable): boolean {
+  const base = { compiled: replaced, segments: segmentsOf(replaced, segments) };
+  const requests = { method: custom.rule.method, segments };
+  return implies({ compiled: custom, segments }, base, requests, table);
 }
 
 /** The alternative of a rule that is the same route, with the names of its own parameters. */
@@ -70,22 +60,11 @@ const segmentsOf = ({ pattern }: CompiledRule, segments: Replacement["segments"]
   pattern.alternatives.find((alternative) => identityOf(alternative.segments) === identityOf(segments))
     ?.segments ?? [];
 
-const describeWeaker = ({ custom, replaced }: Replacement): ConfigurationIssue => ({
-  code: "override_weaker",
-  path: optionPath(custom.rule),
-  message: `requires less than the base table's rule that it replaces, \`${replaced.rule.key}\` (${describeRule(replaced.rule)}).`,
-  hint: `If that's intended, write { override: ${JSON.stringify(entryOf(custom))} }.`,
-});
-
-const describeUnneeded = ({ rule }: CompiledRule, rules: readonly CompiledRule[]): ConfigurationIssue => ({
-  code: "override_unneeded",
+const describeLost = ({ rule }: CompiledRule, replaced: CompiledRule): ConfigurationIssue => ({
+  code: "condition_conflict",
   path: optionPath(rule),
-  message: "replaces no rule of the base table.",
-  hint: suggest(
-    rule.key,
-    rules.filter((compiled) => compiled.rule.source === "default").map((compiled) => compiled.rule.key),
-    "Write the requirement without { override }.",
-  ),
+  message: `loses or widens a condition of the base table's rule that it replaces, \`${replaced.rule.key}\` (${describeRule(replaced)}).`,
+  hint: "Repeat the condition.",
 });
 
 /** The default rules for exact methods. For the same path, they decide before a custom rule for `*`. */

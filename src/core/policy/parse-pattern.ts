@@ -11,6 +11,8 @@ export interface PatternMistake {
   readonly code: "route_pattern_invalid" | "route_unreachable";
   readonly message: string;
   readonly hint: string;
+  /** The pattern that was probably meant, in path-to-regexp's syntax. */
+  readonly spelling?: string | undefined;
 }
 
 type FlatToken = Exclude<Token, { type: "group" }>;
@@ -36,17 +38,14 @@ export function parsePattern(source: string, mayRepeatNames = false): Pattern | 
   }
   if (!mayRepeatNames && alternatives.some(repeatsName))
     return invalid("uses one parameter name twice.", "Give every parameter its own name.");
-  const parameters = new Set(alternatives.flatMap(({ segments }) => segments.flatMap(certainNames)));
+  const parameters = new Set(alternatives.flatMap(({ segments }) => segments.flatMap(parametersIn)));
   return { source, alternatives, parameters };
 }
 
 export const isPattern = (parsed: Pattern | PatternMistake): parsed is Pattern => "alternatives" in parsed;
 
-/** Routers divide a segment with several parameters at different places, so no scope can depend on one. */
-function certainNames(segment: PatternSegment): readonly string[] {
-  const names = namesOf(segment);
-  return names.length === 1 ? names : [];
-}
+const parametersIn = (segment: PatternSegment): readonly string[] =>
+  segment.kind === "wildcard" ? [] : namesOf(segment);
 
 function repeatsName({ segments }: Alternative): boolean {
   const names = segments.flatMap(namesOf);
@@ -60,10 +59,7 @@ function parseTokens(source: string): readonly Token[] | PatternMistake {
   if (/\/\([\w.-]+(?:\|[\w.-]+)+\)/.test(source))
     return invalid("has alternatives in parentheses.", "Write one key for each of them.");
   const spelling = findSpelling(source, (candidate) => tokensOf(candidate) !== undefined);
-  return invalid(
-    "isn't a pattern of path-to-regexp.",
-    spelling === undefined ? SYNTAX : `Write \`${spelling}\`.`,
-  );
+  return mistakeWith("isn't a pattern of path-to-regexp.", spelling, SYNTAX);
 }
 
 /**
@@ -81,9 +77,10 @@ function isForeign(token: Token): boolean {
 function describeForeign(source: string): PatternMistake {
   const translated = translateParameters(source);
   const isTranslated = translated !== source && isPattern(parsePattern(translated));
-  return invalid(
+  return mistakeWith(
     "writes a parameter in the syntax of another router.",
-    `Write ${isTranslated ? `\`${translated}\`` : "`:parameter` or `*wildcard`"}. Braces hold an optional part, which begins with \`/\`, \`.\`, \`-\` or a parameter.`,
+    isTranslated ? translated : undefined,
+    "Write `:parameter` or, at the end, `/*wildcard`.",
   );
 }
 
@@ -97,7 +94,7 @@ function tokensOf(source: string): readonly Token[] | undefined {
 }
 
 const SYNTAX =
-  "Write `/static`, `/:parameter`, `{/:optional}` and `{/*wildcard}`; escape other special characters with a backslash.";
+  "Write texts and `:parameters`, and at the end `{/*wildcard}` or `{/}`; escape other special characters with a backslash.";
 
 function expandGroups(tokens: readonly Token[]): FlatToken[][] {
   let alternatives: FlatToken[][] = [[]];
@@ -196,6 +193,11 @@ function findUnreachable(
 }
 
 const isWildcard = (part: SegmentPart): boolean => typeof part !== "string" && part.type === "wildcard";
+
+const mistakeWith = (message: string, spelling: string | undefined, otherwise: string): PatternMistake => ({
+  ...invalid(message, spelling === undefined ? otherwise : `Write \`${spelling}\`.`),
+  spelling,
+});
 
 const invalid = (message: string, hint: string): PatternMistake => ({
   code: "route_pattern_invalid",

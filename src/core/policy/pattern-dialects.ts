@@ -43,7 +43,7 @@ export function translateParameters(source: string): string {
 }
 
 /** With a wildcard at the end, the path above it is usually meant too: `/files{/*path}`. */
-const includeRoot = (source: string): string =>
+export const includeRoot = (source: string): string =>
   source.replace(/^\/(\*\w+)$/, "/{$1}").replace(/(?<=.)\/(\*\w+)$/, "{/$1}");
 
 /** Quoted if characters follow directly, because they would become part of the name. */

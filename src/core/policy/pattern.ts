@@ -2,7 +2,10 @@
 import type { OperationKey } from "./operation-key.ts";
 import { loosen, type SegmentPart } from "./segment.ts";
 
-/** One segment of a pattern, the kinds from the narrowest to the widest. */
+/**
+ * One segment of a pattern, the kinds from the narrowest to the widest. In a rule, `mixed` is a parameter and
+ * the text behind it, and a wildcard is the last segment. Routes may mix parts in any way.
+ */
 export type PatternSegment =
   | { readonly kind: "static"; readonly text: string }
   | { readonly kind: "mixed"; readonly parts: readonly SegmentPart[] }
@@ -22,7 +25,7 @@ export interface Pattern {
   readonly alternatives: readonly Alternative[];
   /** The parameters that a scope template may name; `"any"` for the arguments of an operation. */
   readonly parameters: ReadonlySet<string> | "any";
-  /** For an operation, which has a method and a name instead of a path. */
+  /** Only for an operation. */
   readonly operation?: OperationKey;
 }
 
@@ -37,6 +40,12 @@ export const segmentIdentity = (segment: PatternSegment): string =>
 function partIdentity(part: SegmentPart): string {
   if (typeof part === "string") return loosen(part);
   return part.type === "param" ? "\u0001" : "\u0002";
+}
+
+/** Returns the text behind the parameter of a rule's segment; empty if there is none. */
+export function textBehind(segment: PatternSegment): string {
+  const text = segment.kind === "mixed" ? segment.parts[1] : "";
+  return typeof text === "string" ? text : "";
 }
 
 /** Returns the names of the parameters in a segment, or of its wildcard. */

@@ -1,6 +1,5 @@
 import type { Report } from "../errors.ts";
 import { compileScope, type RequiredScope } from "../scopes/required-scope.ts";
-import { splitScope } from "../scopes/scope.ts";
 import type { Pattern } from "./pattern.ts";
 
 /**
@@ -8,36 +7,20 @@ import type { Pattern } from "./pattern.ts";
  *
  * - an array of scopes: all of them; `[]` requires a valid token and no scope
  * - `{ anyOf }`: at least one of them
- * - `{ filtered }`: a `resource:action`, granted for all ids *or for at least one*; the handler then filters
- *   its result by `principal.resourceIds(resource, action)`. Only for GET and HEAD of a path that doesn't end
- *   with a parameter, and for lists and single tools of MCP
  * - `"optional"`: nothing, but a token that is sent must be valid
  * - `"public"`: nothing, and no token is read
  *
  * In a scope, `<name>` as the second of three parts stands for the route parameter of that name:
- * `agents:<agent_id>:run`.
+ * `agents:<agent_id>:run`. `agents:<any>:read` requires the scope for all ids *or for at least one*; the
+ * handler then filters its result by `principal.resourceIds("agents", "read")`. It's only for GET and HEAD of
+ * a path that doesn't end with a parameter, and for lists and single tools of MCP.
  */
-export type Requirement =
-  | readonly string[]
-  | { readonly anyOf: readonly string[] }
-  | { readonly filtered: string }
-  | "optional"
-  | "public";
+export type Requirement = readonly string[] | { readonly anyOf: readonly string[] } | "optional" | "public";
 
-/** A requirement, compiled. */
 export type CompiledRequirement =
   | { readonly kind: "public" }
   | { readonly kind: "optional" }
-  | { readonly kind: "allOf" | "anyOf"; readonly scopes: readonly RequiredScope[] }
-  | {
-      readonly kind: "filtered";
-      readonly scope: RequiredScope;
-      readonly resource: string;
-      readonly action: string;
-    };
-
-/** What a rule without scopes requires of every caller. */
-export const VALID_TOKEN: CompiledRequirement = { kind: "allOf", scopes: [] };
+  | { readonly kind: "allOf" | "anyOf"; readonly scopes: readonly RequiredScope[] };
 
 /** Returns how much a requirement demands. Two requirements of one class may name different scopes. */
 export function classOf(requirement: CompiledRequirement): "nothing" | "token" | "scopes" {
@@ -48,24 +31,12 @@ export function classOf(requirement: CompiledRequirement): "nothing" | "token" |
     case "allOf":
       return requirement.scopes.length === 0 ? "token" : "scopes";
     case "anyOf":
-    case "filtered":
       return "scopes";
   }
 }
 
-/** Returns the scopes that a requirement names. */
-export function scopesOf(requirement: CompiledRequirement): readonly RequiredScope[] {
-  switch (requirement.kind) {
-    case "public":
-    case "optional":
-      return [];
-    case "allOf":
-    case "anyOf":
-      return requirement.scopes;
-    case "filtered":
-      return [requirement.scope];
-  }
-}
+export const scopesOf = (requirement: CompiledRequirement): readonly RequiredScope[] =>
+  "scopes" in requirement ? requirement.scopes : [];
 
 /** Returns the parameters of the request that the scopes of a requirement name. */
 export const templatesOf = (requirement: CompiledRequirement): readonly string[] =>
@@ -87,7 +58,6 @@ export function compileRequirement(
   report: Report,
 ): CompiledRequirement | undefined {
   if (requirement === "public" || requirement === "optional") return { kind: requirement };
-  if ("filtered" in requirement) return compileFiltered(requirement.filtered, route, path, report);
   const isAnyOf = "anyOf" in requirement;
   const texts = isAnyOf ? requirement.anyOf : requirement;
   const textsPath = isAnyOf ? [...path, "anyOf"] : path;
@@ -97,7 +67,7 @@ export function compileRequirement(
       report(describeReserved(text, textPath));
       return [];
     }
-    return compileScope(text, route.pattern.parameters, textPath, report) ?? [];
+    return compileScope(text, route.pattern.parameters, textPath, report, isList(route)) ?? [];
   });
   if (scopes.length < texts.length) return undefined;
   return { kind: isAnyOf ? "anyOf" : "allOf", scopes };
@@ -117,41 +87,8 @@ const describeReserved = (text: string, path: Path): Parameters<Report>[0] => ({
   hint: `Write ${RESERVED[text]}.`,
 });
 
-function compileFiltered(
-  text: string,
-  route: RequiringRoute,
-  path: Path,
-  report: Report,
-): CompiledRequirement | undefined {
-  const scope = compileScope(text, new Set(), [...path, "filtered"], report);
-  if (!scope) return undefined;
-  const [resource, action, ...otherParts] = splitScope(text);
-  const filteredPath = [...path, "filtered"];
-  if (resource === undefined || action === undefined || otherParts.length > 0) {
-    report({
-      code: "requirement_invalid",
-      path: filteredPath,
-      message: `\`${text}\` has no ids to filter by.`,
-      hint: 'Write `resource:action`, such as { filtered: "agents:read" }.',
-    });
-    return undefined;
-  }
-  // For one item, a caller with the scope for any id could read or change the items of all other ids.
-  if (!isListed(route)) {
-    report({
-      code: "requirement_invalid",
-      path: filteredPath,
-      message:
-        "is for lists: a GET or HEAD whose path doesn't end with a parameter, or a list or one tool of MCP.",
-      hint: `Write ["${resource}:<parameter>:${action}"] for one item, or ["${text}"].`,
-    });
-    return undefined;
-  }
-  return { kind: "filtered", scope, resource, action };
-}
-
 /** Returns whether the handler of a route can filter a list. */
-function isListed({ method, pattern }: RequiringRoute): boolean {
+function isList({ method, pattern }: RequiringRoute): boolean {
   // A single tool may return a list, but not every tool does.
   if (pattern.alternatives.length === 0) return /^(?:[\w/]+\/list|tools\/call [^*]+)$/.test(pattern.source);
   const isReading = method === "GET" || method === "HEAD";

@@ -1,10 +1,11 @@
 import { METHODS } from "node:http";
 import { suggest } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
-import { parseOperationKey, splitOperation } from "./operation-key.ts";
-import { MCP_METHODS, type OperationMethods } from "./operation-methods.ts";
+import type { KeyLanguage } from "./key-language.ts";
+import { MCP_MISSING } from "./operations.ts";
 import type { Pattern } from "./pattern.ts";
-import { isPattern, parsePattern, type PatternMistake } from "./parse-pattern.ts";
+import { isPattern, type PatternMistake } from "./parse-pattern.ts";
+import { parseRulePattern } from "./rule-pattern.ts";
 
 /** A parsed route key: the method (`*` for every method) and the pattern. */
 export interface RouteKey {
@@ -14,42 +15,48 @@ export interface RouteKey {
 
 /** The mistake in a route key, and the fix. */
 export interface RouteKeyMistake extends Pick<PatternMistake, "message" | "hint"> {
-  readonly code: PatternMistake["code"] | "route_key_invalid" | "route_method_unknown";
+  readonly code: PatternMistake["code"] | "route_key_invalid" | "option_missing";
+  /** The option that is missing. Absent if the key is wrong. */
+  readonly path?: readonly string[];
 }
 
 const FORM = "Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.";
 
-/** Parses `METHOD /pattern`, or returns the mistake because of which no request can match it. */
-export function parseRouteKey(key: string, methods = MCP_METHODS): RouteKey | RouteKeyMistake {
-  if (key.startsWith(`${OPERATION_METHOD} `)) return parseOperation(key, methods);
-  // An operation of MCP, written differently: `mcp tools/call search`, `POST tools/call search`.
-  const [, operation = ""] = /^(?:\w+[ :])?([a-z].*)$/i.exec(key) ?? [];
-  const isOperation = methods.get(splitOperation(operation).method) !== undefined;
-  if (isOperation || !/^\S+ \S+$/.test(key)) {
+/**
+ * Parses `METHOD /pattern`, or returns the mistake because of which no request can match it. Without
+ * `language`, the key of an operation is a mistake. With `parsePattern`, it's a route of a router.
+ */
+export function parseRouteKey(
+  key: string,
+  language?: KeyLanguage,
+  parse: (source: string) => Pattern | PatternMistake = parseRulePattern,
+): RouteKey | RouteKeyMistake {
+  if (!language && key.startsWith(`${OPERATION_METHOD} `))
+    return {
+      code: "option_missing",
+      path: ["mcp"],
+      message: `is missing, but the rule \`${key}\` needs it.`,
+      hint: MCP_MISSING,
+    };
+  const operation = language?.parseKey(key);
+  if (operation)
+    return "message" in operation
+      ? { code: "route_key_invalid", ...operation }
+      : { method: OPERATION_METHOD, pattern: operation };
+  if (!/^\S+ \S+$/.test(key)) {
     const path = key.startsWith("/") && !key.includes(" ") ? key : undefined;
-    const keyHint = path === undefined ? FORM : `Write \`GET ${path}\`, or \`* ${path}\` for every method.`;
-    const hint = isOperation ? `Write \`${OPERATION_METHOD} ${operation}\`.` : keyHint;
+    const hint = path === undefined ? FORM : `Write \`GET ${path}\`, or \`* ${path}\` for every method.`;
     return { code: "route_key_invalid", message: "isn't a route key.", hint };
   }
   const space = key.indexOf(" ");
   const method = key.slice(0, space);
   const source = key.slice(space + 1);
   const mistake = findMethodMistake(method, source);
-  if (mistake) return { code: "route_method_unknown", ...mistake };
-  const pattern = parsePattern(source);
+  if (mistake) return { code: "route_key_invalid", ...mistake };
+  const pattern = parse(source);
   if (isPattern(pattern)) return { method, pattern };
-  return { ...pattern, message: `\`${source}\` ${pattern.message}` };
-}
-
-/** An operation has a name instead of a path: no segments, and any argument may fill a template. */
-function parseOperation(key: string, methods: OperationMethods): RouteKey | RouteKeyMistake {
-  const source = key.slice(OPERATION_METHOD.length + 1);
-  const operation = parseOperationKey(source, methods);
-  if ("message" in operation) return { code: "route_key_invalid", ...operation };
-  const isUri = methods.get(operation.method)?.nameParameter === "uri";
-  const isNamed = methods.isNamed(operation.method) ?? true;
-  const parameters = isNamed && !isUri ? "any" : new Set(operation.pattern?.variables);
-  return { method: OPERATION_METHOD, pattern: { source, alternatives: [], parameters, operation } };
+  const { code, message, hint } = pattern;
+  return { code, message: `\`${source}\` ${message}`, hint };
 }
 
 /** Explains why no request has this method, and what to write instead. */

@@ -1,16 +1,14 @@
 import { compileScopeList, type RequiredScope } from "../scopes/required-scope.ts";
-import type { ScopeRules } from "../scopes/scope.ts";
+import type { ScopeRules } from "../scopes/granted-scopes.ts";
 import type { AccessRequest } from "../request.ts";
-import { allow, decideByScopes, type Decision, refuse, report } from "./decision.ts";
-import type { Enforcement } from "./rule.ts";
+import { allow, decideByScopes, type Decision, refuse } from "./decision.ts";
 
 /** The arrays of scopes that `requireScopes` was called with, each compiled once. */
 const compiledLists = new WeakMap<readonly string[], readonly RequiredScope[]>();
 
 /**
  * Decides whether an allowed caller holds the scopes that a route adds. With `authorization: false`, it
- * checks none. If the server only reports, missing scopes are reported and the request is allowed. A
- * report-only rule doesn't change what the code requires. A reported decision stays reported.
+ * checks none.
  * @throws Error for a route that could never allow a caller
  */
 export function decideRouteScopes(
@@ -18,7 +16,6 @@ export function decideRouteScopes(
   scopes: readonly string[],
   params: AccessRequest["params"],
   scopeRules: ScopeRules | null,
-  serverEnforcement: Enforcement = "enforce",
 ): Decision {
   if (!decision.allowed) return decision;
   const { rules, principal } = decision;
@@ -34,16 +31,7 @@ export function decideRouteScopes(
   const compiled = compiledLists.get(scopes) ?? compileScopeList(scopes, "any");
   if (Object.isFrozen(scopes)) compiledLists.set(scopes, compiled);
   const parameter = (name: string) => requireParameter(params, name);
-  const routeDecision = decideByScopes(
-    compiled,
-    parameter,
-    scopeRules,
-    { rules, principal },
-    serverEnforcement,
-  );
-  if (decision.reported && routeDecision.allowed && !routeDecision.reported)
-    return report(decision.reported, principal);
-  return routeDecision;
+  return decideByScopes(compiled, parameter, scopeRules, { rules, principal });
 }
 
 /** A parameter that the route doesn't have is a programming error: no granted scope could satisfy it. */

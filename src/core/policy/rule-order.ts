@@ -4,17 +4,15 @@
  * order is right, because each order fails open for one of the rules (docs/decisions/0027-order-of-rules.md).
  */
 import type { ConfigurationIssue, Report } from "../errors.ts";
-import type { CompiledTable } from "./compile-rules.ts";
-import type { ScopeRules } from "../scopes/scope.ts";
 import { findRouteRule } from "./find-rules.ts";
-import { implies } from "./implication.ts";
+import { type CheckedTable, implies } from "./implication.ts";
 import { commonPatterns, covers } from "./overlap.ts";
-import type { PatternSegment } from "./pattern.ts";
+import { identityOf, type PatternSegment } from "./pattern.ts";
 import { renderPattern } from "./render-pattern.ts";
 import { describeRequirement } from "./describe.ts";
 import { commonMethod, type CompiledRule, optionPath } from "./rule.ts";
-import type { Leaf, RuleTree } from "./rule-tree.ts";
-import { leavesInOrder, overlappingLeaves } from "./walk-tree.ts";
+import type { Leaf, TreeNode } from "./rule-tree.ts";
+import { laterLeaves, leavesInOrder, overlappingLeaves } from "./walk-tree.ts";
 
 type Segments = readonly PatternSegment[];
 
@@ -23,41 +21,38 @@ interface Pair {
   readonly deciding: Leaf;
   readonly other: Leaf;
   readonly method: string;
-  /** What both rules match, except what a third rule decides, and what `deciding` implies. */
-  readonly common: readonly Segments[];
+  /** The paths that both rules match. */
+  readonly common: Segments;
 }
 
 /** One wrong rule can conflict with thousands of others. The first issues are enough to find it. */
 const MAX_ISSUES = 20;
 
 /** Reports pairs of rules without a right order, and HEAD rules that require less than GET. */
-export function checkOrder(
-  { tree, enforcedTree }: CompiledTable,
-  scopeRules: ScopeRules,
-  report: Report,
-): void {
-  const reported = new Set<string>();
-  // A report-only rule must not decide what has no right order without it.
-  for (const checkedTree of new Set([tree, enforcedTree]))
-    for (const issue of findOrderIssues(checkedTree, scopeRules)) {
-      if (reported.size === MAX_ISSUES) return;
-      const text = JSON.stringify(issue);
-      if (!reported.has(text)) report(issue);
-      reported.add(text);
-    }
+export function checkOrder(table: CheckedTable, report: Report): void {
+  const reportedTexts = new Set<string>();
+  for (const issue of findOrderIssues(table)) {
+    if (reportedTexts.size === MAX_ISSUES) return;
+    const text = JSON.stringify(issue);
+    if (!reportedTexts.has(text)) report(issue);
+    reportedTexts.add(text);
+  }
 }
 
-function* findOrderIssues(tree: RuleTree, scopeRules: ScopeRules): Iterable<ConfigurationIssue> {
-  const positions = new Map([...leavesInOrder(tree.root)].map((leaf, index) => [leaf, index]));
+function* findOrderIssues(table: CheckedTable): Iterable<ConfigurationIssue> {
+  const { tree } = table;
   const reportedPairs = new Set<string>();
-  for (const [leaf, position] of positions) {
-    const headIssue = findWeakerHead(tree, leaf, scopeRules);
+  const samples = new Map<TreeNode, readonly Leaf[] | undefined>();
+  const apart = new Map<TreeNode, Map<string, boolean>>();
+  for (const leaf of leavesInOrder(tree.root)) {
+    const headIssue = findWeakerHead(table, leaf);
     if (headIssue) yield headIssue;
-    for (const other of overlappingLeaves(tree.root, leaf.segments)) {
-      // Each pair once, from the path that is tried first. For the same path, the exact method decides.
-      const isEarlier = (positions.get(other) ?? 0) <= position;
-      if (isEarlier || other.identity === leaf.identity) continue;
-      const issue = findPairIssue(tree, leaf, other, scopeRules);
+    const requests = { method: leaf.compiled.rule.method, segments: leaf.segments };
+    const isSettled = (node: TreeNode, rest: Segments): boolean =>
+      isApart(node, rest, apart) ||
+      samplesBelow(node, samples)?.every((sample) => implies(leaf, sample, requests, table)) === true;
+    for (const other of laterLeaves(tree.root, leaf.segments, isSettled)) {
+      const issue = findPairIssue(table, leaf, other);
       const pairKey = `${leaf.compiled.rule.key}\n${other.compiled.rule.key}`;
       if (!issue || reportedPairs.has(pairKey)) continue;
       reportedPairs.add(pairKey);
@@ -66,37 +61,68 @@ function* findOrderIssues(tree: RuleTree, scopeRules: ScopeRules): Iterable<Conf
   }
 }
 
-function findPairIssue(
-  tree: RuleTree,
-  deciding: Leaf,
-  other: Leaf,
-  scopeRules: ScopeRules,
-): ConfigurationIssue | undefined {
+/** Returns whether the rules below a node have no path in common with the rest of a pattern. */
+function isApart(
+  node: TreeNode,
+  rest: Segments,
+  resultsByNode: Map<TreeNode, Map<string, boolean>>,
+): boolean {
+  const results = resultsByNode.get(node) ?? new Map<string, boolean>();
+  resultsByNode.set(node, results);
+  const identity = identityOf(rest);
+  const result =
+    results.get(identity) ?? overlappingLeaves(node, rest)[Symbol.iterator]().next().done === true;
+  results.set(identity, result);
+  return result;
+}
+
+/** With more than these, it's faster to compare the rules than their requirements. */
+const MAX_SAMPLES = 8;
+
+/**
+ * Returns a rule for each requirement below a node, so that thousands of rules that require the same aren't
+ * compared one by one. Returns `undefined` if there are too many, or if a requirement names a parameter: only
+ * the path shows what such a rule requires.
+ */
+function samplesBelow(
+  node: TreeNode,
+  samplesByNode: Map<TreeNode, readonly Leaf[] | undefined>,
+): readonly Leaf[] | undefined {
+  if (samplesByNode.has(node)) return samplesByNode.get(node);
+  const samples = new Map<string, Leaf>();
+  let isComplete = true;
+  for (const leaf of leavesInOrder(node)) {
+    samples.set(JSON.stringify(leaf.compiled.rule.requirement), leaf);
+    isComplete = leaf.templates.length === 0 && samples.size <= MAX_SAMPLES;
+    if (!isComplete) break;
+  }
+  const result = isComplete ? [...samples.values()] : undefined;
+  samplesByNode.set(node, result);
+  return result;
+}
+
+function findPairIssue(table: CheckedTable, deciding: Leaf, other: Leaf): ConfigurationIssue | undefined {
   const method = commonMethod(deciding.compiled, other.compiled);
   if (method === undefined || deciding.compiled === other.compiled) return undefined;
   const isInside = covers(other.segments, deciding.segments);
   if (isInside && methodRank(deciding.compiled, method) <= methodRank(other.compiled, method))
     return undefined;
-  const common = commonPatterns(deciding.segments, other.segments).filter(
-    (path) =>
-      !hasThirdDecider(tree, method, path, [deciding, other]) && !implies(deciding, other, path, scopeRules),
-  );
-  if (common.length === 0) return undefined;
-  return describePair({ deciding, other, method, common }, isInside);
-}
-
-function hasThirdDecider(tree: RuleTree, method: string, path: Segments, pair: readonly Leaf[]): boolean {
-  // A pattern that stands for more paths than it matches doesn't show which rule decides the others.
-  if (!isWritable(path, pair)) return false;
-  const decider = findRouteRule(tree, method, path);
-  return decider !== undefined && pair.every(({ compiled }) => compiled !== decider.compiled);
+  // The paths that two rules have in common are always one pattern.
+  const [segments] = commonPatterns(deciding.segments, other.segments);
+  if (!segments) return undefined;
+  const decider = findRouteRule(table.tree, method, segments)?.compiled;
+  const isDecidedByThird = decider && decider !== deciding.compiled && decider !== other.compiled;
+  if (isDecidedByThird || implies(deciding, other, { method, segments }, table)) return undefined;
+  return describePair({ deciding, other, method, common: segments }, isInside);
 }
 
 /** Frameworks run the GET handler for HEAD, so its rule must not require less than the rule for GET. */
-function findWeakerHead(tree: RuleTree, head: Leaf, scopeRules: ScopeRules): ConfigurationIssue | undefined {
-  if (head.compiled.rule.method !== "HEAD") return undefined;
-  const getLeaf = findRouteRule(tree, "GET", head.segments);
-  if (!getLeaf || implies(head, getLeaf, head.segments, scopeRules)) return undefined;
+function findWeakerHead(table: CheckedTable, head: Leaf): ConfigurationIssue | undefined {
+  const { segments } = head;
+  const { method } = head.compiled.rule;
+  if (method !== "HEAD") return undefined;
+  const getLeaf = findRouteRule(table.tree, "GET", segments);
+  if (!getLeaf || implies(head, getLeaf, { method, segments }, table)) return undefined;
   return {
     code: "rule_outranked",
     path: optionPath(head.compiled.rule),
@@ -107,31 +133,18 @@ function findWeakerHead(tree: RuleTree, head: Leaf, scopeRules: ScopeRules): Con
 
 /** Describes a pair without a right order. With `isInside`, the deciding path is the narrower one. */
 function describePair({ deciding, other, method, common }: Pair, isInside: boolean): ConfigurationIssue {
-  const paths = describePaths(method, common);
+  const paths = `\`${method} ${renderPattern({ segments: common, hasSlash: false })}\``;
   const { key, requirement } = deciding.compiled.rule;
   const decider = `\`${key}\` (${describeRequirement(requirement)}) would decide`;
-  const isWritten = common.every((path) => isWritable(path, [deciding, other]));
   return {
     code: isInside ? "rule_outranked" : "rules_cross",
     path: optionPath(other.compiled.rule),
     message: isInside
       ? `doesn't decide ${paths}. ${decider}, because its path is narrower. But its method is wider, and a caller that it allows may not satisfy this rule.`
       : `also matches ${paths}. ${decider}, although neither path contains the other, and a caller that it allows may not satisfy this rule.`,
-    hint: isWritten
-      ? `Add ${paths} with what these requests require.`
-      : "Change one of the two paths, or let both rules require the same.",
+    hint: `Add ${paths} with what these requests require.`,
   };
 }
-
-const describePaths = (method: string, common: readonly Segments[]): string =>
-  common.map((segments) => `\`${method} ${renderPattern({ segments, hasSlash: false })}\``).join(" and ");
-
-/**
- * The paths that two mixed segments such as `/a-:x` and `/:y-b` have in common can't be written as one
- * pattern. In this case, a segment of the common pattern belongs to neither rule.
- */
-const isWritable = (path: Segments, leaves: readonly Leaf[]): boolean =>
-  path.every((segment) => leaves.some(({ segments }) => segments.includes(segment)));
 
 /** How specific a rule's method is: 0 for the request's method, 1 for GET if that is HEAD, 2 for `*`. */
 function methodRank({ rule }: CompiledRule, method: string): number {

@@ -1,14 +1,11 @@
+import type { RequiredScope } from "../scopes/required-scope.ts";
 import type { ParameterSource } from "./parameters.ts";
 import type { Pattern } from "./pattern.ts";
-import type { CompiledConditions } from "./conditions/condition.ts";
-import type { Conditions } from "./conditions/written.ts";
+import type { CompiledConditions, Conditions } from "./conditions.ts";
 import type { CompiledRequirement, Requirement } from "./requirement.ts";
 
 /** The option that a rule comes from. An `override` is a custom rule that replaced a default rule. */
 export type RuleSource = "default" | "custom" | "override";
-
-/** Whether a request that lacks the scopes of a rule is refused, or is allowed and only reported. */
-export type Enforcement = "enforce" | "report";
 
 /** One entry of the effective table. */
 export interface Rule {
@@ -25,8 +22,6 @@ export interface Rule {
    * Absent if there are none.
    */
   readonly conditions?: Conditions;
-  /** `"report"` for a rule that is written as `{ report }`, or of a server that only reports. */
-  readonly enforcement: Enforcement;
   /** The table that it comes from. */
   readonly source: RuleSource;
 }
@@ -42,12 +37,6 @@ export interface CompiledRule {
   readonly asList: readonly Rule[];
   /** Whether a custom rule replaced it at some of its paths. */
   readonly isPart?: boolean;
-  /** Whether it is written as `{ override }`. */
-  readonly isOverride: boolean;
-  /** Whether it's written as `{ report }`. The rule that decides without it stays enforced. */
-  readonly isReport: boolean;
-  /** The rule that is written next to `report`. */
-  readonly beside?: CompiledRule | undefined;
 }
 
 /** A rule that a request must satisfy, with the path that fills its templates. */
@@ -62,17 +51,10 @@ export interface RuleMatch {
 /** A rule with conditions that matches a request, with the path or the arguments that fill its parameters. */
 export interface Restriction extends RuleMatch {
   readonly conditions: CompiledConditions;
+  /** The scopes that lift conditions of the rule for this request; empty if none do. */
+  readonly unless: readonly RequiredScope[];
   /** Where the parameters come from: one path of the request, or the arguments of one operation. */
   readonly place: object;
-}
-
-/** Returns the restriction of a rule; none without conditions. */
-export function toRestriction(
-  { compiled, source, parameter }: RuleMatch,
-  place: object,
-): readonly Restriction[] {
-  const { conditions } = compiled;
-  return conditions ? [{ compiled, source, parameter, conditions, place }] : [];
 }
 
 /** Returns the same string for rules that decide the same route. `path` is the identity of a pattern. */
@@ -105,3 +87,6 @@ export function commonMethod(first: CompiledRule, second: CompiledRule): string 
   if (method === "*") return otherMethod;
   return methods.includes("HEAD") && methods.includes("GET") ? "HEAD" : undefined;
 }
+
+export const hasOperations = (rules: readonly CompiledRule[]): boolean =>
+  rules.some(({ pattern }) => pattern.operation !== undefined);

@@ -1,9 +1,9 @@
 /** Decides whether granted scopes satisfy a requirement, and which of them do. */
 import { bindScope, isCovered, type RequiredScope } from "../scopes/required-scope.ts";
-import type { GrantedScopes, Satisfaction, ScopeRules } from "../scopes/scope.ts";
+import type { GrantedScopes, Satisfaction, ScopeRules } from "../scopes/granted-scopes.ts";
 import { grantedScopesOf } from "../scopes/scope-sets.ts";
 import type { Principal } from "../token/principal.ts";
-import type { CompiledRequirement } from "./requirement.ts";
+import { type CompiledRequirement, scopesOf } from "./requirement.ts";
 import type { RuleMatch } from "./rule.ts";
 
 /** Returns whether the scopes of a principal satisfy every rule. */
@@ -27,8 +27,6 @@ export function isSatisfied(
     case "public":
     case "optional":
       return true;
-    case "filtered":
-      return granted.findSome(requirement.resource, requirement.action, "") !== undefined;
     case "allOf":
       return requirement.scopes.every(isGranted);
     case "anyOf":
@@ -36,10 +34,11 @@ export function isSatisfied(
   }
 }
 
-/** The scopes that a requirement names in one request, and the granted scopes that satisfy them. */
+/** The scopes that a requirement names in one request, those that satisfy them, and those that none does. */
 export interface RequirementResult {
   readonly required: readonly string[];
   readonly satisfied: readonly Satisfaction[];
+  readonly missing: readonly string[];
   readonly isSatisfied: boolean;
 }
 
@@ -51,18 +50,13 @@ export function describeSatisfaction(
 ): RequirementResult {
   const required: string[] = [];
   const satisfied: Satisfaction[] = [];
-  const add = (scope: string, satisfaction: Satisfaction | undefined): void => {
-    required.push(scope);
+  const missing: string[] = [];
+  for (const scope of scopesOf(requirement)) {
+    const { covering, text } = bindScope(scope, parameter);
+    const satisfaction = granted.find(covering, text);
+    required.push(text);
     if (satisfaction) satisfied.push(satisfaction);
-  };
-  if (requirement.kind === "filtered") {
-    const { resource, action, scope } = requirement;
-    add(scope.text, granted.findSome(resource, action, scope.text));
-  } else if ("scopes" in requirement) {
-    for (const scope of requirement.scopes) {
-      const { covering, text } = bindScope(scope, parameter);
-      add(text, granted.find(covering, text));
-    }
+    else missing.push(text);
   }
-  return { required, satisfied, isSatisfied: isSatisfied(requirement, parameter, granted) };
+  return { required, satisfied, missing, isSatisfied: isSatisfied(requirement, parameter, granted) };
 }

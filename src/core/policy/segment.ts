@@ -12,7 +12,7 @@ export const decodeSegment = (segment: string): string =>
   segment.includes("%") ? (orUndefined(() => decodeURIComponent(segment)) ?? segment) : segment;
 
 /** Folds all letters that any router compares as equal: `ſ` and the Kelvin sign need both steps. */
-const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
+export const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
 /** Returns the loosest spelling: in one letter case, and decoded twice, as by Fastify and then by tRPC. */
 export const loosen = (segment: string): string => foldCase(decodeSegment(decodeSegment(segment)));
@@ -73,8 +73,7 @@ function matchesInSpelling(spelled: Spelled, parts: SpelledParts, spelling: Spel
   /** Where the last string ends, and how many parameters come after it. */
   let end = 0;
   let parameters = 0;
-  // A counting loop: an iterator takes twice as long, and a request may be compared with hundreds of
-  // patterns.
+  // A counting loop: an iterator takes twice as long, and a request may be compared with many patterns.
   for (let index = 0; index < parts.length; index += 1) {
     const part = parts[index];
     if (!part) {

@@ -1,12 +1,12 @@
 /** Finds the rules that a request must satisfy: the rule for its path, and the rule for its matched route. */
 import { hasTrailingSlash, type Path, readPath } from "../request.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
-import { type Batch, readBatch } from "./batch.ts";
 import type { CompiledTable } from "./compile-rules.ts";
 import { collectReadings, findPathRule, findRouteRules, MAX_RULES } from "./find-rules.ts";
-import type { Operation } from "./operation-key.ts";
-import type { OperationRules } from "./operation-rules.ts";
+import type { Governing, GoverningRules } from "./governing.ts";
 import { type HandlerValues, hasOtherValue, readsPath, UNKNOWN } from "./handler-values.ts";
+import type { BatchRules } from "./key-language.ts";
+import { BATCHES_MISSING, isBatch } from "./operations.ts";
 import { identityOf } from "./pattern.ts";
 import {
   ComparablePath,
@@ -14,39 +14,13 @@ import {
   comparableRoute,
   parseRoutePattern,
 } from "./route-comparison.ts";
-import type { ConditionedRules } from "./conditioned-rules.ts";
-import { addDeciding, joinRestrictions, type Restrictions, UNRESTRICTED } from "./restrictions.ts";
+import type { ConditionedRules } from "./condition-language.ts";
+import { joinRestrictions, type Restrictions, UNRESTRICTED } from "./restrictions.ts";
 import type { ParameterSource } from "./parameters.ts";
 import type { CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchesOf, type RuleTree } from "./rule-tree.ts";
 
-/** The rules that a request must satisfy together, or why the table refuses it before a token is read. */
-export type Governing =
-  | GoverningRules
-  | {
-      readonly kind: "ambiguous";
-      readonly matches: readonly [];
-      readonly restrictions: Restrictions;
-      readonly cause: string;
-    };
-
-interface GoverningRules {
-  readonly kind: "rules" | "unmapped";
-  /** The narrowest first. If unmapped: empty, or the rules for the mapped paths of a batch. */
-  readonly matches: readonly LeafMatch[];
-  /** The rules whose conditions apply as well. */
-  readonly restrictions: Restrictions;
-  /** Whether every router reads the path as one that belongs to the same rule. */
-  readonly isExact: boolean;
-  readonly path: Path;
-  /** Whether an operation of MCP has no rule. */
-  readonly isOperation?: true;
-  /** Why a request counts as one without a rule; it's refused whatever `unmappedRoutes` is. */
-  readonly cause?: string;
-}
-
 const NONE: readonly [] = [];
-const NO_PATH: Path = { text: "/", end: 0, isPlain: true };
 
 /**
  * The limit of remembered route patterns. A framework has a few thousand at most. A program may also build
@@ -94,15 +68,15 @@ interface MatchedRoute extends ParameterSource {
 
 export class Table {
   readonly #tree: RuleTree;
-  readonly #operations: OperationRules;
-  readonly #conditioned: ConditionedRules;
+  readonly #conditioned: ConditionedRules | undefined;
   readonly #patterns = new BoundedMap<string, readonly RouteAlternative[]>(MAX_PATTERNS, MAX_PATTERN_BYTES);
-  readonly #batchPrefixes = new Set<string>();
+  /** Absent without the option `batches`: a request that looks like a batch is refused. */
+  readonly batches: BatchRules | undefined;
 
-  constructor({ tree, operations, conditioned }: Pick<CompiledTable, "tree" | "operations" | "conditioned">) {
+  constructor({ tree, conditioned }: Pick<CompiledTable, "tree" | "conditioned">, batches?: BatchRules) {
     this.#tree = tree;
-    this.#operations = operations;
     this.#conditioned = conditioned;
+    this.batches = batches;
   }
 
   /** Returns the rules for a target. If no route will be checked later, an inexact path is refused. */
@@ -110,94 +84,20 @@ export class Table {
     const path = readPath(target);
     if (!path) return ambiguous("The target can be read in more than one way.");
     // Most targets have no query, so they aren't batches.
-    const batch = path.text === target ? undefined : readBatch(target, path, this.#batchPrefixes);
-    const governing = batch ? this.#forBatch(method, path, batch) : this.#forPath(method, path);
+    const governing =
+      path.text !== target && isBatch(target, path)
+        ? this.#forBatch(method, path)
+        : this.forPath(method, path);
     if (isRouteChecked || governing.kind === "ambiguous" || governing.isExact) return governing;
     return ambiguous("The path isn't spelled as in the table.");
   }
 
-  /** Under this prefix, only the names of a batch decide, because no other handler reads the path. */
-  declareBatches(prefix: string): void {
-    this.#batchPrefixes.add(prefix);
+  #forBatch(method: string, path: Path): Governing {
+    if (!this.batches) return ambiguous(`The request looks like a batch of tRPC. ${BATCHES_MISSING}`);
+    return this.batches.forBatch(path, (namedPath) => this.forPath(method, namedPath));
   }
 
-  /** Adds the rules for several operations of one request to the rules for its path. */
-  forOperations(pathRules: Governing, method: string, targets: readonly string[]): Governing {
-    if (pathRules.kind === "ambiguous") return pathRules;
-    const joined = this.#join(pathRules.path, method, targets.map(readPath), [pathRules]);
-    const isUnchanged =
-      joined.kind === pathRules.kind &&
-      joined.matches.length === pathRules.matches.length &&
-      joined.restrictions().active.length === pathRules.restrictions().active.length &&
-      joined.restrictions().exempt.length === pathRules.restrictions().exempt.length;
-    return isUnchanged ? pathRules : joined;
-  }
-
-  /** Adds the rules for the operations that the body of a request calls to the rules for its path. */
-  forCalls(pathRules: Governing, calls: readonly Operation[]): Governing {
-    if (pathRules.kind === "ambiguous" || calls.length === 0) return pathRules;
-    const matches = [...pathRules.matches];
-    const parts = [pathRules.restrictions];
-    let isUnmapped = false;
-    for (const call of calls) {
-      const result = this.#operations.match(call);
-      if (result.kind === "unusable")
-        return ambiguous(
-          `The argument \`${result.argument}\` must be a non-empty string or a safe integer (7, not 7.0), and its name must not occur in another letter case.`,
-        );
-      if (result.kind === "unmapped") {
-        isUnmapped = true;
-        continue;
-      }
-      matches.push(...result.matches);
-      parts.push(result.restrictions);
-    }
-    const restrictions = joinRestrictions(parts);
-    if (isUnmapped) return { ...pathRules, kind: "unmapped", matches, restrictions, isOperation: true };
-    return { ...pathRules, matches, restrictions };
-  }
-
-  /** Returns the rules for one operation, for a program without an HTTP request. */
-  forOperation(call: Operation): Governing {
-    const { method, name } = call;
-    const { methods } = this.#operations;
-    // Without a name, the rule for every name must not decide. The transport's rule decides housekeeping.
-    const isComplete = methods.isNamed(method) === (name !== undefined && name !== "");
-    const mistake = isComplete ? undefined : methods.findMistake(method, name);
-    if (mistake) return ambiguous(`${mistake.message} ${mistake.hint}`);
-    const noPath = { kind: "rules", matches: NONE, restrictions: UNRESTRICTED, isExact: true } as const;
-    return this.forCalls({ ...noPath, path: NO_PATH }, [call]);
-  }
-
-  #forBatch(method: string, path: Path, { paths, wider }: Batch): Governing {
-    const mapped = wider
-      .map((widerPath) => this.#forPath(method, widerPath))
-      .filter(({ kind }) => kind !== "unmapped");
-    return this.#join(path, method, paths, mapped);
-  }
-
-  /**
-   * Joins the rules for several paths with others. Every path must have a rule, and all must be satisfied.
-   */
-  #join(path: Path, method: string, paths: Batch["paths"], others: readonly Governing[]): Governing {
-    let kind: GoverningRules["kind"] = "rules";
-    let isExact = true;
-    const matches = new Set<LeafMatch>();
-    const parts: Restrictions[] = [];
-    const rulesOfPaths = paths.map((joinedPath) => joinedPath && this.#forPath(method, joinedPath));
-    for (const governing of [...rulesOfPaths, ...others]) {
-      if (!governing)
-        return ambiguous("A name in the batch is empty or can't be read, or the batch is too long.");
-      if (governing.kind === "ambiguous") return governing;
-      if (governing.kind === "unmapped") kind = "unmapped";
-      if (!governing.isExact) isExact = false;
-      for (const match of governing.matches) matches.add(match);
-      parts.push(governing.restrictions);
-    }
-    return { kind, matches: [...matches], restrictions: joinRestrictions(parts), isExact, path };
-  }
-
-  #forPath(method: string, path: Path): Governing {
+  forPath(method: string, path: Path): Governing {
     const { leaf: narrowest, isExact, isSpelled } = findPathRule(this.#tree, method, path);
     if (!narrowest)
       return { kind: "unmapped", matches: NONE, restrictions: UNRESTRICTED, isExact: true, path };
@@ -217,8 +117,12 @@ export class Table {
   }
 
   #rulesFor(method: string, path: Path, matches: readonly LeafMatch[], isExact: boolean): GoverningRules {
-    const restrictions = this.#conditioned.forPath(method, path, matches);
+    const restrictions = this.#restrictionsOf(method, path, matches);
     return { kind: "rules", matches, restrictions, isExact, path };
+  }
+
+  #restrictionsOf(method: string, path: Path, deciding: readonly LeafMatch[]): Restrictions {
+    return this.#conditioned?.forPath(method, path, deciding) ?? UNRESTRICTED;
   }
 
   /**
@@ -315,12 +219,12 @@ export class Table {
     const deciding = [...matches, ...added.values()];
     // With an empty last segment, the path may match further rules with conditions.
     const ofOtherPaths = joinRestrictions(
-      [...otherPaths].map((otherPath) => this.#conditioned.forPath(method, otherPath, deciding)),
+      [...otherPaths].map((otherPath) => this.#restrictionsOf(method, otherPath, deciding)),
     );
     if (added.size === 0 && ofOtherPaths === UNRESTRICTED) return pathRules;
     const kind = matches.length > 0 ? pathRules.kind : "rules";
-    const ofPath = addDeciding(pathRules.restrictions, [...added.values()]);
-    const restrictions = joinRestrictions([ofPath, ofOtherPaths]);
+    const ofPath = this.#conditioned?.addDeciding(pathRules.restrictions, [...added.values()]);
+    const restrictions = joinRestrictions([ofPath ?? UNRESTRICTED, ofOtherPaths]);
     return { kind, matches: deciding, restrictions, isExact, path };
   }
 
@@ -349,12 +253,12 @@ export class Table {
     );
     const segmentCount = alternatives.reduce((count, { segments }) => count + segments.length, 0);
     const bytes = PATTERN_BYTES + pattern.length * 4 + SEGMENT_BYTES * segmentCount;
-    this.#patterns.set(pattern, alternatives, { exclusive: bytes });
+    this.#patterns.set(pattern, alternatives, bytes);
     return alternatives;
   }
 }
 
-const ambiguous = (cause: string): Governing => ({
+export const ambiguous = (cause: string): Governing => ({
   kind: "ambiguous",
   matches: NONE,
   restrictions: UNRESTRICTED,

@@ -1,6 +1,6 @@
 /** Visits all rules of a tree in the order in which they decide, or the rules that a pattern may overlap. */
+import { childrenFor } from "./find-rules.ts";
 import type { PatternSegment } from "./pattern.ts";
-import { coversMixed } from "./overlap.ts";
 import type { Leaf, TreeNode } from "./rule-tree.ts";
 import { loosen } from "./segment.ts";
 
@@ -8,8 +8,27 @@ import { loosen } from "./segment.ts";
 export function* leavesInOrder(node: TreeNode): Iterable<Leaf> {
   yield* node.leaves.values();
   for (const child of childrenInOrder(node)) yield* leavesInOrder(child);
-  if (!node.wildcard) return;
-  for (const length of node.wildcard.lengths) yield* leavesAtDepth(node.wildcard.node, length);
+  if (node.wildcard) yield* node.wildcard.leaves.values();
+}
+
+/**
+ * Visits the rules whose paths are tried after those of a rule's pattern, and that may match the same paths.
+ * Where the two patterns first differ, theirs is wider, so the narrower edges need no visit. Stops at nodes
+ * that `isSettled` names, for the segments that are left there.
+ */
+export function* laterLeaves(
+  node: TreeNode,
+  segments: readonly PatternSegment[],
+  isSettled: (node: TreeNode, rest: readonly PatternSegment[]) => boolean,
+  index = 0,
+): Iterable<Leaf> {
+  const segment = segments[index];
+  if (!segment) return;
+  const [sameChild, ...widerChildren] = childrenFor(node, segment);
+  if (sameChild) yield* laterLeaves(sameChild, segments, isSettled, index + 1);
+  const rest = segments.slice(index + 1);
+  for (const child of widerChildren) if (!isSettled(child, rest)) yield* overlappingLeaves(child, rest);
+  if (node.wildcard && segment.kind !== "wildcard") yield* node.wildcard.leaves.values();
 }
 
 /**
@@ -26,45 +45,21 @@ export function* overlappingLeaves(
     yield* node.leaves.values();
     return;
   }
-  if (segment.kind === "wildcard") {
-    for (const child of childrenInOrder(node)) yield* leavesInOrder(child);
-    if (node.wildcard) yield* leavesInOrder(node.wildcard.node);
-    return;
-  }
-  for (const child of childrenOverlapping(node, segment))
-    yield* overlappingLeaves(child, segments, index + 1);
-  if (!node.wildcard) return;
-  const { node: afterWildcard, lengths } = node.wildcard;
-  const isOpenEnded = segments.slice(index).some(({ kind }) => kind === "wildcard");
-  if (isOpenEnded) yield* leavesInOrder(afterWildcard);
+  if (segment.kind === "wildcard") for (const child of childrenInOrder(node)) yield* leavesInOrder(child);
   else
-    for (const length of lengths) {
-      const next = segments.length - length;
-      if (next > index) yield* overlappingLeaves(afterWildcard, segments, next);
-    }
+    for (const child of segment.kind === "static" ? childrenFor(node, segment) : childrenInOrder(node))
+      yield* overlappingLeaves(child, segments, index + 1);
+  if (node.wildcard) yield* node.wildcard.leaves.values();
 }
 
 /** Visits the children for one segment, except the wildcard, in the order in which they decide. */
 function* childrenInOrder(node: TreeNode): Iterable<TreeNode> {
   for (const edge of node.statics.values()) yield edge.node;
-  for (const edge of node.mixed) yield edge.node;
-  if (node.parameter) yield node.parameter;
-}
-
-/** Visits the children that may match the same segment as a segment of a pattern. */
-function* childrenOverlapping(node: TreeNode, segment: PatternSegment): Iterable<TreeNode> {
-  if (segment.kind !== "static") {
-    yield* childrenInOrder(node);
-    return;
+  if (node.endings.size > 0) {
+    const endings = [...new Set(node.endings.values())].sort((a, b) => lengthOf(b) - lengthOf(a));
+    for (const edge of endings) yield edge.node;
   }
-  const edge = node.statics.get(loosen(segment.text));
-  if (edge) yield edge.node;
-  for (const mixed of node.mixed) if (coversMixed(mixed.parts, segment)) yield mixed.node;
   if (node.parameter) yield node.parameter;
 }
 
-/** Visits the rules that end exactly `depth` segments below a node. */
-function* leavesAtDepth(node: TreeNode, depth: number): Iterable<Leaf> {
-  if (depth === 0) yield* node.leaves.values();
-  else for (const child of childrenInOrder(node)) yield* leavesAtDepth(child, depth - 1);
-}
+const lengthOf = ({ text }: { readonly text: string }): number => loosen(text).length;

@@ -29,9 +29,6 @@ const MAX_LIST_BYTES = 1_024;
 /** Added to the headers of other middleware, which may offer other schemes (RFC 9110 section 11.6.1). */
 export const CHALLENGE_FIELD = "WWW-Authenticate";
 
-/** The field with a nonce for the client (RFC 9449 sections 8.2 and 9). */
-export const NONCE_FIELD = "DPoP-Nonce";
-
 /** Renders the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). No other code writes this header. */
 export const renderChallenges = (challenges: readonly Challenge[]): string =>
   challenges.map(renderChallenge).join(", ");

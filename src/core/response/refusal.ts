@@ -1,7 +1,8 @@
 import type { Refused } from "../policy/decision.ts";
-import { type Challenge, CHALLENGE_FIELD, NONCE_FIELD, renderChallenges } from "./challenge.ts";
+import { type Challenge, CHALLENGE_FIELD, renderChallenges } from "./challenge.ts";
 import { createProblem, describeRefusal, type Problem } from "./problem.ts";
 import { createBody, type RefusalBodyFunction } from "./custom-body.ts";
+import type { ResponseFields } from "./response-fields.ts";
 
 /** An HTTP response that an adapter sends instead of a handler. */
 export interface HttpResponse {
@@ -31,14 +32,8 @@ export interface RefusalRules {
   readonly resourceMetadataUrl: string | undefined;
   /** The scopes in the challenge of a 401, which clients of an MCP server request first. Default: none. */
   readonly initialScopes?: readonly string[];
-  /** The data for clients of DPoP (RFC 9449). */
-  readonly dpop?:
-    | {
-        readonly algorithms: readonly string[];
-        /** Whether every token needs a proof. If so, `Bearer` isn't offered. */
-        readonly isOnlyScheme: boolean;
-      }
-    | undefined;
+  /** What a capability adds. */
+  readonly fields?: Pick<ResponseFields, "challenges" | "refusalHeaders"> | undefined;
   /** The status for a route without a rule. */
   readonly unmappedStatus?: 403 | 404;
   readonly refusalBody?: RefusalBodyFunction | undefined;
@@ -58,11 +53,12 @@ export function createRefuser(
   const { refusalBody } = rules;
   const cache = new Map<string, Refusal>();
   const standardRefusal = (refused: Refused): Refusal => {
-    const { reason, rejection, proofRejection, isOperation, retryAfterSeconds } = refused;
+    const { reason, rejection, isOperation, retryAfterSeconds } = refused;
     const isIndividual = reason === "scope_insufficient" || reason === "authentication_insufficient";
     if (isIndividual || retryAfterSeconds !== undefined) return createRefusal(refused, rules);
     // The cache key: add everything else that the response depends on.
-    const proof = `${refused.binding ?? ""} ${proofRejection ?? ""} ${schemeOf(refused)}`;
+    const { proofRejection, binding, scheme, principal } = refused;
+    const proof = [proofRejection, binding, scheme, principal?.binding].join(" ");
     const name = `${reason} ${rejection ?? ""} ${isOperation ?? ""} ${proof}`;
     const cached = cache.get(name);
     if (cached) return cached;
@@ -72,12 +68,17 @@ export function createRefuser(
     cache.set(name, refusal);
     return refusal;
   };
+  const { refusalHeaders } = rules.fields ?? {};
   return (refused) => {
     if (typeof (refused as Partial<Refused>).reason !== "string") throw notRefused(refused);
-    const refusal = standardRefusal(refused);
+    const standard = standardRefusal(refused);
+    const refusal = refusalHeaders
+      ? { ...standard, headers: { ...standard.headers, ...refusalHeaders() } }
+      : standard;
     if (!refusalBody) return refusal;
     // Frozen, so that the function can't change the standard body of later refusals.
-    const created = createBody(refusalBody, Object.freeze(refusal.problem), refused);
+    const { shadow: _, ...enforced } = refused;
+    const created = createBody(refusalBody, Object.freeze(refusal.problem), enforced);
     if (created.kind === "mistake") {
       warn(created.message);
       return refusal;
@@ -98,52 +99,20 @@ const notRefused = (value: object): TypeError =>
 export function createRefusal(refused: Refused, rules: RefusalRules): Refusal {
   const problem = createProblem(refused, rules.unmappedStatus);
   const params = createChallengeParams(refused, rules);
-  const challenges = params ? createChallenges(params, refused, problem.status, rules) : [];
+  const bearer = params && ({ scheme: "Bearer", ...params } as const);
   const headers: Record<string, string> = {
     "Content-Type": "application/problem+json",
     // A shared cache must not send the refusal of one caller to another.
     "Cache-Control": "no-store",
   };
-  if (challenges.length > 0) headers[CHALLENGE_FIELD] = renderChallenges(challenges);
+  if (bearer) {
+    const challenges = rules.fields?.challenges(bearer, refused, problem.status) ?? [bearer];
+    headers[CHALLENGE_FIELD] = renderChallenges(challenges);
+  }
   if (refused.reason === "keys_unavailable")
     headers["Retry-After"] = String(refused.retryAfterSeconds ?? RETRY_AFTER_SECONDS);
   return { status: problem.status, headers, body: problem, problem };
 }
-
-/** Returns a response with the nonce that the next proof of the client needs. */
-export const withNonce = (refusal: Refusal, nonce: string): Refusal => ({
-  ...refusal,
-  headers: { ...refusal.headers, [NONCE_FIELD]: nonce },
-});
-
-/** The scheme of the token that a request had; `Bearer` if it had none. */
-const schemeOf = ({ scheme, principal }: Refused): Challenge["scheme"] =>
-  scheme ?? (principal?.binding === "dpop" ? "DPoP" : "Bearer");
-
-/**
- * The parameters belong to the scheme that was used. A 401 for a bearer token also offers DPoP (RFC 9449
- * section 7.2). A refused proof has only one challenge, because many clients send a nonce only if
- * DPoP is the only scheme that is offered.
- */
-function createChallenges(
-  params: Omit<Challenge, "scheme">,
-  refused: Refused,
-  status: number,
-  { dpop }: RefusalRules,
-): readonly Challenge[] {
-  const bearer: Challenge = { scheme: "Bearer", ...params };
-  if (!dpop) return [bearer];
-  const { algorithms, isOnlyScheme } = dpop;
-  const offersOnlyDpop = isOnlyScheme || schemeOf(refused) === "DPoP" || isAboutDpop(refused);
-  if (offersOnlyDpop) return [{ scheme: "DPoP", ...params, algorithms }];
-  return status === 401 ? [bearer, { scheme: "DPoP", algorithms }] : [bearer];
-}
-
-/** Returns whether a DPoP proof, rather than a certificate, is missing or wrong. */
-const isAboutDpop = ({ reason, binding, proofRejection }: Refused): boolean =>
-  reason === "proof_rejected"
-    ? proofRejection !== "certificate"
-    : reason === "proof_missing" && binding !== "mtls";
 
 /** RFC 6750 section 3.1: no error without credentials. No challenge if another token wouldn't help. */
 function createChallengeParams(
@@ -162,7 +131,7 @@ function createChallengeParams(
       return { error: "invalid_token", errorDescription, scopes: initialScopes, ...shared };
     case "proof_missing":
     case "proof_rejected":
-      return { error: proofErrorOf(refused), errorDescription, ...shared };
+      return { error: "invalid_token", errorDescription, ...shared };
     case "scope_insufficient":
       return {
         error: "insufficient_scope",
@@ -185,16 +154,6 @@ function createChallengeParams(
     case "keys_unavailable":
       return undefined;
   }
-}
-
-/**
- * RFC 9449 sections 7.1 and 9. A wrong or missing certificate is `invalid_token` (RFC 8705 section 3). So is
- * a token that should be bound but isn't: only another token would help.
- */
-function proofErrorOf({ reason, binding, proofRejection }: Refused): Challenge["error"] {
-  const isWithoutProof = reason === "proof_missing" && binding !== "dpop";
-  if (isWithoutProof || proofRejection === "certificate") return "invalid_token";
-  return proofRejection === "nonce" ? "use_dpop_nonce" : "invalid_dpop_proof";
 }
 
 /** A client can't request a template: the value of its parameter can't be part of a scope. */

@@ -7,16 +7,7 @@ export interface Resource {
   readonly id: string;
   /** The URL of the document, which `metadata` serves and challenges contain as `resource_metadata`. */
   readonly metadataUrl: string;
-  /** The document. */
   readonly metadata: Readonly<Record<string, unknown>>;
-}
-
-const WELL_KNOWN = "/.well-known/oauth-protected-resource";
-
-/** Puts `WELL_KNOWN` before the path; without a path, adds no slash at the end (RFC 9728 section 3.1). */
-export function metadataUrlOf(id: string): string {
-  const { origin, pathname, search } = new URL(id);
-  return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}${search}`;
 }
 
 /** Creates the response with the document, which is public and for every origin (RFC 9728 section 3.1). */

@@ -1,25 +1,10 @@
-/** The weight of an entry. Other entries may have the same shared part, which counts only once. */
-export interface Weight {
-  readonly exclusive: number;
-  readonly shared?: SharedPart;
-}
-
-/** The same object in all entries with this part. */
-export interface SharedPart {
-  readonly weight: number;
-}
-
-const NONE: Weight = { exclusive: 0 };
-
 interface Entry<Key, Value> {
   readonly key: Key;
   readonly value: Value;
   /** Whether the entry was read since the hand last passed it. */
   isUsed: boolean;
   readonly slot: number;
-  /** The two parts of its weight are separate properties, because an object would need 40 bytes. */
-  readonly exclusive: number;
-  readonly shared: SharedPart | undefined;
+  readonly weight: number;
 }
 
 /**
@@ -35,8 +20,6 @@ export class BoundedMap<Key, Value> {
   /** The slot of the next candidate for replacement. */
   #hand = 0;
   #weight = 0;
-  /** The number of entries with each shared part. */
-  readonly #holders = new Map<SharedPart, number>();
 
   /** `maxEntries` is an integer of at least 1. */
   constructor(maxEntries: number, maxWeight = Infinity) {
@@ -61,19 +44,17 @@ export class BoundedMap<Key, Value> {
   }
 
   /** Returns how many entries it replaced. An entry that alone exceeds `maxWeight` isn't stored. */
-  set(key: Key, value: Value, weight = NONE): number {
+  set(key: Key, value: Value, weight = 0): number {
     this.delete(key);
-    const { exclusive, shared } = weight;
-    if (exclusive + (shared?.weight ?? 0) > this.#maxWeight) return 0;
-    const isOver = () => this.#weight + exclusive + this.#added(shared) > this.#maxWeight;
+    if (weight > this.#maxWeight) return 0;
+    const isFull = () => this.#entries.size >= this.#maxEntries || this.#weight + weight > this.#maxWeight;
     let replaced = 0;
-    for (; this.#entries.size >= this.#maxEntries || isOver(); replaced += 1) this.#evict();
+    for (; isFull(); replaced += 1) this.#evict();
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
-    const entry = { key, value, isUsed: false, slot, exclusive, shared };
+    const entry = { key, value, isUsed: false, slot, weight };
     this.#slots[slot] = entry;
     this.#entries.set(key, entry);
-    this.#weight += exclusive + this.#added(shared);
-    if (shared) this.#holders.set(shared, (this.#holders.get(shared) ?? 0) + 1);
+    this.#weight += weight;
     return replaced;
   }
 
@@ -83,16 +64,7 @@ export class BoundedMap<Key, Value> {
     this.#entries.delete(key);
     this.#slots[entry.slot] = undefined;
     this.#freeSlots.push(entry.slot);
-    const { exclusive, shared } = entry;
-    const holders = shared && (this.#holders.get(shared) ?? 1) - 1;
-    if (holders) this.#holders.set(shared, holders);
-    else if (shared) this.#holders.delete(shared);
-    this.#weight -= exclusive + this.#added(shared);
-  }
-
-  /** Returns the weight that a shared part adds: 0 if another entry already has it. */
-  #added(shared: SharedPart | undefined): number {
-    return shared && !this.#holders.has(shared) ? shared.weight : 0;
+    this.#weight -= entry.weight;
   }
 
   /** Deletes up to `most` of the oldest entries, until `isStale` is false, and returns how many. */

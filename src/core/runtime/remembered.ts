@@ -10,7 +10,6 @@ export interface Period {
 /** Returns whether a period includes a time. An earlier time means that the clock was set back. */
 export const isCurrent = ({ since, until }: Period, now: number): boolean => now >= since && now < until;
 
-/** The result of one lookup. */
 export interface LookupResult<Value> {
   readonly value: Value;
   /** Until when the result may be used, in milliseconds since the epoch. */
@@ -81,7 +80,7 @@ export class Remembered<Value> {
       results.deleteOldest((old) => old.until + this.#keepMs <= since, 2);
     }
     const results = isNegative ? this.#negativeResults : this.#results;
-    results.set(key, { value, since, until }, { exclusive: bytes });
+    results.set(key, { value, since, until }, bytes);
     return value;
   }
 }

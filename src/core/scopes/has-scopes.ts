@@ -1,11 +1,12 @@
 import { ConfigurationError, type ConfigurationIssue } from "../errors.ts";
-import { coveringOf, GrantedScopes, splitScope } from "./scope.ts";
+import { GrantedScopes } from "./granted-scopes.ts";
+import { coveringOf, splitScope } from "./scope.ts";
 import { resolveScopeRules } from "./scope-rules.ts";
 import { compileScopeList, type RequiredScope } from "./required-scope.ts";
 
 /** The scope hierarchy, as in the options of `createResourceServer`. */
 export interface HasScopesOptions {
-  /** The scope that implies every scope; `null` for none. Default: `"platform:admin"`. */
+  /** The scope that implies every scope, such as `"platform:admin"`. Default: `null`, which is none. */
   readonly adminScope?: string | null;
   /** The scopes that each scope implies, transitively. Default: `{}`. */
   readonly impliedScopes?: Readonly<Record<string, readonly string[]>>;
@@ -31,7 +32,7 @@ export function hasScopes(
   options: HasScopesOptions = {},
 ): boolean {
   const issues: ConfigurationIssue[] = [];
-  const { adminScope = "platform:admin", impliedScopes = {} } = options;
+  const { adminScope = null, impliedScopes = {} } = options;
   const rules = resolveScopeRules(adminScope, impliedScopes, (issue) => issues.push(issue));
   if (issues.length > 0) throw new ConfigurationError(issues);
   const scopes = new GrantedScopes(granted, rules);

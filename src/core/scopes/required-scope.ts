@@ -1,25 +1,31 @@
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../errors.ts";
-import { type Covering, coveringOf, type GrantedScopes, isScope, isScopePart, splitScope } from "./scope.ts";
+import type { GrantedScopes } from "./granted-scopes.ts";
+import { type Covering, coveringOf, isScope, isScopePart, splitScope } from "./scope.ts";
 
 /** A required scope, compiled once, at construction. */
 export interface RequiredScope {
   readonly text: string;
-  /** The parameter that fills the id, and the parts around the id; absent for a scope without a template. */
+  /** The parts of a scope with a template; absent for others. */
   readonly template?: {
     readonly resource: string;
-    readonly parameter: string;
+    /** The parameter that fills the id; `undefined` for `<any>`, for which a grant for one id is enough. */
+    readonly parameter: string | undefined;
     readonly action: string;
   };
-  /** The grants that cover the scope. With a template, these are the grants that cover it for every id. */
+  /** The grants that cover the scope. With a parameter, these are the grants that cover it for every id. */
   readonly covering: readonly Covering[];
 }
 
 /** A required scope, filled with the route parameters of one request. */
 export interface BoundScope {
-  /** The scope with its parameter, or the template if a scope can't contain the value. Safe in a header. */
+  /** Safe in a header: a template if no scope can contain the value, and `agents:read` for `<any>`. */
   readonly text: string;
   readonly covering: readonly Covering[];
 }
+
+/** Returns whether a grant for one id is enough: `agents:<any>:read`. */
+export const isForSomeIds = ({ template }: RequiredScope): boolean =>
+  template !== undefined && template.parameter === undefined;
 
 /**
  * Compiles scopes that are written in code, not in the table. With `"any"`, `<name>` may be any parameter.
@@ -37,64 +43,74 @@ export function compileScopeList(
   return scopes;
 }
 
-/** Splits a required scope into its parts, or reports why no token can have it. */
+/** In `agents:<any>:read`, one id is enough. */
+export const ANY = "any";
+
+/** Compiles a required scope, or reports why no token can have it. Only a list may require `<any>`. */
 export function compileScope(
   text: string,
   parameters: ReadonlySet<string> | "any",
   path: readonly (string | number)[],
   report: Report,
+  isList = false,
 ): RequiredScope | undefined {
-  if (typeof (text as unknown) !== "string" || !isScope(text)) {
-    report({
-      code: "scope_invalid",
-      path,
-      message: `${JSON.stringify(text)} is a scope that no token can be granted.`,
-      hint: hintForScope(text, path),
-    });
+  const mistake = findMistake(text, parameters, isList);
+  if (mistake) {
+    report({ path, ...mistake });
     return undefined;
   }
   const parts = splitScope(text);
-  const names = parts.flatMap((part) => parameterIn(part) ?? []);
-  const isKnown = names.every((name) => parameters === "any" || parameters.has(name));
-  if (!isKnown || parts.some(isForeign)) {
-    report({
-      code: "template_unknown",
-      path,
-      message: `\`${text}\` names no parameter of its route.`,
-      hint:
-        parameters === "any" || parameters.size === 0
-          ? `The route has no parameters: write ${withoutId(parts)}.`
-          : `Write one of ${[...parameters].map((name) => `\`<${name}>\``).join(", ")} as the second of three parts.`,
-    });
-    return undefined;
-  }
   const [resource = "", id = "", action = ""] = parts;
-  const parameter = parts.length === 3 ? parameterIn(id) : undefined;
-  if (names.length > (parameter === undefined ? 0 : 1)) {
-    report({
-      code: "template_misplaced",
-      path,
-      message: `\`${text}\` has a parameter outside the id, so a caller could choose more than the id.`,
-      hint: "Write it as the second of three parts: `resource:<parameter>:action`.",
-    });
-    return undefined;
-  }
-  if (parameter === undefined) return { text, covering: coveringOf(parts) };
-  // No scope has a colon in a part, so only grants for every id cover it.
-  return { text, template: { resource, parameter, action }, covering: coveringOf([resource, ":", action]) };
+  const name = parts.length === 3 ? parameterIn(id) : undefined;
+  // No scope has a colon in a part, so only grants for every id cover a template.
+  const covering = coveringOf(name === undefined ? parts : [resource, ":", action]);
+  if (name === undefined) return { text, covering };
+  if (name !== ANY) return { text, template: { resource, parameter: name, action }, covering };
+  const someIds: Covering = { text: `${resource}:${action}`, by: "some-ids" };
+  return {
+    text,
+    template: { resource, parameter: undefined, action },
+    covering: [...coveringOf([resource, action]), someIds],
+  };
 }
 
-/** The scope for every id, to write instead of a template. */
-const withoutId = ([resource = "", , action = "<>"]: readonly string[]): string =>
-  /[<>{}]/.test(resource + action) ? "a scope without `<` and `>`" : `\`${resource}:${action}\``;
+function findMistake(
+  text: string,
+  parameters: ReadonlySet<string> | "any",
+  isList: boolean,
+): Omit<ConfigurationIssue, "path"> | undefined {
+  const mistake = (message: string, hint: string) => ({ code: "scope_invalid", message, hint }) as const;
+  if (typeof (text as unknown) !== "string" || !isScope(text) || text.includes(","))
+    return mistake(`${JSON.stringify(text)} is a scope that no token can have.`, hintForScope(text));
+  const parts = splitScope(text);
+  const names = [...text.matchAll(/<([^<>]*)>/g)].map(([, name = ""]) => name);
+  const isKnown = names.every((name) => name === ANY || parameters === "any" || parameters.has(name));
+  if (!isKnown) {
+    const list = Array.from(parameters, (name) => `\`<${name}>\``);
+    return mistake(
+      `\`${text}\` names no parameter of its route.`,
+      list.length === 0 ? "The route has no parameters." : `Write one of ${list.join(", ")}.`,
+    );
+  }
+  const [resource = "", id = "", action = "", ...rest] = parts;
+  const isWithId = action !== "" && rest.length === 0;
+  if (parts.some(isForeign) || names.length > (isWithId && parameterIn(id) !== undefined ? 1 : 0))
+    return mistake(`\`${text}\` misplaces or misspells a parameter.`, "Write `resource:<parameter>:action`.");
+  // For one item, a caller with the scope for any id could read or change the items of all other ids.
+  if (isWithId && (id === "*" || (names.includes(ANY) && !isList)))
+    return mistake(
+      `\`${text}\` can't be required here.`,
+      `Write \`${resource}:<parameter>:${action}\` for one item, or \`${resource}:${action}\`. Only lists may require \`<any>\`.`,
+    );
+  return undefined;
+}
 
-/** Space-delimited scopes, as in a claim, are a common mistake: each must be a separate array element. */
-function hintForScope(text: unknown, path: readonly (string | number)[]): string {
-  const isElement = typeof path.at(-1) === "number";
-  const words = isElement && typeof text === "string" ? text.split(" ").filter((word) => word !== "") : [];
-  if (words.length > 1 && words.every((word) => word.includes(":") && isScope(word)))
-    return `Write each scope as a separate string: ${JSON.stringify(words).replaceAll(",", ", ")}.`;
-  return "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.";
+/** Several scopes in one string, as in a claim, are a common mistake: each must be an element. */
+function hintForScope(text: unknown): string {
+  const words = String(text).match(/[^ ,]+/g) ?? [];
+  if (words.length > 1)
+    return `Write a string for each scope: ${JSON.stringify(words).replaceAll(",", ", ")}.`;
+  return "Write `resource:action`, `resource:<parameter>:action` or another scope-token of RFC 6749 without empty parts.";
 }
 
 /**
@@ -102,9 +118,10 @@ function hintForScope(text: unknown, path: readonly (string | number)[]): string
  * or has a colon, only a grant for every id covers the scope, and its text stays a template.
  */
 export function bindScope(scope: RequiredScope, parameter: (name: string) => string): BoundScope {
-  const { template, text } = scope;
+  const { template, text, covering } = scope;
   if (!template) return scope;
   const { resource, action } = template;
+  if (template.parameter === undefined) return { text: `${resource}:${action}`, covering };
   const id = parameter(template.parameter);
   return {
     text: isRepeatable(id) ? `${resource}:${id}:${action}` : text,
@@ -131,4 +148,4 @@ const isForeign = (part: string): boolean =>
  */
 const isRepeatable = (id: string): boolean => id !== "*" && id.length <= 200 && isScopePart(id);
 
-const parameterIn = (part: string): string | undefined => /^<(.*)>$/.exec(part)?.[1];
+const parameterIn = (part: string): string | undefined => /^<([^<>]*)>$/.exec(part)?.[1];

@@ -1,5 +1,6 @@
 import type { Report } from "../errors.ts";
-import { isScopeToken, splitScope, type ScopeRules } from "./scope.ts";
+import type { ScopeRules } from "./granted-scopes.ts";
+import { isScopeToken, splitScope } from "./scope.ts";
 
 /** Computes the transitive closure of the scope hierarchy, and reports invalid scopes and cycles. */
 export function resolveScopeRules(
@@ -38,11 +39,21 @@ export function findScopeMistake(
       message: `${JSON.stringify(scope)} isn't a scope.`,
       hint: "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
     };
+  if (scope.includes(","))
+    return {
+      message: `${JSON.stringify(scope)} has a comma.`,
+      hint: "Write a string for each scope.",
+    };
   const parts = splitScope(scope);
   if (parts.includes(""))
     return {
       message: `${JSON.stringify(scope)} has an empty part: no token can have it.`,
       hint: "Write a scope without empty parts, such as `platform:admin`.",
+    };
+  if (parts.some((part) => /^<.*>$/.test(part)))
+    return {
+      message: `${JSON.stringify(scope)} is a template: no token can have it.`,
+      hint: "Write `resource:action` for every id, such as `agents:read`.",
     };
   const hasWideId = parts.length === 3 && parts[1] === "*";
   if (scope !== "*" && parts.some((part, index) => part.includes("*") && !(hasWideId && index === 1)))

@@ -1,5 +1,6 @@
 import { BoundedMap } from "../runtime/bounded-map.ts";
-import { coveringOf, GrantedScopes, isScope, type ScopeRules, splitScope } from "./scope.ts";
+import { GrantedScopes, type ScopeRules } from "./granted-scopes.ts";
+import { coveringOf, isScope, splitScope } from "./scope.ts";
 
 /** What an array of granted scopes covers. It's frozen, and shared by all tokens with the same scopes. */
 export interface ScopeSet {
@@ -43,7 +44,7 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
   let set = server.sets.get(key);
   if (!set) {
     set = createScopeSet(scopes, rules);
-    server.sets.set(key, set, { exclusive: 2 * key.length + setBytesOf(set.scopes) });
+    server.sets.set(key, set, SET_BYTES + 2 * key.length + GRANT_BYTES * set.granted.count);
   }
   server.latest = set;
   return set;
@@ -54,10 +55,6 @@ export const grantedScopesOf = (
   principal: { readonly scopes: readonly string[] },
   rules: ScopeRules,
 ): GrantedScopes => scopeSetOf(principal.scopes, rules).granted;
-
-/** Estimates the memory of the set of an array that `scopeSetOf` returned, without the scopes themselves. */
-export const setBytesOf = (scopes: readonly string[]): number =>
-  SET_BYTES + GRANT_BYTES * (setsByScopes.get(scopes)?.granted.count ?? 0);
 
 function createScopeSet(input: readonly string[], rules: ScopeRules): ScopeSet {
   const granted = new GrantedScopes(input, rules);

@@ -1,10 +1,10 @@
 import { CACHE_CHANNEL } from "../runtime/channels.ts";
 import { isPending, type Pending } from "../runtime/pending.ts";
-import { createGrants, type GrantsRules } from "./grants.ts";
+import type { Grants, GrantsContext } from "./grants.ts";
 import type { Identified } from "./identification.ts";
 import type { Issuers } from "./issuers.ts";
 import { findFormMistake, readJwt } from "./jwt-parts.ts";
-import { createOpaqueIdentifier, type OpaqueRules } from "./opaque-tokens.ts";
+import type { OpaqueIdentification, OpaqueRules } from "./opaque-tokens.ts";
 import { readPrincipal } from "./principal.ts";
 import { checkRevocation, type RevocationRules, revocationChecksOf } from "./revocation-check.ts";
 import { digestOf, type TokenCache } from "./token-cache.ts";
@@ -13,7 +13,10 @@ import { digestOf, type TokenCache } from "./token-cache.ts";
 export type Identifier = (token: string) => Pending<Identified>;
 
 /** The options for tokens that aren't JWTs, and for the steps after a token is verified. */
-export interface IdentificationRules extends RevocationRules, GrantsRules, OpaqueRules {}
+export interface IdentificationRules extends RevocationRules, GrantsContext, OpaqueRules {
+  readonly grants: Grants | undefined;
+  readonly opaque: OpaqueIdentification | undefined;
+}
 
 /** Creates the function that identifies principals: token -> principal -> revoked? -> granted scopes. */
 export function createIdentifier(
@@ -21,9 +24,9 @@ export function createIdentifier(
   cache: TokenCache | undefined,
   rules: IdentificationRules,
 ): Identifier {
-  const identifyOpaque = createOpaqueIdentifier(rules);
+  const identifyOpaque = rules.opaque?.createIdentifier(rules);
   const checks = revocationChecksOf(rules);
-  const addGrants = createGrants(rules);
+  const addGrants = rules.grants?.create(rules);
   const verify = (token: string) => verifyToken(token, issuers);
   const identifyJwt = cache ? withCache(cache, verify) : verify;
 
@@ -68,7 +71,7 @@ function withCache(cache: TokenCache, verify: (token: string) => Promise<Identif
     try {
       const result = await verify(token);
       if (result.kind === "identified" && result.acceptance)
-        cache.set(digest, result.principal, result.acceptance);
+        cache.set(digest, token.length, result.principal, result.acceptance);
       return result;
     } finally {
       pending.delete(digest);

@@ -20,7 +20,7 @@ interface Claimant {
  * Reads a claim as an array of strings. An integer becomes its decimal string. If the claim, or an element of
  * its array, has any other type, the result is empty.
  */
-function readClaim({ claims, issuer }: Claimant, source: ClaimSource): readonly unknown[] {
+export function readClaim({ claims, issuer }: Claimant, source: ClaimSource): readonly unknown[] {
   // A polluted prototype must not select another issuer.
   if (Object.hasOwn(source, "issuer") && source.issuer !== issuer) return [];
   const value = claimAt(claims, source.claim);
@@ -31,14 +31,3 @@ function readClaim({ claims, issuer }: Claimant, source: ClaimSource): readonly 
 /** Returns the values of a claim that a parameter can be equal to. */
 export const claimValuesOf = (claimant: Claimant, source: ClaimSource): ReadonlySet<string> =>
   new Set(readClaim(claimant, source).map(String));
-
-/** Returns whether a claim has this value, and whether it's one of several. Compares code units. */
-export function findInClaim(
-  claimant: Claimant,
-  source: ClaimSource,
-  text: string,
-): "only" | "one of several" | undefined {
-  const values = readClaim(claimant, source);
-  if (!values.some((value) => String(value) === text)) return undefined;
-  return new Set(values.map(String)).size > 1 ? "one of several" : "only";
-}

@@ -3,7 +3,6 @@ import { type AccessRequest, headerOf, ownProperty } from "../request.ts";
 /** Where a request may carry its token. Never in the query, which ends up in logs (RFC 6750 section 5.3). */
 export type TokenSource = HeaderSource | { readonly cookie: string };
 
-/** A header field with a token. */
 interface HeaderSource {
   /** The name of the field, in lower case. */
   readonly header: string;
@@ -23,18 +22,17 @@ export type Credential =
       readonly kind: "token";
       readonly token: string;
       readonly source: "header" | "cookie";
-      /** `DPoP` if the request must have a proof (RFC 9449), `Bearer` for every other source. */
-      readonly scheme: AuthenticationScheme;
+      readonly scheme?: ProofScheme | undefined;
     }
   | { readonly kind: "missing" }
-  | { readonly kind: "malformed"; readonly cause: string; readonly scheme?: "DPoP" }
-  | { readonly kind: "too_large"; readonly scheme?: "DPoP" };
+  | { readonly kind: "malformed"; readonly cause: string; readonly scheme?: ProofScheme | undefined }
+  | { readonly kind: "too_large"; readonly scheme?: ProofScheme | undefined };
 
 export type Token = Extract<Credential, { kind: "token" }>;
 export type Unusable = Extract<Credential, { kind: "malformed" | "too_large" }>;
 
-/** The schemes of this server (RFC 6750 section 2.1, RFC 9449 section 7.1). */
-export type AuthenticationScheme = "Bearer" | "DPoP";
+/** The scheme of a token that is sent with a proof (RFC 9449 section 7.1). */
+export type ProofScheme = "DPoP";
 
 const MISSING: Credential = { kind: "missing" };
 const malformed = (cause: string) => ({ kind: "malformed", cause }) as const;
@@ -45,28 +43,63 @@ const SEVERAL_COOKIES = malformed("The request has several cookies with the name
 export const WRONG_SYNTAX = malformed("The token has a character that RFC 6750 doesn't allow.");
 const TOO_LARGE = { kind: "too_large" } as const;
 
-/** RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1). */
-const BEARER = "bearer";
-const BEARER_PREFIX = "bearer ";
-const DPOP = "dpop";
 const AUTHORIZATION = "authorization";
 
-/** Returns a source with its own `scheme`, so that a polluted prototype can't add one. */
-export function resolveTokenSource(source: TokenSource): TokenSource {
-  if ("cookie" in source) return source;
-  const { header } = source;
-  if (!Object.hasOwn(source, "scheme")) return { header, scheme: BEARER };
-  return { header, scheme: source.scheme ?? null };
+/** A source as it's read. */
+export type ResolvedSource = ResolvedHeader | { readonly cookie: string };
+
+interface ResolvedHeader {
+  readonly header: string;
+  /** The schemes before the token; `null` if the field contains only the token. */
+  readonly schemes: readonly Scheme[] | null;
 }
 
+interface Scheme {
+  /** The start of the field, in lower case: `bearer `. Letter case doesn't matter (RFC 9110 section 11.1). */
+  readonly prefix: string;
+  /** As it's usually written. */
+  readonly name: string;
+  readonly proofScheme: ProofScheme | undefined;
+}
+
+const createScheme = (name: string, proofScheme?: ProofScheme): Scheme => ({
+  prefix: `${name.toLowerCase()} `,
+  name,
+  proofScheme,
+});
+
+/** Adds the scheme of proofs to the first source in `Authorization` that has a scheme. */
+export function resolveTokenSources(
+  sources: readonly TokenSource[],
+  proofScheme?: ProofScheme,
+): readonly ResolvedSource[] {
+  const withProofs = sources.find(readsScheme);
+  return sources.map((source) => {
+    if ("cookie" in source) return source;
+    const { header } = source;
+    const scheme = schemeOf(source);
+    if (scheme === null) return { header, schemes: null };
+    const schemes = [createScheme(nameOf(scheme))];
+    if (proofScheme && source === withProofs) schemes.push(createScheme(proofScheme, proofScheme));
+    return { header, schemes };
+  });
+}
+
+export const readsScheme = (source: TokenSource): boolean =>
+  "header" in source && source.header === AUTHORIZATION && schemeOf(source) !== null;
+
+/** Reads only an own `scheme`, so that a polluted prototype can't add one. */
+const schemeOf = (source: HeaderSource): string | null =>
+  Object.hasOwn(source, "scheme") ? (source.scheme ?? null) : "bearer";
+
 /** Returns the fields that may carry a token, except `authorization`. */
-export const tokenHeadersOf = (sources: readonly TokenSource[]): readonly string[] =>
+export const tokenHeadersOf = (sources: readonly (TokenSource | ResolvedSource)[]): readonly string[] =>
   [...new Set(sources.flatMap((source) => ("header" in source ? source.header : [])))].filter(
     (name) => name !== AUTHORIZATION,
   );
 
 /** Returns a token in the syntax of the `Authorization` header. */
-export const authorizationOf = (token: string): string => `${BEARER} ${token}`;
+export const authorizationOf = (token: string): string => `bearer ${token}`;
 
 const TOKEN = /^[\w\-.~+/]+=*$/;
 /** Returns whether a token has the syntax of RFC 6750 section 2.1. */
@@ -80,11 +113,9 @@ const MAX_COOKIE_BYTES = 50 * 4096;
 
 /** Where a request may have its token, and what happens if it has several. */
 export interface CredentialRules {
-  readonly tokenSources: readonly TokenSource[];
+  readonly tokenSources: readonly ResolvedSource[];
   readonly maxTokenBytes: number;
   readonly multipleCredentials: "refuse" | "first";
-  /** Whether `Authorization` may have the scheme `DPoP`. */
-  readonly acceptsDpop: boolean;
 }
 
 /**
@@ -94,14 +125,14 @@ export interface CredentialRules {
  */
 export function readCredential(
   request: AccessRequest,
-  { tokenSources, maxTokenBytes, multipleCredentials, acceptsDpop }: CredentialRules,
+  { tokenSources, maxTokenBytes, multipleCredentials }: CredentialRules,
 ): Credential {
   let first = MISSING;
   for (const source of tokenSources) {
     const credential =
       "cookie" in source
         ? readCookie(ownProperty(request, "cookie"), source.cookie, maxTokenBytes)
-        : readHeader(fieldsOf(request, source.header), source, maxTokenBytes, acceptsDpop);
+        : readHeader(fieldsOf(request, source.header), source, maxTokenBytes);
     if (credential.kind === "missing") continue;
     if (multipleCredentials === "first") return credential;
     if (first.kind !== "missing") return SEVERAL_SOURCES;
@@ -117,15 +148,14 @@ function fieldsOf(request: AccessRequest, name: string): string | readonly strin
 
 function readHeader(
   fields: string | readonly string[] | undefined,
-  source: HeaderSource,
+  source: ResolvedHeader,
   maxTokenBytes: number,
-  acceptsDpop: boolean,
 ): Credential {
-  if (typeof fields === "string") return readField(fields, source, maxTokenBytes, acceptsDpop);
+  if (typeof fields === "string") return readField(fields, source, maxTokenBytes);
   const [field, ...others] = fields ?? [];
   // Refused even with different schemes: the next server may read the other field.
   if (others.length > 0) return malformed(`The request has several ${nameOf(source.header)} headers.`);
-  return field === undefined ? MISSING : readField(field, source, maxTokenBytes, acceptsDpop);
+  return field === undefined ? MISSING : readField(field, source, maxTokenBytes);
 }
 
 /** Returns the name of a field or a scheme as it is usually written: `Authorization`. */
@@ -134,48 +164,35 @@ const nameOf = (header: string): string => header.replaceAll(/\b[a-z]/g, (letter
 /** Reads a field that contains only the token. Joined fields have a comma, which no token contains. */
 function readToken(field: string, maxTokenBytes: number): Credential {
   if (field === "") return MISSING;
-  return field.length > maxTokenBytes
-    ? TOO_LARGE
-    : { kind: "token", token: field, source: "header", scheme: "Bearer" };
+  return field.length > maxTokenBytes ? TOO_LARGE : { kind: "token", token: field, source: "header" };
 }
 
 /** Another scheme isn't a credential for this server (RFC 6750 section 3.1). */
-function readField(
-  field: string,
-  { header, scheme: expected = BEARER }: HeaderSource,
-  maxTokenBytes: number,
-  acceptsDpop: boolean,
-): Credential {
-  if (expected === null) return readToken(field, maxTokenBytes);
-  const isDpop = acceptsDpop && header === AUTHORIZATION && DPOP_FIELD.test(field);
-  const scheme = isDpop ? DPOP : expected;
-  const start = scheme.length + 1;
-  const prefix = scheme === BEARER ? BEARER_PREFIX : `${scheme.toLowerCase()} `;
-  if (field.slice(0, start).toLowerCase() !== prefix) {
+function readField(field: string, { header, schemes }: ResolvedHeader, maxTokenBytes: number): Credential {
+  if (schemes === null) return readToken(field, maxTokenBytes);
+  const matching = schemes.find(({ prefix }) => field.slice(0, prefix.length).toLowerCase() === prefix);
+  if (!matching) {
     if (OTHER_SCHEME.test(field)) return MISSING;
     // Only a short field is read as a whole: a field may have megabytes.
-    const isSchemeAlone = field.length < start && `${field.toLowerCase()} ` === prefix;
-    if (isSchemeAlone && isDpop) return DPOP_WITHOUT_TOKEN;
-    return isSchemeAlone
-      ? withoutToken(header, scheme)
+    const alone = schemes.find(
+      ({ prefix }) => field.length < prefix.length && `${field.toLowerCase()} ` === prefix,
+    );
+    return alone
+      ? withoutToken(header, alone)
       : malformed(`The ${nameOf(header)} header has no scheme before the credential.`);
   }
-  if (field.length - start > maxTokenBytes) return isDpop ? { ...TOO_LARGE, scheme: "DPoP" } : TOO_LARGE;
-  let tokenStart = start;
+  const { prefix, proofScheme: scheme } = matching;
+  if (field.length - prefix.length > maxTokenBytes) return { ...TOO_LARGE, scheme };
+  let tokenStart = prefix.length;
   while (field[tokenStart] === " ") tokenStart += 1;
   const token = field.slice(tokenStart);
-  if (token === "") return isDpop ? DPOP_WITHOUT_TOKEN : withoutToken(header, scheme);
-  return { kind: "token", token, source: "header", scheme: isDpop ? "DPoP" : "Bearer" };
+  return token === "" ? withoutToken(header, matching) : { kind: "token", token, source: "header", scheme };
 }
 
-const DPOP_FIELD = /^dpop(?: |$)/i;
-const DPOP_WITHOUT_TOKEN: Credential = {
-  ...malformed("The Authorization header has the scheme DPoP without a token."),
-  scheme: "DPoP",
-};
-
-const withoutToken = (header: string, scheme: string): Credential =>
-  malformed(`The ${nameOf(header)} header has the scheme ${nameOf(scheme)} without a token.`);
+const withoutToken = (header: string, { name, proofScheme: scheme }: Scheme): Credential => ({
+  ...malformed(`The ${nameOf(header)} header has the scheme ${name} without a token.`),
+  scheme,
+});
 
 /**
  * Returns whether a rejected token in a header has the wrong syntax. Called last, because checking every
@@ -200,9 +217,7 @@ function readCookie(cookie: string | undefined, name: string, maxTokenBytes: num
   const [token = ""] = values;
   // Applications clear a cookie by setting it to an empty value.
   if (token === "") return MISSING;
-  return token.length > maxTokenBytes
-    ? TOO_LARGE
-    : { kind: "token", token, source: "cookie", scheme: "Bearer" };
+  return token.length > maxTokenBytes ? TOO_LARGE : { kind: "token", token, source: "cookie" };
 }
 
 /** A cookie value may be in double quotes (RFC 6265 section 4.1.1). */

@@ -1,72 +1,17 @@
-/** Adds the scopes of a role store to a principal. */
-import { readClock } from "../runtime/clock.ts";
-import { compact } from "../runtime/compact.ts";
+/** The extension point for scopes that a store grants, in addition to those of a token. */
+import type { Capability } from "../capability.ts";
 import type { Pending } from "../runtime/pending.ts";
-import { type LookupResult, Remembered } from "../runtime/remembered.ts";
-import { withinLimit } from "../runtime/time-limit.ts";
-import type { ScopeRules } from "../scopes/scope.ts";
+import type { ScopeRules } from "../scopes/granted-scopes.ts";
 import type { Identified } from "./identification.ts";
-import { type Principal, withScopes } from "./principal.ts";
-import { unavailable } from "./rejection.ts";
 
-/** The user whose scopes are looked up, without claims: the result is used for all tokens of the user. */
-export type GrantedUser = Pick<Principal, "userId" | "issuer">;
-
-/** Returns the scopes that a store grants to a user, in addition to those of a token. */
-export type GrantsFor = (user: GrantedUser) => Promise<readonly string[]>;
-
-export interface GrantsRules {
-  readonly grantsFor: GrantsFor | undefined;
-  readonly grantsMaxAgeSeconds: number;
-  readonly now: () => number;
-  readonly scopeRules: ScopeRules;
+/** A value of the option `grants`: `grantsFrom(lookup)` of `scopegate/grants`. */
+export interface Grants extends Capability {
+  readonly option: "grants";
+  /** Creates the function of one server that adds scopes. It's synchronous if it needs no look-up. */
+  readonly create: (context: GrantsContext) => (identified: Identified) => Pending<Identified>;
 }
 
-/** How many users are remembered. Beyond that, grants that weren't used recently are looked up again. */
-const MAX_USERS = 10_000;
-
-/** Creates the function that adds grants. It's synchronous if the grants of the user are remembered. */
-export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }: GrantsRules) {
-  if (!grantsFor) return undefined;
-  const remembered = new Remembered<readonly string[]>({ maxEntries: MAX_USERS });
-  const keys = new WeakMap<Principal, string>();
-  const lastGranted = new WeakMap<Principal, { scopes: readonly string[]; principal: Principal }>();
-
-  const findScopes = async (user: GrantedUser, since: number): Promise<LookupResult<readonly string[]>> => {
-    const scopes: unknown = await withinLimit(grantsFor(user), "`grantsFor`");
-    if (!Array.isArray(scopes) || [...(scopes as unknown[])].some((scope) => typeof scope !== "string"))
-      throw new TypeError("`grantsFor` must return an array of strings.");
-    return { value: Object.freeze([...(scopes as string[])]), until: since + grantsMaxAgeSeconds * 1000 };
-  };
-
-  /** Returns the same principal for the same grants, so that values derived from it can be remembered. */
-  const addScopes = (principal: Principal, scopes: readonly string[]): Identified => {
-    let granted = lastGranted.get(principal);
-    if (granted?.scopes !== scopes) {
-      granted = { scopes, principal: withScopes(principal, scopes, scopeRules) };
-      lastGranted.set(principal, granted);
-    }
-    return { kind: "identified", principal: granted.principal };
-  };
-
-  return (identified: Identified): Pending<Identified> => {
-    if (identified.kind !== "identified") return identified;
-    const { principal } = identified;
-    // An API key must not get the roles of its owner in addition to its own scopes.
-    if (principal.tokenKind === "api_key") return identified;
-    const { userId, issuer } = principal;
-    const key = keys.get(principal) ?? JSON.stringify([issuer, userId]);
-    keys.set(principal, key);
-    const time = readClock(now).getTime();
-    const scopes = remembered.get(key, time);
-    if (scopes) return addScopes(principal, scopes);
-    const user = Object.freeze(compact({ userId, issuer }));
-    return remembered
-      .lookUp(key, time, () => findScopes(user, time))
-      .then(
-        (granted) => addScopes(principal, granted),
-        // Deciding with fewer scopes could send a wrong 403, and clients would request new tokens.
-        (cause: unknown) => unavailable(cause),
-      );
-  };
+export interface GrantsContext {
+  readonly now: () => number;
+  readonly scopeRules: ScopeRules;
 }

@@ -15,9 +15,8 @@ export interface IssuerConfiguration {
 }
 
 /** The rules that the principals of all issuers share. */
-export type SharedRules = Pick<PrincipalRules, "scopeRules" | "bindings">;
+export type SharedRules = Pick<PrincipalRules, "scopeRules" | "keyProofs">;
 
-/** Verifies the tokens of one issuer. */
 interface IssuerVerifier {
   readonly kind: "verifier";
   readonly keys: KeyResolver;

@@ -1,15 +1,14 @@
-/** Tokens that aren't JWTs, such as API keys: how they are recognized, and how they become a principal. */
-import { readClock } from "../runtime/clock.ts";
-import { isPending, type Pending } from "../runtime/pending.ts";
-import { withinLimit } from "../runtime/time-limit.ts";
-import type { ScopeRules } from "../scopes/scope.ts";
-import type { TokenBinding } from "./binding/confirmation.ts";
+/** The extension point for tokens that aren't JWTs, such as API keys. */
+import type { Capability } from "../capability.ts";
+import type { Report } from "../errors.ts";
+import type { Pending } from "../runtime/pending.ts";
+import type { ScopeRules } from "../scopes/granted-scopes.ts";
 import type { ClaimPath } from "./claim-path.ts";
+import type { ConfirmationReader } from "./confirmation.ts";
 import type { Identified } from "./identification.ts";
-import { type OpaqueRequirements, requirementsOf } from "./opaque-requirements.ts";
-import { type Principal, type PrincipalRules, readPrincipal, type TokenKind } from "./principal.ts";
-import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejection.ts";
-import { findUnmetRequirement } from "./required-claims.ts";
+import type { TokenKind } from "./principal.ts";
+import type { RejectedToken, UncheckedToken } from "./rejection.ts";
+import type { RequiredClaim, RequiredClaims } from "./required-claims.ts";
 
 /** The result for one opaque token. */
 export type OpaqueVerification =
@@ -47,8 +46,8 @@ export interface OpaqueStatus {
   readonly cause?: unknown;
 }
 
-/** A kind of token that isn't a JWT: an entry of the option `opaqueTokens`. */
-export interface OpaqueTokens {
+/** A kind of token that isn't a JWT. */
+export interface OpaqueKind {
   /** The `tokenKind` of the principals. */
   readonly tokenKind: TokenKind;
   /** The claim with the scopes. */
@@ -72,76 +71,50 @@ export interface OpaqueTokens {
   close?(context: OpaqueContext): void;
 }
 
-/** Creates the function that identifies opaque tokens. It returns `undefined` for all other tokens. */
-export function createOpaqueIdentifier(
-  rules: OpaqueRules,
-): ((token: string) => Pending<Identified> | undefined) | undefined {
-  if (rules.opaqueTokens.length === 0) return undefined;
-  const kinds = rules.opaqueTokens.map((kind) => ({ kind, identify: createKindIdentifier(kind, rules) }));
-  return (token) => {
-    // Untyped code may pass undefined.
-    if (typeof (token as unknown) !== "string" || token.length > rules.maxTokenBytes) return undefined;
-    return kinds.find(({ kind }) => kind.matches(token))?.identify(token);
-  };
+/** An entry of the option `opaqueTokens`: `introspection(...)` or `apiKeys(...)`. */
+export interface OpaqueTokens extends OpaqueKind, Capability {
+  readonly option: "opaqueTokens";
+  /** Resolves all entries of one server together, and reports those that can't be combined. */
+  readonly resolve: (
+    kinds: readonly OpaqueKind[],
+    options: OpaqueOptions,
+    context: OpaqueContext,
+    report: Report,
+  ) => OpaqueIdentification;
+}
+
+interface RequirementOptions {
+  readonly requiredClaims?: RequiredClaims;
+  readonly clients?: readonly string[];
+  readonly maxTokenAgeSeconds?: number;
+}
+
+/** The options of the server that also apply to these tokens. */
+export interface OpaqueOptions extends RequirementOptions {
+  readonly issuer?: string;
+  readonly issuers?: readonly (RequirementOptions & { readonly issuer: string })[];
+}
+
+/** The opaque tokens of one server. */
+export interface OpaqueIdentification {
+  /** Creates the function that identifies opaque tokens. It returns `undefined` for all other tokens. */
+  readonly createIdentifier: (rules: OpaqueRules) => (token: string) => Pending<Identified> | undefined;
+  /** Returns what the tokens of an issuer must satisfy. */
+  readonly requirementsOf: (issuer: string | undefined) => TokenRequirements;
+  readonly status: () => readonly OpaqueStatus[];
+  readonly close: () => void;
 }
 
 export interface OpaqueRules {
-  readonly opaqueTokens: readonly OpaqueTokens[];
-  readonly opaqueContext: OpaqueContext;
-  readonly opaqueRequirements: OpaqueRequirements;
   readonly scopeRules: ScopeRules;
-  readonly bindings: readonly TokenBinding[];
+  readonly keyProofs: ConfirmationReader | undefined;
   readonly maxTokenBytes: number;
 }
 
-/** Creates one principal for each object of claims, per server: scope hierarchies may differ. */
-function createKindIdentifier(
-  kind: OpaqueTokens,
-  { opaqueContext, opaqueRequirements, scopeRules, bindings }: OpaqueRules,
-): (token: string) => Pending<Identified> {
-  const { now, clockToleranceSeconds, userIdClaim, sessionIdClaim } = opaqueContext;
-  const { scopesClaim, tokenKind } = kind;
-  const principals = new WeakMap<object, Principal>();
-  const principalRules: PrincipalRules = {
-    scopeSources: [{ claim: scopesClaim }],
-    // This package creates the claims of an API key, so their names are fixed.
-    userIdClaim: tokenKind === "api_key" ? "sub" : userIdClaim,
-    sessionIdClaim,
-    scopeRules,
-    bindings,
-    tokenKind,
-  };
-  /** Runs for each request, because tokens get older. */
-  const checkRequirements = (principal: Principal): Identified => {
-    const { claims, issuer } = principal;
-    const { byIssuer } = opaqueRequirements;
-    const isForeign = kind.issuer === undefined && issuer !== undefined && byIssuer.size > 0;
-    if (isForeign && !byIssuer.has(issuer)) return rejectToken("issuer");
-    const times = { now: readClock(now).getTime() / 1000, tolerance: clockToleranceSeconds };
-    const unmet = findUnmetRequirement(claims, requirementsOf(opaqueRequirements, issuer), times);
-    return unmet ?? { kind: "identified", principal };
-  };
-  const readVerification = (verification: OpaqueVerification): Identified => {
-    if (verification.kind === "unavailable")
-      return unavailable(verification.cause, verification.retryAfterSeconds);
-    if (verification.kind === "rejected")
-      return rejectToken(verification.rejection, verification.claim, verification.cause);
-    const { claims } = verification;
-    const earlier = principals.get(claims);
-    if (earlier) return checkRequirements(earlier);
-    // A copy, because `readPrincipal` changes the object, and the claims may be frozen.
-    const identified = readPrincipal({ ...claims }, principalRules);
-    if (identified.kind === "rejected") return identified;
-    principals.set(claims, identified.principal);
-    return checkRequirements(identified.principal);
-  };
-  return (token) => {
-    try {
-      const verification = kind.verify(token, opaqueContext);
-      if (!isPending(verification)) return readVerification(verification);
-      return withinLimit(verification, "The check of the token").then(readVerification).catch(unavailable);
-    } catch (cause) {
-      return unavailable(cause);
-    }
-  };
+/** What the server, or the issuer of a token, requires of a token that isn't a JWT. */
+export interface TokenRequirements {
+  readonly requiredClaims: readonly RequiredClaim[];
+  /** The clients whose tokens are accepted; `undefined` for any. */
+  readonly clients: ReadonlySet<string> | undefined;
+  readonly maxTokenAgeSeconds: number | undefined;
 }

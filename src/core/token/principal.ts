@@ -1,12 +1,10 @@
-import type { ScopeRules } from "../scopes/scope.ts";
-import type { SharedPart, Weight } from "../runtime/bounded-map.ts";
+import type { ScopeRules } from "../scopes/granted-scopes.ts";
 import { compact, type Writable } from "../runtime/compact.ts";
-import { estimateBytes } from "../runtime/estimate-bytes.ts";
-import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
+import { scopeSetOf } from "../scopes/scope-sets.ts";
 import { type Actor, readDelegation } from "./actors.ts";
-import { describedBinding, readConfirmation, type TokenBinding } from "./binding/confirmation.ts";
 import { type ClaimSource, claimValuesOf } from "./claim-values.ts";
 import { claimAt, claimNameOf, type ClaimPath, isOptionalString } from "./claim-path.ts";
+import { type ConfirmationReader, describedBinding, type TokenBinding } from "./confirmation.ts";
 import { type RejectedToken, rejectToken } from "./rejection.ts";
 import { readScopes, type ResolvedScopeSource } from "./scope-sources.ts";
 
@@ -19,8 +17,8 @@ export interface PrincipalRules {
   readonly userIdClaim: ClaimPath;
   readonly sessionIdClaim: ClaimPath;
   readonly scopeRules: ScopeRules;
-  /** The bindings to a client's key that the server can check. */
-  readonly bindings: readonly TokenBinding[];
+  /** Without it, no token can be bound to a key. */
+  readonly keyProofs: ConfirmationReader | undefined;
   /** Absent for JWTs. */
   readonly tokenKind?: TokenKind;
 }
@@ -31,7 +29,7 @@ export interface Principal {
   readonly userId?: string;
   /** The `session_id` claim, or the claim of the option `sessionIdClaim`; an integer as a string too. */
   readonly sessionId?: string;
-  /** The scopes that the token grants, and those of `grantsFor`. Use `has` to check what they cover. */
+  /** The scopes that the token grants, and those of `grants`. Use `has` to check what they cover. */
   readonly scopes: readonly string[];
   /** The `aud` claim as an array; empty if the token has none. */
   readonly audience: readonly string[];
@@ -56,9 +54,7 @@ export interface Principal {
   readonly claims: Readonly<Record<string, unknown>>;
   /** Returns whether the granted scopes cover a scope, including by the admin scope and implied scopes. */
   has(scope: string): boolean;
-  /**
-   * Returns the ids with `resource:<id>:action` granted, or `"all"`, to filter a list of a `filtered` rule.
-   */
+  /** Returns the ids with `resource:<id>:action` granted, or `"all"`, to filter a list with `<any>`. */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
   /**
    * Returns the values of a claim, as `where` compares them: a string or a safe integer, or an array of them.
@@ -86,8 +82,9 @@ export function readPrincipal(
   if (!isOptionalString(issuer)) return invalidClaim("iss");
   if (!isOptionalString(tokenId)) return invalidClaim("jti");
   // A token that is bound to a key must not be accepted without a proof of the key.
-  const confirmation = readConfirmation(claims, rules.bindings);
-  if (confirmation.kind === "unusable") return invalidClaim("cnf");
+  const isBound = claimAt(claims, "cnf") !== undefined;
+  const binding = isBound ? rules.keyProofs?.bindingOf(claims) : undefined;
+  if (isBound && !binding) return invalidClaim("cnf");
   const delegation = readDelegation(claims);
   if (delegation.kind === "too deep") return invalidClaim("act");
   const invalidDate = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
@@ -106,7 +103,7 @@ export function readPrincipal(
   if (tokenId !== undefined) principal.tokenId = tokenId;
   if (typeof expiresAt === "number") principal.expiresAt = expiresAt;
   if (rules.tokenKind) principal.tokenKind = rules.tokenKind;
-  if (confirmation.kind === "bound") principal.binding = confirmation.binding;
+  if (binding) principal.binding = binding;
   if (delegation.kind === "delegated") {
     principal.delegation = Object.freeze(delegation.actors);
     principal.actor = delegation.actors[0];
@@ -146,32 +143,6 @@ export function createPrincipal(
   };
   return freezePrincipal(principal);
 }
-
-/** Returns the same principal with further scopes. */
-export function withScopes(principal: Principal, scopes: readonly string[], rules: ScopeRules): Principal {
-  const set = scopeSetOf([...new Set([...principal.scopes, ...scopes])], rules);
-  return Object.freeze({ ...principal, has: set.has, resourceIds: set.resourceIds, scopes: set.scopes });
-}
-
-/** The estimated bytes of a principal and its cache entry. */
-const PRINCIPAL_BYTES = 800;
-
-/** An issuer uses the same few claim names in all its tokens, and V8 stores their shape only once. */
-const MAX_SHARED_NAMES = 32;
-
-/**
- * Estimates the memory that a principal keeps, in bytes. Principals with equal scopes share the array and its
- * index: a service has many tokens and few roles.
- */
-export function principalWeight({ claims, scopes, audience }: Principal): Weight {
-  const values = Object.values(claims);
-  const counted = values.length > MAX_SHARED_NAMES ? claims : values;
-  const shared = scopeWeights.get(scopes) ?? { weight: estimateBytes(scopes) + setBytesOf(scopes) };
-  scopeWeights.set(scopes, shared);
-  return { exclusive: PRINCIPAL_BYTES + estimateBytes([counted, audience], scopes), shared };
-}
-
-const scopeWeights = new WeakMap<readonly string[], SharedPart>();
 
 /** Handlers of concurrent requests may share a principal, so none of them may change a claim. */
 function freezePrincipal(principal: Principal): Principal {

@@ -46,10 +46,7 @@ export interface Revocations {
   close(): void;
 }
 
-/**
- * What to revoke: one token, a session, a user, a client or an issuer. Without `issuer`, the tokens of every
- * issuer.
- */
+/** What to revoke: a token, session, user, client or issuer. Without `issuer`, the tokens of every issuer. */
 export type RevocationTarget =
   | {
       /** A token that this server accepts. It's identified by its `jti`, or else by all its claims. */

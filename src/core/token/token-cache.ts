@@ -3,7 +3,7 @@ import { BoundedMap } from "../runtime/bounded-map.ts";
 import { CACHE_CHANNEL, publish } from "../runtime/channels.ts";
 import { compact } from "../runtime/compact.ts";
 import type { KeyResolver, VerificationKey } from "../keys/verification-key.ts";
-import { type Principal, principalWeight } from "./principal.ts";
+import type { Principal } from "./principal.ts";
 
 /** The limits of the token cache. */
 export interface TokenCacheRules {
@@ -11,7 +11,10 @@ export interface TokenCacheRules {
   readonly maxEntries: number;
   /** The maximum age of an entry, in seconds. */
   readonly maxAgeSeconds: number;
-  /** The maximum memory of all entries, in bytes. The estimate is usually too high, and rarely too low. */
+  /**
+   * The maximum memory of all entries, in bytes, by an estimate: 800, and 4 for each character of a token.
+   * Usual tokens need less. Claims that consist of thousands of tiny objects need up to seven times as much.
+   */
   readonly maxBytes: number;
 }
 
@@ -42,6 +45,10 @@ export interface CacheEvent {
 const SWEEPS = 8;
 const MAX_SWEPT = 1_000;
 
+/** The estimated memory of an entry, and what each character of its token adds, in bytes. */
+const ENTRY_BYTES = 800;
+const CHARACTER_BYTES = 4;
+
 interface Entry extends Acceptance {
   readonly principal: Principal;
   readonly since: number;
@@ -64,7 +71,6 @@ export class TokenCache {
     this.#now = now;
   }
 
-  /** Returns the number of entries. */
   get entries(): number {
     return this.#entries.size;
   }
@@ -85,11 +91,11 @@ export class TokenCache {
     return undefined;
   }
 
-  set(digest: string, principal: Principal, { keys, key, endsAt }: Acceptance): void {
+  set(digest: string, tokenLength: number, principal: Principal, { keys, key, endsAt }: Acceptance): void {
     const now = this.#now();
     this.#sweep(now);
     const entry = { principal, keys, key, endsAt, since: now };
-    const replaced = this.#entries.set(digest, entry, principalWeight(principal));
+    const replaced = this.#entries.set(digest, entry, ENTRY_BYTES + CHARACTER_BYTES * tokenLength);
     for (let count = 0; count < replaced; count += 1) this.publish("evicted");
   }
 

@@ -1,19 +1,15 @@
 /** API keys as an entry of the option `opaqueTokens`. */
 import { timingSafeEqual } from "node:crypto";
 import type { Rejection } from "../../core/errors.ts";
-import {
-  callback,
-  checkOptions,
-  numberFrom,
-  type OptionChecks,
-  required,
-} from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { callback, numberFrom, type OptionChecks, required } from "../../core/options/option-checks.ts";
 import { readClock } from "../../core/runtime/clock.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { notify } from "../../core/runtime/notify.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import { type LookupResult, Remembered } from "../../core/runtime/remembered.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
+import { opaqueTokens } from "../../capabilities/opaque/index.ts";
 import type { OpaqueTokens, OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 import { digestOf, idOf, PEPPER_CHECK, PREFIX_CHECK } from "./key-format.ts";
 import { type ApiKeyRecord, requireRecord, toSeconds } from "./record.ts";
@@ -103,8 +99,7 @@ type KeyLookup = KnownKey | { readonly kind: "unknown" };
 export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
   checkOptions("apiKeys", options, OPTIONS);
   const { prefix, find, onUse, cacheSeconds = 30, staleSeconds = 30 } = options;
-  // Kept longer than it's used: the next record of the key may grant the same, and the store doesn't contain
-  // `usedAt`.
+  // Kept longer than it's used: the next record of the key may grant the same, and the store has no `usedAt`.
   const remembered = new Remembered<KeyLookup>({ maxEntries: MAX_KEYS, keepMs: Infinity });
 
   let fault: unknown;
@@ -143,7 +138,7 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
     return { kind: "verified", claims: key.claims };
   };
 
-  return {
+  return opaqueTokens({
     tokenKind: "api_key",
     status: () => ({
       tokenKind: "api_key",
@@ -167,7 +162,7 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
         .lookUp(id, time, () => findKey(id, time))
         .then((lookup) => decideKey(lookup, digest, timeOf()));
     },
-  };
+  });
 }
 
 const reject = (rejection: Rejection, cause?: string): OpaqueVerification => ({

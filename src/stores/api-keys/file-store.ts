@@ -10,9 +10,7 @@ type Edit<T> = (records: Map<string, ApiKeyRecord>) => T;
 
 /** Writing takes milliseconds. After this time, the process that created a lock has ended or hangs. */
 const ABANDONED_MS = 5_000;
-/**
- * How long a process waits for others. Longer than `ABANDONED_MS`, so that an abandoned lock only delays it.
- */
+/** How long a process waits for others. Longer than `ABANDONED_MS`: an abandoned lock only delays it. */
 const LOCK_MS = 6_000;
 
 /**
@@ -21,13 +19,6 @@ const LOCK_MS = 6_000;
  * changed. Several processes can write: each creates `<path>.lock` while it writes. A lock of a process that
  * has ended is removed after five seconds. All functions reject if the file is invalid, belongs to a user
  * other than this one and root, or can be written by other users.
- *
- * @example
- * ```ts
- * import { apiKeyFile } from "scopegate/api-keys";
- *
- * console.log(await apiKeyFile("keys.json").revoke("4fGhT0aZ19qL", "It was in a log."));
- * ```
  */
 export function apiKeyFile(path: string): ApiKeyStore {
   let lastRead: { readonly version: string; readonly records: Records } | undefined;
@@ -90,10 +81,7 @@ export function apiKeyFile(path: string): ApiKeyStore {
   };
 }
 
-/**
- * Anyone who can write the file can give any scope to a key. Windows has neither these modes nor these
- * owners.
- */
+/** Anyone who can write the file can give any scope to a key. Windows has no such modes and owners. */
 function assertPrivate(
   path: string,
   stats: { isFile(): boolean; readonly mode: bigint; readonly uid: bigint },

@@ -4,8 +4,7 @@ import { crc32 } from "node:zlib";
 import type { OptionCheck } from "../../core/options/check-options.ts";
 
 /**
- * A double click selects all of these characters as one word, and bearer tokens allow them (RFC 6750 section
- * 2.1).
+ * A double click selects these characters as one word, and bearer tokens allow them (RFC 6750 section 2.1).
  */
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** 43 random characters from an alphabet of 62 have 256 bits. */

@@ -1,7 +1,8 @@
 /** The record of a key in a store, and how a key is created. */
 import { compact } from "../../core/runtime/compact.ts";
 import { isText } from "../../core/runtime/json.ts";
-import { checkOptions, type OptionChecks, required } from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { type OptionChecks, required } from "../../core/options/option-checks.ts";
 import { isScope } from "../../core/scopes/scope.ts";
 import { digestOf, makeKey, PEPPER_CHECK, PREFIX_CHECK } from "./key-format.ts";
 

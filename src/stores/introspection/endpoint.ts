@@ -55,8 +55,7 @@ export async function post(
     throw new EndpointError(url, what, { concernsAll: status in CAUSES, retryAfterSeconds });
   } catch (error) {
     if (error instanceof EndpointError || error instanceof FetchError) throw error;
-    // The error itself is dropped, because an HTTP client may put the request into it, with the token and the
-    // secret.
+    // The error is dropped: an HTTP client may put the request into it, with the token and the secret.
     const code = errorCodeOf(error);
     const what = `can't be queried${code === undefined ? "" : ` (${code})`}.`;
     throw new EndpointError(url, what, { concernsAll: UNREACHABLE.has(code ?? "") });

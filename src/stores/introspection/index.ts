@@ -1,17 +1,14 @@
 /** The entry point `scopegate/introspection`: opaque tokens that their issuer looks up (RFC 7662). */
 import { defaultFetch } from "../../core/keys/http-request.ts";
 import { hasTokenSyntax } from "../../core/token/credential.ts";
+import { opaqueTokens } from "../../capabilities/opaque/index.ts";
 import type { OpaqueContext, OpaqueTokens } from "../../core/token/opaque-tokens.ts";
 import { createTokenVerifier } from "../../core/token/verifier.ts";
 import { SIGNED } from "./ask.ts";
 import { Lookup } from "./lookup.ts";
 import { type IntrospectionOptions, resolveOptions } from "./options.ts";
 
-export {
-  type OpaqueContext,
-  type OpaqueTokens,
-  type OpaqueVerification,
-} from "../../core/token/opaque-tokens.ts";
+export type { OpaqueContext, OpaqueTokens, OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 export type { IntrospectionClient } from "./client.ts";
 export type { IntrospectionFetch } from "./endpoint.ts";
 export type { IntrospectionCache, IntrospectionOptions } from "./options.ts";
@@ -58,7 +55,7 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
     lookups.set(context, lookup);
     return lookup;
   };
-  return {
+  return opaqueTokens({
     tokenKind: "introspected",
     scopesClaim: settings.scopesClaim ?? "scope",
     issuer,
@@ -74,12 +71,11 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
       keys?.close();
       lookups.get(context)?.close();
     },
-  };
+  });
 }
 
 /**
- * A fresh response that is meant for this server. The tolerance is only for the response's own time, not for
- * the token's.
+ * A fresh response for this server. The tolerance is only for the response's own time, not for the token's.
  */
 const SIGNED_RESPONSE = {
   tokenTypes: [SIGNED],

@@ -1,7 +1,6 @@
 /** Looks up tokens for one server, and remembers the results. */
 import { readClock } from "../../core/runtime/clock.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import { estimateBytes } from "../../core/runtime/estimate-bytes.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import { type LookupResult, Remembered } from "../../core/runtime/remembered.ts";
 import type { OpaqueStatus, OpaqueVerification } from "../../core/token/opaque-tokens.ts";
@@ -84,7 +83,7 @@ export class Lookup {
       return { value, until: this.#now() + negativeSeconds * 1000, isNegative: true };
     // The age counts from the request, because the token may be revoked before the response arrives.
     const until = Math.min(askedAt + maxAgeSeconds * 1000, endOf(value.claims));
-    return { value, until, bytes: estimateBytes(value.claims) };
+    return { value, until, bytes: 4 * JSON.stringify(value.claims).length };
   }
 
   #succeed(token: string): void {

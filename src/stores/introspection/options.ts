@@ -2,9 +2,9 @@
 import * as z from "zod/mini";
 import { ConfigurationError, type ConfigurationIssue, type Report, suggest } from "../../core/errors.ts";
 import type { Algorithm } from "../../core/keys/algorithm.ts";
-import type { KeySource } from "../../core/keys/key-source.ts";
-import { keys } from "../../core/options/key-source-shape.ts";
-import { keyEventsOf, resolveAlgorithms, resolveKeySource } from "../../core/options/resolve-issuers.ts";
+import { capability } from "../../core/capability.ts";
+import type { Keys } from "../../core/keys/key-source.ts";
+import { keyEventsOf, resolveAlgorithms } from "../../core/options/resolve-issuers.ts";
 import { exactOptional } from "../../core/options/shape.ts";
 import * as values from "../../core/options/values.ts";
 import type { ClaimPath } from "../../core/token/claim-path.ts";
@@ -36,9 +36,7 @@ export interface IntrospectionOptions {
    * an `iss`, it must be an issuer of the server; any, if the server has no `issuer`.
    */
   readonly issuer?: string;
-  /**
-   * The expected `aud` of the response, or an array of accepted values. Default: the audience of the server.
-   */
+  /** The expected `aud` of the response, or an array of accepted values. Default: the server's audience. */
   readonly audience?: string | readonly string[];
   /** `false` accepts tokens for any service, if the response has a `token_type`. Default: `true`. */
   readonly verifyAudience?: boolean;
@@ -53,8 +51,8 @@ export interface IntrospectionOptions {
    * request with another unknown token gets 503 with `Retry-After: 1`. Default: `50`.
    */
   readonly maxConcurrentRequests?: number;
-  /** Requires a signed response (RFC 9701), and verifies it with these keys. */
-  readonly keys?: KeySource;
+  /** Requires a signed response (RFC 9701), and verifies it with these keys: a value of `scopegate/keys`. */
+  readonly keys?: Keys;
   /** The accepted algorithms of signed responses. Default: `["RS256"]`. */
   readonly algorithms?: readonly Algorithm[];
   /** Sends the requests, for example through a proxy. It must support `redirect: "manual"`. */
@@ -96,7 +94,10 @@ const optional = {
   cache: z.strictObject(exactOptional(cache)),
   timeoutMs: values.integerFrom(1, 5_000, "Write milliseconds from 1 to 5000."),
   maxConcurrentRequests: values.integerFrom(1, 10_000, "Write a whole number from 1 to 10000."),
-  keys,
+  keys: capability(
+    "keys",
+    "Write remoteKeys({ jwksUri }), jwks(set) or jwksFile(path), imported from scopegate/keys.",
+  ),
   algorithms: values.nonEmptyArray(values.algorithm, "Write an array of at least one algorithm."),
   fetch: values.callback("Write a function that works like `fetch`."),
 } satisfies Record<keyof Omit<IntrospectionOptions, "url" | "client">, z.core.$ZodType>;
@@ -125,7 +126,7 @@ export function resolveOptions(options: IntrospectionOptions) {
     );
   const algorithms = resolveAlgorithms(options, [], report);
   const context = { issuer, now: Date.now, path: ["keys"], onKeyEvent: keyEventsOf(issuer) };
-  const keys = source && algorithms && resolveKeySource(source, { ...context, algorithms }, report);
+  const keys = source && algorithms && source.create({ ...context, algorithms }, report);
   if (!authenticate || !algorithms || issues.length > 0) throw new ConfigurationError(issues);
   return { ...options, authenticate, keys, algorithms };
 }

@@ -1,5 +1,6 @@
 /** The entry point `scopegate/replay`: values that may be used once. */
-import { checkOptions, clock } from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { clock } from "../../core/options/option-checks.ts";
 import { breakerOf } from "../../core/runtime/breaker.ts";
 import { readClock } from "../../core/runtime/clock.ts";
 import { timeOf } from "../../core/runtime/date.ts";

@@ -1,14 +1,14 @@
 /** Revocations as keys of a store: each process reads the keys of a caller, and remembers the result. */
+import { checkOptions } from "../../core/options/check-options.ts";
 import {
   callback,
-  checkOptions,
   clock,
   numberFrom,
   oneOf,
   optionError,
   type OptionChecks,
   wholeNumber,
-} from "../../core/options/check-options.ts";
+} from "../../core/options/option-checks.ts";
 import { BoundedMap } from "../../core/runtime/bounded-map.ts";
 import { type Answer, type Breaker, breakerOf } from "../../core/runtime/breaker.ts";
 import { readClock } from "../../core/runtime/clock.ts";
@@ -149,18 +149,6 @@ export interface InMemoryRevocationOptions extends Pick<SharedRevocationOptions,
  * ends, and other processes don't see them.
  *
  * @throws ConfigurationError that lists every mistake in the options
- * @example
- * ```ts
- * import { createResourceServer } from "scopegate";
- * import { inMemoryRevocation } from "scopegate/revocation";
- *
- * const server = createResourceServer({
- *   serviceId: "agents-prod",
- *   verificationKeys: [process.env.JWT_PUBLIC_KEY!],
- *   revocation: inMemoryRevocation(),
- * });
- * await server.revoke({ userId: "u1" }, { reason: "The account was closed." });
- * ```
  */
 export function inMemoryRevocation(options: InMemoryRevocationOptions = {}): Revocations {
   const checks = { keepSeconds: wholeNumber, maxEntries: wholeNumber, now: clock };

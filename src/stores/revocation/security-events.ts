@@ -1,14 +1,9 @@
 /** Receives the security events of an issuer (RFC 8417, RFC 8935), and revokes tokens. */
 import { KeysUnavailableError, type Rejection, TokenRejectedError } from "../../core/errors.ts";
 import type { Algorithm } from "../../core/keys/algorithm.ts";
-import type { KeySource } from "../../core/keys/key-source.ts";
-import {
-  anyString,
-  anyValue,
-  callback,
-  checkOptions,
-  type OptionChecks,
-} from "../../core/options/check-options.ts";
+import type { Keys } from "../../core/keys/key-source.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { anyString, anyValue, callback, type OptionChecks } from "../../core/options/option-checks.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
 import { isObject, type Json } from "../../core/runtime/json.ts";
 import { notify } from "../../core/runtime/notify.ts";
@@ -20,7 +15,7 @@ export interface SecurityEventsOptions {
   /** The `iss` of the events, which identifies the transmitter. */
   readonly issuer: string;
   /** Where the keys of the transmitter come from, as in the option `keys` of a server. */
-  readonly keys: KeySource;
+  readonly keys: Keys;
   /** The expected `aud` of the events. */
   readonly audience: string | readonly string[];
   /** The accepted algorithms of its signatures. Default: `["RS256"]`. */
@@ -96,17 +91,18 @@ const ERRORS: Partial<Readonly<Record<Rejection, string>>> = {
  * import express from "express";
  * import { createResourceServer } from "scopegate";
  * import { protect } from "scopegate/express";
+ * import { remoteKeys } from "scopegate/keys";
  * import { inMemoryRevocation, securityEvents } from "scopegate/revocation";
  *
  * const issuer = "https://login.example/";
  * const server = createResourceServer({
  *   serviceId: "agents-prod",
  *   issuer,
- *   keys: { discovery: true },
+ *   keys: remoteKeys({ discovery: true }),
  *   scopeMappings: { "POST /events": "public" },
  *   revocation: inMemoryRevocation(),
  * });
- * const receive = securityEvents(server, { issuer, keys: { discovery: true }, audience: "agents-prod" });
+ * const receive = securityEvents(server, { issuer, keys: remoteKeys({ discovery: true }), audience: "agents-prod" });
  * const app = express().use(protect(server));
  * app.post("/events", express.text({ type: "application/secevent+jwt", limit: "64kb" }), async (req, res) => {
  *   const { status, headers, body } = await receive(req.body);
@@ -121,8 +117,7 @@ export function securityEvents(
   assertRevocation(server);
   checkOptions("securityEvents", options, OPTIONS);
   const { issuer, keys, audience, algorithms = ["RS256"], tokenIssuer = issuer } = options;
-  // A separate server, so that no security event is accepted as an access token, and no access token as a
-  // security event.
+  // A separate server: no event is accepted as an access token, and no access token as an event.
   const verifier = createResourceServer({
     issuer,
     keys,
@@ -192,8 +187,7 @@ function assertRevocation(server: ResourceServer): void {
 }
 
 /**
- * Returns when the event happened, but at most when it was signed: a later time would revoke tokens that are
- * issued later.
+ * Returns when the event happened, but at most when it was signed: a later time would revoke later tokens.
  */
 function timeOf(time: unknown, iat: unknown): number {
   const latest = Math.min(Number(iat), Date.now() / 1000);

@@ -1,5 +1,6 @@
 /** A store in the memory of one process. */
-import { checkOptions, clock, wholeNumber } from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { clock, wholeNumber } from "../../core/options/option-checks.ts";
 import { readClock } from "../../core/runtime/clock.ts";
 import { createMemoryStore } from "../../core/runtime/memory-store.ts";
 import type { Store } from "../../core/runtime/store.ts";

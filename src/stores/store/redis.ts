@@ -1,5 +1,6 @@
 /** A store in Redis, with the client of the application: `redis` (node-redis) or `ioredis`. */
-import { anyString, checkOptions } from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { anyString } from "../../core/options/option-checks.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { Store } from "../../core/runtime/store.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";

@@ -1,4 +1,3 @@
-import type { ScopeRules } from "../../core/scopes/scope.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
@@ -7,7 +6,6 @@ import { covers } from "../../core/policy/overlap.ts";
 import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
 import type { Pattern } from "../../core/policy/pattern.ts";
 import type { UnmappedRoutes } from "../../core/policy/policy.ts";
-import { findReportOnly } from "../../core/policy/report-only.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
 import {
   alternativesOf,
@@ -31,13 +29,21 @@ import {
   unreadable,
 } from "./findings.ts";
 import { findHidden } from "./hidden-routes.ts";
-import { needsNoOwnRule, isServedBeforeGuard, ROOT, SERVES, withProcedures } from "./mounts.ts";
+import {
+  needsNoOwnRule,
+  isServedBeforeGuard,
+  ROOT,
+  SERVES,
+  withoutSimilarFiles,
+  withProcedures,
+} from "./mounts.ts";
 import { auditOperations, isOperationRoute } from "./operations.ts";
 import { withoutOtherGuards } from "./other-guards.ts";
-import { findInRewrites } from "./next/rewrites.ts";
+import type { CheckedTable } from "../../core/policy/implication.ts";
+import { findersOf } from "./recorded-findings.ts";
 import { pathsOf } from "./routes/registration.ts";
 import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
-import { findInTable, servesOf, strengthOf } from "./table-findings.ts";
+import { findInTable, strengthOf } from "./table-findings.ts";
 
 /**
  * Compares the table of a server with the routes of an application, as `routesOf` lists them. It doesn't
@@ -71,7 +77,7 @@ export function audit(
 
 /** Like `audit`, for a table without a server. */
 export function auditRoutes(
-  table: CompiledTable & { readonly scopeRules: ScopeRules },
+  table: CheckedTable,
   routes: Iterable<ListedRoute>,
   fate: UnmappedRoutes,
   options: AuditOptions = {},
@@ -81,21 +87,21 @@ export function auditRoutes(
   const findings: AuditFinding[] = [
     ...(isAuthorizing ? [] : [AUTHORIZATION_OFF]),
     ...findCatchAlls(table.rules, options),
-    ...findReportOnly(table),
   ];
   const readable: RouteCoverage[] = [];
   const listed = requireIterable(routes);
   const list = readList(server ? withoutOtherGuards(listed, server) : listed);
   if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
-  findings.push(...findHidden(listed), ...findInRewrites(table, listed, fate));
+  findings.push(...findHidden(listed));
+  findings.push(...listed.flatMap(findersOf).flatMap((find) => find(table, fate)));
   const operations = auditOperations(table, list.filter(isOperationRoute), fate);
   const routesOnly = list.filter((route) => !isOperationRoute(route));
   for (const route of routesOnly) {
     const parsed = parseRoute(route);
     if ("message" in parsed) findings.push(unreadable(route, parsed));
-    else readable.push(createRouteCoverage(table, route, parsed));
+    else readable.push(coverageOf(table, route, parsed));
   }
-  const coverages = withProcedures(readable);
+  const coverages = withProcedures(withoutSimilarFiles(readable));
   // If only operations are listed, the audit is about an MCP server, not about the application that contains
   // it.
   const routeRules = table.rules.filter(({ rule }) => routesOnly.length > 0 && !isOperationRoute(rule));
@@ -105,7 +111,7 @@ export function auditRoutes(
   const isTarget = (coverage: RouteCoverage): boolean =>
     unreachedRules.some((rule) => strengthOf(rule) > 0 && reaches(coverage, rule));
   const elsewhere = (options.guardedElsewhere ?? []).flatMap(pathsOf);
-  const exposed = [...others.filter(requiresToken), ...outside.filter(isTarget)].filter(
+  const exposed = [...others.filter(requiresGuard), ...outside.filter(isTarget)].filter(
     ({ alternatives }) => !alternatives.every((path) => elsewhere.some((wide) => covers(wide, path))),
   );
   const mcpHint = table.rules.some(({ rule }) => isOperationRoute(rule)) ? FOR_MCP : "";
@@ -124,12 +130,23 @@ export function auditRoutes(
   const astray = coverages.filter((coverage) => !hasOwnRule(coverage)).map(({ route }) => route);
   const useless = unreachedRules.filter((rule) => !outside.some((coverage) => reaches(coverage, rule)));
   findings.push(...useless.map(({ rule }) => unreached(rule, astray)));
-  findings.push(...findInTable(table, servesOf(coverages)));
+  findings.push(...findInTable(table, coverages));
   const needingRules = coverages.filter((coverage) => coverage.rule ?? !needsNoOwnRule(coverage));
   return createAuditReport(
     [...needingRules.map(toAuditedRoute), ...operations.routes],
     [...findings, ...operations.findings],
   );
+}
+
+function coverageOf(table: CompiledTable, route: ListedRoute, pattern: Pattern): RouteCoverage {
+  const coverage = createRouteCoverage(table, route, pattern);
+  if (route.serves !== SERVES.page) return coverage;
+  // A page also responds to other methods, such as POST for server actions. A rule for every method may be
+  // meant for other routes.
+  const { touching, deciding } = createRouteCoverage(table, { ...route, method: "*" }, pattern);
+  const isMeant = (each: CompiledRule): boolean =>
+    each.rule.method !== "*" || coverage.deciding.includes(each);
+  return { ...coverage, touching, deciding: deciding.filter(isMeant) };
 }
 
 const AUTHORIZATION_OFF: AuditFinding = {
@@ -165,9 +182,10 @@ function reaches(coverage: RouteCoverage, compiled: CompiledRule): boolean {
 }
 
 /** A public route needn't be guarded. Neither does OPTIONS: CORS middleware responds first. */
-function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
-  if (route.method === "OPTIONS" && rule?.rule.method !== "OPTIONS") return false;
-  const isMapped = rule !== undefined || route.serves === SERVES.listedProcedures;
+function requiresGuard({ route: { method, serves }, rule, deciding }: RouteCoverage): boolean {
+  if (serves === SERVES.unwrapped) return true;
+  if (method === "OPTIONS" && rule?.rule.method !== "OPTIONS") return false;
+  const isMapped = rule !== undefined || serves === SERVES.listedProcedures || serves === SERVES.publicFile;
   return !isMapped || deciding.some(({ requirement }) => requirement.kind !== "public");
 }
 

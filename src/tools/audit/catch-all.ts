@@ -1,6 +1,7 @@
 /** Finds public rules for every path, which make routes that are missing from the table public. */
 import { alternativesOf } from "../../adapters/shared/route-coverage.ts";
-import { checkOptions, type OptionChecks, optionError } from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { type OptionChecks, optionError } from "../../core/options/option-checks.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
 import type { AuditFinding } from "./report.ts";
 import { strengthOf } from "./table-findings.ts";

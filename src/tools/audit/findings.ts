@@ -1,11 +1,14 @@
 /** The findings of an audit: each has a message, and the line to write. */
 import { suggest } from "../../core/errors.ts";
 import type { ListedRoute, UnguardedPlace } from "../../core/policy/listed-route.ts";
+import { isPattern } from "../../core/policy/parse-pattern.ts";
+import { namesOf } from "../../core/policy/pattern.ts";
 import type { UnmappedRoutes } from "../../core/policy/policy.ts";
+import { parseRulePattern, rulePatternsFor } from "../../core/policy/rule-pattern.ts";
 import { alternativesOf, haveCommonRoute, type RouteCoverage } from "../../adapters/shared/route-coverage.ts";
 import { renderRules, type Rule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
-import { PROCEDURES, SERVES } from "./mounts.ts";
+import { ALWAYS_GUARDED, SERVES } from "./mounts.ts";
 import { type AuditFinding, renderRoute } from "./report.ts";
 
 /** An empty array was created before the routes were registered, or for another application. */
@@ -40,7 +43,7 @@ const OAUTH_ENDPOINT = /^\/(?:authorize|token|register|revoke)$|^\/\.well-known\
 export function unguarded(route: ListedRoute, { message, hint }: UnguardedPlace): AuditFinding {
   const line = `write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`;
   let advice = `${hint} If anyone may call it, ${line}`;
-  if (PROCEDURES.includes(route.serves)) advice = hint;
+  if (ALWAYS_GUARDED.includes(route.serves)) advice = hint;
   // A public rule for it would open every route below.
   if (route.method === "*" && !route.serves && route.pattern.includes("*"))
     advice = `${hint} If it is middleware, write app.use.`;
@@ -77,9 +80,8 @@ export function unmapped(
   fate: UnmappedRoutes,
   hasRoutesBelow: boolean,
 ): AuditFinding {
-  const { route, alternatives, touching } = coverage;
+  const { route, touching } = coverage;
   const name = describeRoute(route);
-  const line = lineFor(coverage);
   // NestJS registers middleware for every method at its global prefix, and CORS middleware has an OPTIONS
   // route for every path.
   const isMiddleware =
@@ -92,26 +94,17 @@ export function unmapped(
       severity: "note",
       route,
       message: `${name} has no rule of its own: requests that reach it, and that no other rule allows, are refused.`,
-      hint: `If it's middleware before other routes, or for CORS, there's nothing to do. Otherwise add to scopeMappings: ${line}`,
+      hint: `If it's middleware before other routes, or for CORS, there's nothing to do. Otherwise add to scopeMappings: ${linesFor(coverage)}`,
     };
   if (touching.length > 0) {
     const rules = Object.freeze(touching.map(({ rule }) => rule));
-    const twins = touching
-      .filter(
-        (compiled) =>
-          compiled.rule.method === route.method && haveCommonRoute(alternatives, alternativesOf(compiled)),
-      )
-      .map(({ rule }) => rule);
     return {
       kind: "route_partly_mapped",
       severity: "error",
       route,
       rules,
       message: `${name} has rules for only some of its requests (${renderRules(rules)}), and no rule covers all of them.`,
-      hint:
-        twins.length === 0
-          ? adviceFor(coverage)
-          : `${route.serves ? "Write" : "Register its parts as separate routes, or write"} one rule instead of ${renderRules(twins)}: ${line}`,
+      hint: adviceFor(coverage),
     };
   }
   const consequence =
@@ -123,7 +116,7 @@ export function unmapped(
 /** One rule for all procedures of tRPC would also decide those that are added later. */
 function adviceFor(coverage: RouteCoverage): string {
   const { pattern, serves } = coverage.route;
-  if (serves !== SERVES.procedures) return `Add to scopeMappings: ${lineFor(coverage)}`;
+  if (serves !== SERVES.procedures) return `Add to scopeMappings: ${linesFor(coverage)}`;
   const prefix = JSON.stringify(pattern.slice(0, pattern.lastIndexOf("/")) || "/");
   return `List the procedures: audit(server, [...routes, ...(await routesOf(router, { prefix: ${prefix} }))]).`;
 }
@@ -157,9 +150,15 @@ function hintForUnreached(rule: Rule, noun: "operation" | "route"): string {
 const literalOf = ({ method, pattern }: Rule): string =>
   `{ method: ${JSON.stringify(method)}, pattern: ${JSON.stringify(pattern)} }`;
 
-/** Returns a line for the table, with a placeholder scope that no token has. */
-function lineFor({ route, alternatives: [first, ...others] }: RouteCoverage): string {
-  const parameter = first?.findLast(({ kind }) => kind === "parameter");
-  const id = parameter && "name" in parameter && others.length === 0 ? `<${parameter.name}>:` : "";
-  return `${JSON.stringify(renderRoute(route))}: [${JSON.stringify(`resource:${id}action`)}]`;
+/** Returns the lines that the table lacks, with a placeholder scope that no token has. */
+function linesFor({ route: { method }, uncovered }: RouteCoverage): string {
+  const patterns = rulePatternsFor(uncovered).map(parseRulePattern).filter(isPattern);
+  const lines = patterns.map(({ source, alternatives }) => {
+    const parameter = alternatives[0]?.segments.findLast(({ kind }) => kind === "parameter");
+    const name = parameter && namesOf(parameter)[0];
+    const scope = `resource:${name === undefined ? "" : `<${name}>:`}action`;
+    return `${JSON.stringify(`${method} ${source}`)}: [${JSON.stringify(scope)}]`;
+  });
+  const isNamed = patterns.every((pattern) => haveCommonRoute(uncovered, alternativesOf({ pattern })));
+  return `${lines.join(", ")}${isNamed ? "" : ". No rule can name only this route: the line matches other paths too."}`;
 }

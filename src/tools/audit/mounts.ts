@@ -16,12 +16,19 @@ export const SERVES = {
   procedures: "tRPC procedures",
   listedProcedures: "the listed tRPC procedures",
   page: "a page",
+  publicFile: "a public file",
+  /** A handler of Next.js that isn't wrapped. */
+  unwrapped: "a handler",
   rewrite: "a rewrite",
+  /** By its path, clients can request an intercepting page of Next.js. */
+  folder: "the folder of an intercepting route",
 } as const;
 
-export const PROCEDURES: readonly unknown[] = [SERVES.procedures, SERVES.listedProcedures];
+const { lateCors, handler, files, swaggerUi, application, procedure, rewrite, unwrapped } = SERVES;
+const { procedures, listedProcedures, publicFile, folder } = SERVES;
 
-const { lateCors, handler, files, swaggerUi, application, procedure, listedProcedures, rewrite } = SERVES;
+/** What a public rule doesn't replace a guard for. */
+export const ALWAYS_GUARDED: readonly unknown[] = [procedures, listedProcedures, unwrapped];
 
 /** Folders and handlers before `protect` are public on purpose, unless a rule is meant for them. */
 export const isServedBeforeGuard = ({ serves, unguarded }: ListedRoute): boolean =>
@@ -30,12 +37,22 @@ export const isServedBeforeGuard = ({ serves, unguarded }: ListedRoute): boolean
 /** Returns whether a route needs no rule, or rules for only some of its paths. */
 export function needsNoOwnRule({ route, touching }: RouteCoverage): boolean {
   const { serves, pattern } = route;
-  if (serves === lateCors || serves === listedProcedures || isServedBeforeGuard(route)) return true;
+  if (isServedBeforeGuard(route)) return true;
+  if ([lateCors, listedProcedures, publicFile, folder].some((each) => each === serves)) return true;
   // The page of Swagger UI needs its scripts and styles, so it needs a rule for every path.
   const isInParts =
     [files, application, rewrite].some((each) => each === serves) ||
     (serves === swaggerUi && pattern === ROOT);
   return isInParts && touching.length > 0;
+}
+
+/** Keeps one of the files in `public` that have the same rules, because there may be thousands. */
+export function withoutSimilarFiles(coverages: readonly RouteCoverage[]): readonly RouteCoverage[] {
+  const kept = new Set<string>();
+  return coverages.filter(({ route, touching }) => {
+    const key = JSON.stringify([touching.map(({ rule }) => rule.key), route.unguarded]);
+    return route.serves !== publicFile || (!kept.has(key) && kept.add(key));
+  });
 }
 
 /** The pattern of middleware for every path. */

@@ -1,8 +1,11 @@
 /** Compares the operations of an MCP server with the rules of the table. */
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
+import { type OperationRules, operationRulesOf } from "../../capabilities/mcp-operations/operation-rules.ts";
 import { suggest } from "../../core/errors.ts";
-import { contains, parseTemplate } from "../../core/policy/name-pattern.ts";
-import { splitOperation } from "../../core/policy/operation-key.ts";
+import type { KeyMistake } from "../../core/policy/key-language.ts";
+import { MCP_MISSING } from "../../core/policy/operations.ts";
+import { contains, parseTemplate } from "../../capabilities/mcp-operations/name-pattern.ts";
+import { splitOperation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { scopesOf, templatesOf } from "../../core/policy/requirement.ts";
 import type { UnmappedRoutes } from "../../core/policy/policy.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
@@ -19,11 +22,15 @@ export const isOperationRoute = ({ method }: ListedRoute): boolean => method ===
  * not audited.
  */
 export function auditOperations(
-  { rules, operations: table }: CompiledTable,
+  compiledTable: CompiledTable,
   operations: readonly ListedRoute[],
   fate: UnmappedRoutes,
 ): { readonly routes: readonly AuditedRoute[]; readonly findings: readonly AuditFinding[] } {
+  const { rules } = compiledTable;
   if (operations.length === 0) return { routes: [], findings: findUnlisted(rules) };
+  const table = operationRulesOf(compiledTable);
+  if (!table)
+    return { routes: [], findings: operations.map((operation) => uncomparable(operation, WITHOUT_RULES)) };
   const findings: AuditFinding[] = [];
   const routes: AuditedRoute[] = [];
   const reached = new Set<unknown>();
@@ -31,7 +38,7 @@ export function auditOperations(
     const { method, name } = splitOperation(operation.pattern);
     const mistake = table.methods.findMistake(method, name);
     if (mistake) {
-      findings.push({ ...unreadable(operation, mistake), hint: mistake.hint });
+      findings.push(uncomparable(operation, mistake));
       continue;
     }
     const compiled = table.find(operation.pattern);
@@ -53,6 +60,13 @@ export function auditOperations(
   );
   return { routes, findings: [...findings, ...missed.map(({ rule }) => unreached(rule, astray))] };
 }
+
+const WITHOUT_RULES = { message: "the server has no rules for operations.", hint: MCP_MISSING };
+
+const uncomparable = (operation: ListedRoute, mistake: KeyMistake): AuditFinding => ({
+  ...unreadable(operation, mistake),
+  hint: mistake.hint,
+});
 
 /** The routes of an application don't show what its MCP server offers. */
 function findUnlisted(rules: CompiledTable["rules"]): readonly AuditFinding[] {
@@ -80,7 +94,7 @@ const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
 function findOtherArguments(
   route: ListedRoute,
   { rule: deciding, requirement }: CompiledRule,
-  table: CompiledTable["operations"],
+  table: OperationRules,
 ): readonly AuditFinding[] {
   const { parameters, parameterTypes = {} } = route;
   if (!parameters) return [];

@@ -2,7 +2,7 @@
  * Finds out which server guards a route. An application may have several servers, and `protect` of another
  * one doesn't count.
  */
-import { withGuardsOf } from "../../adapters/shared/roles.ts";
+import { withGuardsOf } from "./routes/guards.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 
 /** Lists the routes of an application again. */

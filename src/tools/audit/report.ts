@@ -1,6 +1,6 @@
 import { brand } from "../../core/errors.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
-import type { ReportOnlyFinding } from "../../core/policy/report-only.ts";
+import type { OverrideFinding } from "../../core/policy/overrides.ts";
 import type { Rule } from "../../core/policy/rule.ts";
 
 /** A route of the application with the rule that decides it. */
@@ -50,17 +50,17 @@ export type AuditFinding = AuditRemark &
         readonly route: ListedRoute;
         readonly rules: readonly Rule[];
       }
-    /** `rules` are the report-only rules; empty if the server only reports and no rule has scopes. */
-    | Pick<ReportOnlyFinding, "kind" | "rules">
+    /** The rule allows callers whom the replaced rule of the base table doesn't allow. */
+    | Pick<OverrideFinding, "kind" | "rule">
     /** The rule names arguments that the operation doesn't have, or other scopes than its code. */
     | {
         readonly kind: "rule_argument_unknown" | "rule_argument_type" | "scopes_differ" | "scopes_unknown";
         readonly route: ListedRoute;
         readonly rule: Rule;
       }
-    /** `rule` decides a path; `rules` are for similar paths and require more. */
+    /** `rule` decides requests beside `rules`, which are narrower, and doesn't require what they require. */
     | {
-        readonly kind: "method_weaker" | "root_weaker";
+        readonly kind: "wider_rule_weaker";
         readonly rule: Rule;
         readonly rules: readonly Rule[];
       }
@@ -69,8 +69,12 @@ export type AuditFinding = AuditRemark &
           | "rule_unreached"
           | "public_catch_all"
           | "scope_literal_id"
+          | "scope_covers_items"
+          | "claim_spelling"
           | "scope_unbound"
           | "where_missing"
+          | "where_fixed_text"
+          | "exception_wide"
           | "collection_unfiltered"
           | "rule_overridden";
         readonly rule: Rule;

@@ -37,8 +37,7 @@ const loadError = (file: string, error: unknown): UsageError =>
   );
 
 /**
- * Imports a module. It may export `server`, `app`, `router` and `routes`, or a server or application by
- * default.
+ * Imports a module. It may export `server`, `app`, `router`, `routes`, or a server or application by default.
  */
 export async function loadApplication(
   file: string,
@@ -88,9 +87,7 @@ export function renderPlaces(error: unknown, depth = 0): string {
 /** The folder of this program. Its own code also calls the application. */
 const PROGRAM = fileURLToPath(new URL(".", import.meta.url));
 
-/**
- * Matches the file, line and column in a line of a stack. The first line may be the place of a syntax error.
- */
+/** Matches file, line and column in a line of a stack. The first line may be the place of a syntax error. */
 const PLACE = /^(?: +at (?:.*\(|async )?)?(?:file:\/\/)?((?:\/|[A-Z]:\\).*:\d+)\)?$/;
 
 /** Finds the first place of a stack that is in a file of the application. */

@@ -11,7 +11,6 @@ export interface Option {
 
 /** The input and output of the process, which tests can replace. */
 export interface Io {
-  /** Writes to standard output. */
   readonly write: (text: string) => void;
   /** Writes to standard error. */
   readonly note: (text: string) => void;
@@ -72,10 +71,7 @@ export interface CommandInput {
   readonly text: (option: string) => string | undefined;
   readonly texts: (option: string) => readonly string[];
   readonly io: Io;
-  /**
-   * Reads all input of a command. @throws UsageError that lists every mistake, including those in the
-   * arguments
-   */
+  /** Reads all input of a command. @throws UsageError that lists every mistake, also in the arguments */
   readonly all: <T extends readonly unknown[]>(...readers: Readers<T>) => Promise<T>;
 }
 

@@ -38,9 +38,7 @@ export function inFile<T>(path: string, read: () => T): T {
   }
 }
 
-/**
- * Reads a JSON object. A name that is written twice is a mistake, because only one of its values would count.
- */
+/** Reads a JSON object. A name that is written twice is a mistake: only one of its values would count. */
 export function readJson(path: string): Readonly<Record<string, unknown>> {
   // Some editors write a byte order mark at the start of a file.
   const text = readText(path).replace(/^\uFEFF/, "");
@@ -71,9 +69,7 @@ export function writeText(path: string, text: string): void {
 /** Doesn't follow links or wait for pipes. Windows doesn't have these flags. */
 const SAFELY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/**
- * Reads a secret that only its owner can read. If the file is absent, creates it with this mode, in one step.
- */
+/** Reads a secret that only its owner can read. Creates an absent file with this mode, in one step. */
 export function readSecret(path: string, create: () => string): string {
   const existing = openSecret(path);
   if (existing !== undefined) return existing;

@@ -12,7 +12,7 @@ Error.stackTraceLimit = 100;
 // The output of an application that is being loaded must not become part of a result.
 Reflect.set(stdout, "write", stderr.write.bind(stderr));
 
-// Process warnings, such as the one for report-only rules, are for operators of a server.
+// Process warnings, such as that about rules that allow more than the base table, are for operators.
 const [show] = process.listeners("warning");
 process.removeAllListeners("warning").on("warning", (warning) => {
   if (warning.name !== "ScopegateWarning") show?.(warning);

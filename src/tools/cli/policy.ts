@@ -1,8 +1,11 @@
 /** The server, the routes and the options that a command works on. */
-import { parseConfiguration } from "../../complete/configuration.ts";
-import type { ResourceServerOptions } from "../../core/options/options.ts";
+import {
+  createResourceServer,
+  parseConfiguration,
+  type ResourceServerOptions,
+} from "../../complete/index.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
-import { createResourceServer, type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { countEveryGuard } from "../audit/other-guards.ts";
 import { loadApplication } from "./application.ts";
 import { type CommandInput, type Option, readAll, UsageError } from "./command.ts";
@@ -21,7 +24,7 @@ export interface Policy {
 
 /** The options that affect decisions by scopes. */
 const BY_SCOPES =
-  /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|knownScopes|enforcement|senderConstraint)$/;
+  /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|knownScopes|senderConstraint|shadow)$/;
 
 /** With these options, no token is valid. The keys are never fetched. */
 const NO_KEYS: ResourceServerOptions = { keys: { jwksUri: "https://keys.invalid/" }, verifyAudience: false };

@@ -8,7 +8,6 @@ import { readJson } from "./files.ts";
 /** What each role is granted. */
 type Roles = Readonly<Record<string, PageRole>>;
 
-/** Reads the file of `--roles`. */
 export function readRoles(file: string): Roles {
   const roles = readJson(file);
   const all = Object.entries(roles);

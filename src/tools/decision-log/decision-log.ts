@@ -1,11 +1,6 @@
 import { randomBytes } from "node:crypto";
-import {
-  callback,
-  checkOptions,
-  oneOf,
-  type OptionChecks,
-  wholeNumber,
-} from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { callback, oneOf, type OptionChecks, wholeNumber } from "../../core/options/option-checks.ts";
 import { type DecisionSink, LineQueue } from "./line-queue.ts";
 import { type DecisionLogOptions, describeDecision, type Observed, render, resultOf } from "./record.ts";
 

@@ -1,4 +1,3 @@
 export { type DecisionLog, decisionLog } from "./decision-log.ts";
 export type { DecisionSink } from "./line-queue.ts";
 export type { DecisionLogOptions } from "./record.ts";
-export { type ReplayChange, replayDecisions, type ReplayReport } from "./replay.ts";

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { orUndefined } from "../../core/errors.ts";
 import type { ResourceServerOptions } from "../../core/options/options.ts";
-import { type Decision, refusalIn } from "../../core/policy/decision.ts";
+import type { Decision } from "../../core/policy/decision.ts";
 import { ownProperty } from "../../core/request.ts";
 import { withoutTokens } from "../../core/runtime/printable.ts";
 import { escapeUnits } from "../escape.ts";
@@ -12,16 +12,14 @@ export type Observed = Parameters<NonNullable<ResourceServerOptions["onDecision"
 
 /** The options of `decisionLog`. */
 export interface DecisionLogOptions {
-  /** The shares of decisions to write, from 0 to 1. Reported decisions count as refused. Default: 1 each. */
+  /** The shares of decisions to write, from 0 to 1. Default: 1 each. */
   readonly sample?: { readonly allowed?: number; readonly refused?: number };
   /**
    * How ids of users and actors are written: hashed with `hashSecret`, in plain form, or not at all. Default:
    * `"hash"`.
    */
   readonly subject?: "hash" | "plain" | "none";
-  /**
-   * At least 32 characters. Use the same secret wherever hashes must be equal. Default: random for each log.
-   */
+  /** At least 32 characters. Use one secret wherever hashes must be equal. Default: random for each log. */
   readonly hashSecret?: string;
   /** What else to write: the path and the operations of MCP, path parameters, claims. Default: nothing. */
   readonly include?: readonly ("path" | "parameters" | { readonly claim: ClaimPath })[];
@@ -31,12 +29,9 @@ export interface DecisionLogOptions {
   readonly random?: () => number;
 }
 
-export type Result = "allowed" | "reported" | "refused";
+export type Result = "allowed" | "refused";
 
-export function resultOf(decision: Decision): Result {
-  if (!decision.allowed) return "refused";
-  return decision.reported ? "reported" : "allowed";
-}
+export const resultOf = ({ allowed }: Decision): Result => (allowed ? "allowed" : "refused");
 
 type Details = Required<Pick<DecisionLogOptions, "subject" | "hashSecret" | "include">>;
 
@@ -46,7 +41,7 @@ const NOT_ACCEPTED: readonly unknown[] = ["token_rejected", "proof_rejected"];
 export function describeDecision(id: string, [decision, request, event]: Observed, details: Details) {
   const { subject, hashSecret, include } = details;
   const { principal } = decision;
-  const refusal = refusalIn(decision);
+  const refusal = decision.allowed ? undefined : decision;
   const { reason, rejection, claim, condition, proofRejection } = refusal ?? {};
   const { required, missing } = refusal ?? decision;
   const calls = ownProperty(request, "operations");
@@ -54,15 +49,11 @@ export function describeDecision(id: string, [decision, request, event]: Observe
   const [hasPath, hasParameters] = [include.includes("path"), include.includes("parameters")];
   const named = include.flatMap((detail) => (typeof detail === "object" ? [detail.claim] : []));
   const claims = named.map((name) => [claimNameOf(name), bounded(claimAt(principal?.claims ?? {}, name))]);
-  const written = decision.rules.map(
-    ({ requirement }) => Object.values(Object(requirement) as object) as unknown[],
-  );
-  const find = (scope: string) =>
-    (written.flat(2) as string[]).find((template) => isFilledIn(template, scope));
+  const find = (scope: string, { rules } = decision) => templateOf(scope, rules);
   // Scopes whose templates are filled in contain path parameters. Scopes of `requireScopes` have no rule.
-  const show = (scope: string) => (hasPath || hasParameters ? scope : (find(scope) ?? "(requireScopes)"));
-  // Other causes may be errors of the application. Only with the path, because a cause may quote an MCP
-  // operation.
+  const show = (scope: string, of = decision) =>
+    hasPath || hasParameters ? scope : (find(scope, of) ?? "(requireScopes)");
+  // Other causes may be errors of the application. Only with the path: a cause may quote an MCP operation.
   const cause = hasPath && /^(?:request|credential)_/.test(reason ?? "") ? refusal?.cause : undefined;
   const hash = (text: string) => createHmac("sha256", hashSecret).update(text).digest("base64url");
   const identify = (text: string | undefined) => {
@@ -82,8 +73,8 @@ export function describeDecision(id: string, [decision, request, event]: Observe
     condition,
     proof: proofRejection,
     cause: bounded(cause),
-    required: required.map(show),
-    missing: missing.map(show),
+    required: required.map((scope) => show(scope)),
+    missing: missing.map((scope) => show(scope)),
     granted: principal && !NOT_ACCEPTED.includes(reason) ? principal.scopes : null,
     issuer: bounded(principal?.issuer),
     subject: identify(principal?.userId),
@@ -95,12 +86,21 @@ export function describeDecision(id: string, [decision, request, event]: Observe
     traceId: orUndefined(() => traceIdOf(event.source)),
     matched: matched === undefined ? undefined : true,
     rules: decision.rules.length > 1 ? decision.rules.map(({ key }) => key) : undefined,
-    routeScopes: required.every(find) ? undefined : true,
+    shadow: describeShadow(decision.shadow, show),
+    routeScopes: required.every((scope) => find(scope)) ? undefined : true,
     operations: calls?.length ? ((hasPath ? bounded(calls) : null) ?? null) : undefined,
     path: hasPath ? bounded(request.target) : undefined,
     parameters: hasParameters ? bounded(ownProperty(request, "params")) : undefined,
     claims: claims.length > 0 ? (Object.fromEntries(claims) as object) : undefined,
   };
+}
+
+/** What the table of `shadow` decides, where it differs. */
+function describeShadow(shadow: Decision["shadow"], show: (scope: string, of: Decision) => string) {
+  if (shadow === undefined || shadow === "undecided") return shadow;
+  const reason = shadow.allowed ? undefined : shadow.reason;
+  const missing = shadow.missing.map((scope) => show(scope, shadow));
+  return { result: resultOf(shadow), reason, rule: shadow.rule?.key ?? null, missing };
 }
 
 export const render = (record: object): string =>
@@ -112,6 +112,12 @@ const bounded = <T>(value: T): T | undefined =>
 
 /** Escapes characters that JSON doesn't escape, but that have an effect in terminals and line readers. */
 const INVISIBLE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** Returns the scope of a rule as it's written, whose parameters may be filled in. */
+function templateOf(scope: string, rules: Decision["rules"]): string | undefined {
+  const written = rules.map(({ requirement }) => Object.values(Object(requirement) as object) as unknown[]);
+  return (written.flat(2) as string[]).find((template) => isFilledIn(template, scope));
+}
 
 /** Returns whether a required scope is a scope of the table with its parameters filled in. */
 function isFilledIn(template: string, scope: string): boolean {

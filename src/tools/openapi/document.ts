@@ -1,8 +1,8 @@
 /** Reads OpenAPI documents: only own properties, local references, and the operations in `paths`. */
 import { orUndefined, ConfigurationError, type ConfigurationIssue, type Report } from "../../core/errors.ts";
-import { oneOf, type OptionChecks } from "../../core/options/check-options.ts";
+import { oneOf, type OptionChecks } from "../../core/options/option-checks.ts";
 import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
-import { literalPattern, quoteName, unquote } from "../../core/policy/render-pattern.ts";
+import { literalPattern, quoteName, unquote } from "../../core/policy/pattern-text.ts";
 
 /** An OpenAPI document. */
 export type OpenApiDocument = Readonly<Record<string, unknown>>;

@@ -2,14 +2,16 @@ import { ROUTES_MISSING, unmapped, unreadable } from "../audit/findings.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import * as reports from "../audit/report.ts";
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../../core/errors.ts";
-import { callback, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { callback, type OptionChecks } from "../../core/options/option-checks.ts";
 import { compileRules } from "../../core/policy/compile-rules.ts";
 import { describeRequirement } from "../../core/policy/describe.ts";
-import { compileRequirement } from "../../core/policy/requirement.ts";
-import { describeConditions } from "../../core/policy/conditions/conditions.ts";
-import type { Conditions } from "../../core/policy/conditions/written.ts";
-import { type ScopeMappings, type TableEntry, writeEntry } from "../../core/policy/table-entry.ts";
-import { compact } from "../../core/runtime/compact.ts";
+import { isPattern } from "../../core/policy/parse-pattern.ts";
+import { parseRulePattern } from "../../core/policy/rule-pattern.ts";
+import { compileRequirement, type Requirement } from "../../core/policy/requirement.ts";
+import { compileConditions, describeConditions } from "../../capabilities/conditions/conditions.ts";
+import type { ScopeMappings } from "../../core/policy/scope-mappings.ts";
+import { type TableEntry, writeEntry } from "../../core/policy/table-entry.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { alternativesOf, createRouteCoverage } from "../../adapters/shared/route-coverage.ts";
 import { type CompiledRule, renderRules, type Rule } from "../../core/policy/rule.ts";
@@ -25,7 +27,6 @@ import {
   requireDocument,
 } from "./document.ts";
 import {
-  type Entry,
   FORM,
   identityOf,
   matchOf,
@@ -87,11 +88,13 @@ export function checkDocument(document: object, server: ResourceServer, options:
     const isMissing = security === undefined;
     const said = isMissing ? missing : readSecurity(operation, schemes);
     const says =
-      said === undefined ? "has a `security` that no rule can express" : `requires ${describe(said)}`;
+      said === undefined
+        ? "has a `security` that no rule can express"
+        : `requires ${describeRequirement(said)}`;
     const written = readConditions(operation);
     const areSame = JSON.stringify(written) === JSON.stringify(conditions);
     const saysConditions = areSame ? "" : " and has other conditions";
-    const required = [describe(entry), ...describeConditions(conditions)].join("; ");
+    const required = [describeRequirement(entry), ...describeConditions(conditions)].join("; ");
     const message = `\`${method} ${path}\` ${isMissing ? "has no `security`" : says}${saysConditions}. Its rule \`${rule.key}\` requires ${required}.`;
     const hint =
       said === undefined && !isMissing
@@ -123,9 +126,7 @@ export function checkDocument(document: object, server: ResourceServer, options:
   return reports.createAuditReport(routes, findings, "operation");
 }
 
-/**
- * Returns whether a rule decides some of the paths of an operation, such as `/agents/web` of `/agents/{id}`.
- */
+/** Returns whether a rule decides some paths of an operation, such as `/agents/web` of `/agents/{id}`. */
 function decidesPartOf(compiled: CompiledRule, { method, pattern }: Operation): boolean {
   if (![method, "*"].includes(compiled.rule.method)) return false;
   return alternativesOf(compiled).some((narrow) =>
@@ -142,11 +143,6 @@ function isDocumented(
   const isExpressible = alternatives.length === 1 && segments.every(({ kind }) => kind !== "wildcard");
   return rule.method === OPERATION_METHOD || (isExpressible && used.has(rule));
 }
-
-const describe = (entry: Entry): string =>
-  typeof entry === "object" && "report" in entry
-    ? `${describeRequirement(entry.report)} (only reported)`
-    : describeRequirement(entry);
 
 /** The options of `fromDocument`. */
 export interface FromDocumentOptions extends DocumentOptions {
@@ -190,6 +186,12 @@ export function fromDocument(document: object, options: FromDocumentOptions = {}
   for (const operation of listOperations(source, onUnclear, options)) {
     const { method, pattern, place, security } = operation;
     const key = `${method} ${pattern.source}`;
+    const rulePattern = parseRulePattern(pattern.source);
+    if (!isPattern(rulePattern)) {
+      const message = `has a path that no rule can name: ${key} ${rulePattern.message}`;
+      onUnclear(issueAt(place, message, rulePattern.hint));
+      continue;
+    }
     if (table.has(key)) issues.push(issueAt(place, `repeats \`${key}\`.`, "Keep one of the two."));
     if (security === undefined) {
       const issue = issueAt(place, "has no `security`.", FORM);
@@ -206,31 +208,28 @@ export function fromDocument(document: object, options: FromDocumentOptions = {}
         : scopeIssues(said, operation);
     for (const issue of unclear) onUnclear(issue);
     const isClear = said !== undefined && conditions !== "unclear" && unclear.length === 0;
-    table.set(key, isClear ? entryWith(said, conditions) : []);
+    table.set(key, isClear ? writeEntry({ requirement: said, conditions }) : []);
   }
   const mappings = Object.freeze({
     ...(restrictions === "unclear" ? {} : restrictions),
     ...Object.fromEntries(table),
   }) as ScopeMappings;
-  compileRules({}, mappings, (issue) => issues.push(issue));
+  compileRules({}, mappings, (issue) => issues.push(issue), {
+    conditions: { compile: compileConditions, collect: () => undefined },
+  });
   if (issues.length > 0) throw new ConfigurationError(issues);
   return mappings;
-}
-
-function entryWith(said: Entry, conditions: Conditions | undefined): TableEntry {
-  const isReport = typeof said === "object" && "report" in said;
-  const part = { requirement: isReport ? said.report : said, ...compact({ conditions }) };
-  return isReport ? writeEntry(undefined, part) : writeEntry(part, undefined);
 }
 
 const INEXPRESSIBLE = "has a `security` that no rule can express.";
 
 /** Returns every mistake in the scopes of an operation, with its place in the document. */
-function scopeIssues(entry: Entry, { place, method, pattern }: Operation): readonly ConfigurationIssue[] {
+function scopeIssues(
+  requirement: Requirement,
+  { place, method, pattern }: Operation,
+): readonly ConfigurationIssue[] {
   const issues: ConfigurationIssue[] = [];
-  const requirement = typeof entry === "object" && "report" in entry ? entry.report : entry;
-  // Several schemes may contain the same scope, so the index of a scope in the requirement isn't its place in
-  // the document.
+  // Several schemes may contain one scope, so its index in the requirement isn't its place in the document.
   const report: Report = (issue) => issues.push({ ...issue, path: place });
   compileRequirement(requirement, { method, pattern }, place, report);
   return issues;

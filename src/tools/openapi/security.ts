@@ -2,28 +2,24 @@
 import { findShapeMistakes } from "../../core/options/schema.ts";
 import { hasPipeline, pipelineOf } from "../../core/port.ts";
 import { entryOf } from "../../core/policy/compile-rules.ts";
-import { CONDITION_NAMES } from "../../core/policy/conditions/conditions.ts";
-import type { Conditions } from "../../core/policy/conditions/written.ts";
-import type { ScopeMappings } from "../../core/policy/table-entry.ts";
+import type { Conditions } from "../../core/policy/conditions.ts";
+import type { ScopeMappings } from "../../core/policy/scope-mappings.ts";
+import { CONDITION_NAMES } from "../../core/policy/table-entry.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
 import { readParameter } from "../../core/policy/parameters.ts";
 import type { Policy } from "../../core/policy/policy.ts";
 import { type Requirement, scopesOf } from "../../core/policy/requirement.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import { bindScope } from "../../core/scopes/required-scope.ts";
+import { bindScope, isForSomeIds } from "../../core/scopes/required-scope.ts";
 import { samplePath } from "../shared/sample-path.ts";
 import { membersOf, type OpenApiDocument, type Operation, readOwn, resolve } from "./document.ts";
-
-/** A value of the table. */
-export type Entry = Requirement | { readonly report: Requirement };
 
 /** The schemes of bearer tokens, each with whether `security` may list its scopes. */
 export type Schemes = ReadonlyMap<string, boolean>;
 
 /** The whole requirement, if `security` can't express it. */
 const REQUIREMENT = "x-scopegate-requirement";
-const ENFORCEMENT = "x-scopegate-enforcement";
 /** The conditions of an operation's rule, which `security` can't express either. */
 const CONDITIONS = "x-scopegate-conditions";
 /** At the root of a document: rules with conditions that don't belong to an operation. */
@@ -47,15 +43,14 @@ export function typeOf(scheme: unknown): "oauth" | "bearer" | undefined {
 }
 
 /** Entries with the same identity require the same. */
-export const identityOf = (entry: Entry): string =>
+export const identityOf = (entry: Requirement): string =>
   JSON.stringify(entry, (_, part: unknown) => (Array.isArray(part) ? [...new Set(part)].sort() : part));
 
 /** Reads what the `security` of an operation requires; `undefined` if no rule can express it. */
-export function readSecurity({ security, value }: Operation, schemes: Schemes): Entry | undefined {
+export function readSecurity({ security, value }: Operation, schemes: Schemes): Requirement | undefined {
   const written = readOwn(value, REQUIREMENT) as Requirement | undefined;
   const isKnown = written === undefined || isConfirmed(written, security, schemes);
-  const said = isKnown ? (written ?? toRequirement(security, schemes)) : undefined;
-  return said !== undefined && readOwn(value, ENFORCEMENT) === "report" ? { report: said } : said;
+  return isKnown ? (written ?? toRequirement(security, schemes)) : undefined;
 }
 
 /** Reads the conditions of an operation; `"unclear"` for what no rule can have. */
@@ -77,45 +72,37 @@ export function readRestrictions(document: OpenApiDocument): ScopeMappings | "un
 
 /** Returns the rules with conditions that don't belong to one of these operations. */
 export function restrictionsBeside({ rules }: Policy, used: ReadonlySet<unknown>): ScopeMappings {
-  // The entry of a report-only rule also contains the rule next to it.
-  const hiddenRules = rules.hiddenRules.filter(({ rule }) => rule.source === "default");
-  const beside = [...rules.rules, ...hiddenRules].filter(
-    ({ conditions, beside: enforced, rule }) =>
-      (conditions ?? enforced?.conditions) && rule.method !== OPERATION_METHOD && !used.has(rule),
+  const beside = rules.rules.filter(
+    ({ conditions, rule }) => conditions && rule.method !== OPERATION_METHOD && !used.has(rule),
   );
   return Object.fromEntries(beside.map((compiled) => [compiled.rule.key, entryOf(compiled)]));
 }
 
-/**
- * Writes the requirement into an operation. Adds the extension if `security` alone would be read differently.
- */
+/** Writes the requirement into an operation. Adds the extension if `security` alone is read differently. */
 export function writeSecurity(
   value: OpenApiDocument,
-  entry: Entry,
+  requirement: Requirement,
   conditions: Conditions | undefined,
   schemes: Schemes,
 ): OpenApiDocument {
-  const { [REQUIREMENT]: _, [ENFORCEMENT]: __, [CONDITIONS]: ___, ...others } = value;
-  const isReport = typeof entry === "object" && "report" in entry;
-  const requirement = isReport ? entry.report : entry;
+  const { [REQUIREMENT]: _, [CONDITIONS]: __, ...others } = value;
   const security = alternativesOf(requirement, schemes).map((text) => JSON.parse(text) as unknown);
   const isSaid = JSON.stringify(toRequirement(security, schemes)) === JSON.stringify(requirement);
   const extensions = compact({
     [REQUIREMENT]: isSaid ? undefined : requirement,
-    [ENFORCEMENT]: isReport ? "report" : undefined,
     [CONDITIONS]: conditions,
   });
   return { ...others, security, ...extensions };
 }
 
 /**
- * Returns the alternatives as JSON. For a template or filter, only a token is required, because no client can
+ * Returns the alternatives as JSON. For a template, only a token is required, because no client can
  * request such a scope.
  */
 function alternativesOf(requirement: Requirement, schemes: Schemes): readonly string[] {
   if (requirement === "public") return [];
-  const { anyOf, filtered } = requirement as { anyOf?: readonly string[]; filtered?: string };
-  const scopes = requirement === "optional" || filtered ? [] : (anyOf ?? (requirement as readonly string[]));
+  const { anyOf } = requirement as { anyOf?: readonly string[] };
+  const scopes = requirement === "optional" ? [] : (anyOf ?? (requirement as readonly string[]));
   const isPlain = scopes.every((scope) => !scope.includes("<"));
   const plainSets = anyOf ? anyOf.map((scope) => [scope]) : [scopes];
   const sets = isPlain ? plainSets : [[]];
@@ -147,7 +134,7 @@ function toRequirement(security: unknown, schemes: Schemes): Requirement | undef
 
 /** Returns whether `security` contains alternatives of the extension, and nothing else. */
 function isConfirmed(requirement: Requirement, security: unknown, schemes: Schemes): boolean {
-  const isRequirement = typeof requirement === "object" && readOwn(requirement, "report") === undefined;
+  const isRequirement = typeof requirement === "object";
   const mistakes = findShapeMistakes({ scopeMappings: { [REQUIREMENT]: requirement } });
   if (!isRequirement || mistakes.length > 0 || !Array.isArray(security) || security.length === 0)
     return false;
@@ -165,33 +152,31 @@ export function policyOf(server: unknown): Policy {
   throw new TypeError("Pass the document, and then a server of createResourceServer, not a copy of it.");
 }
 
-/**
- * Finds the rule for an operation, as an audit does, and what it requires in terms of the operation's
- * parameters.
- */
+/** Finds the rule for an operation, as an audit does, and what it requires with its parameters. */
 export function matchOf({ rules }: Policy, { method, pattern }: Operation) {
   const [alternative] = pattern.alternatives;
   const leaf = alternative && findRouteRule(rules.tree, method, alternative.segments);
   if (!leaf) return undefined;
-  // Omits what is only reported if the rule also enforces something.
-  const { rule, requirement } = leaf.compiled.beside ?? leaf.compiled;
+  const { rule, requirement } = leaf.compiled;
   // The template of each parameter is its value: `/agents/<id>`.
   const text = samplePath(alternative, (name) => `<${name}>`);
   const path = { text, end: text.length - (text.endsWith("/") ? 1 : 0), isPlain: false };
   const valueOf = (name: string): string => readParameter({ path, segments: leaf.segments }, name);
-  const scopes = scopesOf(requirement).map((scope) => bindScope(scope, valueOf).text);
+  const scopes = scopesOf(requirement).map((scope) =>
+    isForSomeIds(scope) ? scope.text : bindScope(scope, valueOf).text,
+  );
   let bound = rule.requirement;
   if (requirement.kind === "allOf") bound = scopes;
   else if (requirement.kind === "anyOf") bound = { anyOf: scopes };
   // If the operation is only one path of the rule, such as `/orgs/acme`, it has no names for the parameters.
   const isNamed = (leaf.compiled.conditions?.parameters ?? []).every((name) => /^<.*>$/.test(valueOf(name)));
   const conditions = rule.conditions && isNamed ? withNames(rule.conditions, valueOf) : undefined;
-  return { rule, conditions, entry: rule.enforcement === "report" ? { report: bound } : bound };
+  return { rule, conditions, entry: bound };
 }
 
 /** Returns the conditions with the names that the operation has for the parameters of the rule. */
 function withNames(conditions: Conditions, valueOf: (name: string) => string): Conditions {
-  const { where, unless } = conditions;
+  const { where, also, unless } = conditions;
   const nameOf = (name: string): string => valueOf(name).replace(/^<(.*)>$/, "$1");
   const renamed = (scope: string): string =>
     scope
@@ -203,7 +188,11 @@ function withNames(conditions: Conditions, valueOf: (name: string) => string): C
     ...compact({
       where:
         where && Object.fromEntries(Object.entries(where).map(([name, source]) => [nameOf(name), source])),
-      unless: unless?.map(renamed),
+      also: also?.map(renamed),
+      unless:
+        unless && "scopes" in unless
+          ? { ...unless, scopes: unless.scopes.map(renamed) }
+          : unless?.map(renamed),
     }),
   };
 }

@@ -1,6 +1,7 @@
 import { ConfigurationError, type ConfigurationIssue } from "../../core/errors.ts";
 import { checkOptions } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";
+import type { Requirement } from "../../core/policy/requirement.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import {
@@ -13,7 +14,6 @@ import {
   requireDocument,
 } from "./document.ts";
 import {
-  type Entry,
   identityOf,
   matchOf,
   policyOf,
@@ -58,7 +58,7 @@ export function toSecurity<T extends object>(
     if (conditions) used.add(match.rule);
     const secured = {
       ...writeSecurity(value, entry, conditions, schemes),
-      responses: responsesOf(value, entry, policy.rules.conditioned.isEmpty),
+      responses: responsesOf(value, entry, policy.rules.conditioned === undefined),
     };
     items.set(path, { ...(items.get(path) ?? item), [name]: secured });
     if (!match && policy.unmapped !== "open")
@@ -135,7 +135,7 @@ function refusalsOf(hasStandardBody: boolean) {
 }
 
 /** Returns the author's responses, and the refusals that the entry can lead to. */
-function responsesOf(value: object, entry: Entry, isUnconditioned: boolean): object {
+function responsesOf(value: object, entry: Requirement, isUnconditioned: boolean): object {
   const kept = Object.entries(membersOf(readOwn(value, "responses")) ?? {}).filter(
     ([, response]) => !REFERENCES.includes(String(readOwn(response, "$ref"))),
   );

@@ -11,10 +11,12 @@ import {
 } from "@opentelemetry/api";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import type { Health } from "../../core/health.ts";
-import { checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import type { OptionChecks } from "../../core/options/option-checks.ts";
 import type { KeyEvent, KeyState } from "../../core/keys/key-event.ts";
 import type { DecisionMessage } from "../../core/observer.ts";
-import { type Decision, refusalIn } from "../../core/policy/decision.ts";
+import { compact } from "../../core/runtime/compact.ts";
+import type { Decision, Refused } from "../../core/policy/decision.ts";
 import { hasPipeline } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { CACHE_CHANNEL, DECISION_CHANNEL, KEYS_CHANNEL, listen } from "../../core/runtime/channels.ts";
@@ -96,7 +98,7 @@ function countEvents(meter: Meter): readonly (() => void)[] {
   const time = (name: string, description: string) =>
     meter.createHistogram(`scopegate.${name}`, { ...timing, description });
   const decisions = count("decisions", "{decision}", "Decisions, by result, reason and rule");
-  const durations = time("decision.duration", "Time to decide a request, key fetches included");
+  const durations = time("decision.duration", "Time to decide, with key fetches");
   const verifications = time("verification.duration", "Time to verify a token that isn't remembered");
   const cacheEvents = count("cache.events", "{event}", "Hits, misses and evictions of the token cache");
   const keyEvents = count("keys.events", "{event}", "Fetches, failures and rotations of keys");
@@ -128,8 +130,8 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
   const gauge = (name: string, unit: string, description: string) =>
     meter.createObservableGauge(`scopegate.${name}`, { unit, description });
   const entries = gauge("cache.entries", "{entry}", "Remembered tokens");
-  const bytes = gauge("cache.size", "By", "Estimated memory of the remembered tokens");
-  const states = gauge("keys.state", "1", "1 for the state of a key source, 0 for each other state");
+  const bytes = gauge("cache.size", "By", "Estimated memory of remembered tokens");
+  const states = gauge("keys.state", "1", "1 for the state of a key source, 0 for others");
   const age = gauge("keys.age", "s", "Time since the keys were last loaded");
   const left = gauge("keys.time_left", "s", "Time until requests get 503, while a key source fails");
   const lookupStates = gauge("lookups.state", "1", "Stores and endpoints in each state");
@@ -195,19 +197,22 @@ function lookupsOf({ revocation, opaqueTokens = [], replayFault }: Health): read
 
 /** The rule is a key of the table, so clients can't add attribute values. */
 function attributesOf(decision: Decision): Attributes {
-  const refused = refusalIn(decision);
-  const allowed = refused ? "reported" : "allowed";
-  const attributes: Attributes = { "scopegate.result": decision.allowed ? allowed : "refused" };
-  if (refused) attributes["scopegate.reason"] = refused.reason;
-  if (refused?.rejection) attributes["scopegate.rejection"] = refused.rejection;
-  if (refused?.condition) attributes["scopegate.condition"] = refused.condition;
-  if (refused?.proofRejection) attributes["scopegate.proof"] = refused.proofRejection;
-  const bound = decision.principal?.binding ?? refused?.binding;
-  if (bound) attributes["scopegate.bound"] = bound;
-  if (decision.rule) attributes["scopegate.rule"] = decision.rule.key;
-  // Only whether there's an actor: an issuer can name any number of actors.
-  if (decision.principal?.actor) attributes["scopegate.delegated"] = true;
-  return attributes;
+  const { rule, principal, shadow } = decision;
+  const refused = decision.allowed ? undefined : decision;
+  const reasonOfShadow = (Object(shadow) as Partial<Refused>).reason;
+  const resultOfShadow = shadow === "undecided" ? shadow : "allowed";
+  return compact({
+    "scopegate.result": refused ? "refused" : "allowed",
+    "scopegate.reason": refused?.reason,
+    "scopegate.rejection": refused?.rejection,
+    "scopegate.condition": refused?.condition,
+    "scopegate.proof": refused?.proofRejection,
+    "scopegate.shadow": shadow && (reasonOfShadow ?? resultOfShadow),
+    "scopegate.bound": principal?.binding ?? refused?.binding,
+    "scopegate.rule": rule?.key,
+    // Only whether there's an actor: an issuer can name any number of actors.
+    "scopegate.delegated": principal?.actor && true,
+  });
 }
 
 const sourceOf = ({ source, issuer }: Pick<KeyEvent, "source" | "issuer">): Attributes => {

@@ -1,16 +1,18 @@
 import { audit } from "../audit/audit.ts";
 import { findCatchAlls } from "../audit/catch-all.ts";
 import { findInTable } from "../audit/table-findings.ts";
+import { describeBaseTable } from "../shared/base-table.ts";
 import { createHandler, type PageHandler } from "./handler.ts";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
-import { anyString, anyValue, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { anyString, anyValue, type OptionChecks } from "../../core/options/option-checks.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { entryOf } from "../../core/policy/compile-rules.ts";
-import { findReportOnly } from "../../core/policy/report-only.ts";
+import type { CompiledRule } from "../../core/policy/rule.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { HEADERS, renderPage } from "./document.ts";
-import { isRole, type PageRole } from "./page-data.ts";
+import { isRole, type PageData, type PageRole } from "./page-data.ts";
 
 export type { PageHandler } from "./handler.ts";
 export type { PageRole } from "./page-data.ts";
@@ -48,29 +50,22 @@ export function page(server: ResourceServer, options: PageOptions = {}): string 
   assertResourceServer(server, "page");
   checkOptions("page", options, OPTIONS);
   const { title = "Policy", routes, roles = {} } = options;
-  const policyRules = pipelineOf(server).policy.rules;
+  const pipeline = pipelineOf(server);
+  const policyRules = pipeline.policy.rules;
+  const shadow = pipeline.rules.shadow?.policy.rules;
   const { adminScope, implied } = policyRules.scopeRules;
   const listed = typeof routes === "function" ? routes() : routes;
   const report = listed && audit(server, listed);
-  const findings = report?.findings ?? [
-    ...findCatchAlls(policyRules.rules, {}),
-    ...findInTable(policyRules),
-    ...findReportOnly(policyRules),
-  ];
+  const findings = report?.findings ?? [...findCatchAlls(policyRules.rules, {}), ...findInTable(policyRules)];
   return renderPage({
     title,
-    rules: [
-      ...policyRules.rules,
-      ...policyRules.hiddenRules.filter(({ rule }) => rule.source === "default"),
-    ].map((compiled) => ({
-      key: compiled.rule.key,
-      source: compiled.rule.source,
-      entry: entryOf(compiled),
-    })),
+    rules: policyRules.rules.map(toPageRule),
+    shadow: shadow && { rules: shadow.rules.map(toPageRule), unmappedRoutes: shadow.unmappedRoutes },
     authorization: policyRules.authorization,
     unmappedRoutes: policyRules.unmappedRoutes,
-    enforcement: policyRules.enforcement,
+    hasBatches: policyRules.batches !== undefined,
     adminScope,
+    baseTable: describeBaseTable(policyRules),
     implied: [...implied],
     findings: findings.map((finding) => ({
       severity: finding.severity,
@@ -82,6 +77,12 @@ export function page(server: ResourceServer, options: PageOptions = {}): string 
     roles: Object.entries(roles),
   });
 }
+
+const toPageRule = (compiled: CompiledRule): PageData["rules"][number] => ({
+  key: compiled.rule.key,
+  source: compiled.rule.source,
+  entry: entryOf(compiled),
+});
 
 /**
  * Serves the page as a route of Express, Koa, Fastify, Hono, the Fetch standard or Node.js. It needs a rule

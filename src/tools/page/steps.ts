@@ -1,7 +1,7 @@
 /** The steps of one decision, for a picture: target, rule, credential, scopes, conditions, response. */
-import { refusalIn } from "../../core/policy/decision.ts";
-import type { Explanation } from "../../capabilities/explain/explain.ts";
-import { describeRule } from "../../core/policy/describe.ts";
+import { describeShadow, type Explanation } from "../../capabilities/explain/explain.ts";
+import { describeConditions } from "../../capabilities/conditions/conditions.ts";
+import { describeRequirement } from "../../core/policy/describe.ts";
 import { createProblem } from "../../core/response/problem.ts";
 
 /** The step that ends a decision, by reason; other reasons are about scopes. */
@@ -15,19 +15,18 @@ const ENDS: Readonly<Record<string, number>> = {
 
 /** `unmappedStatus` is the status of a refusal for a request without a rule. */
 export function stepsOf({ decision }: Explanation, unmappedStatus: 403 | 404 = 403) {
-  const { rules, satisfied, missing, principal } = decision;
+  const { rules, satisfied, missing, principal, shadow } = decision;
   const problem = decision.allowed ? undefined : createProblem(decision, unmappedStatus);
   const hasConditions = rules.some(({ conditions }) => conditions);
   const end = problem ? (ENDS[problem.code] ?? 3) : Infinity;
-  const refused = refusalIn(decision);
+  const refused = decision.allowed ? undefined : decision;
   const unmet =
     refused?.condition === undefined
       ? []
       : [`✗ ${refused.condition} of ${refused.rule?.key} isn't satisfied`];
-  const allowed = refused ? `allowed, reported: ${refused.reason}` : "allowed";
   const asked = rules.map(
     (rule) =>
-      `${rule.key} (${rule.source}${rule.enforcement === "report" ? ", report-only" : ""}): ${describeRule(rule)}`,
+      `${rule.key} (${rule.source}): ${[describeRequirement(rule.requirement), ...describeConditions(rule.conditions)].join("; ")}`,
   );
   const scopes = satisfied.map(({ required, granted, by }) => `✓ ${required} by ${granted} (${by})`);
   const texts = [
@@ -36,7 +35,11 @@ export function stepsOf({ decision }: Explanation, unmappedStatus: 403 | 404 = 4
     ["Credential", principal ? "a valid token" : "no token"],
     ["Scopes", ...scopes, ...missing.map((scope) => `✗ ${scope} is missing`)],
     ...(hasConditions ? [["Conditions", ...unmet] as const] : []),
-    ["Response", problem ? `${problem.status} ${problem.title}: ${problem.code}` : allowed],
+    [
+      "Response",
+      problem ? `${problem.status} ${problem.title}: ${problem.code}` : "allowed",
+      ...(shadow ? [`shadow: ${describeShadow(shadow)}`] : []),
+    ],
   ] as const;
   return texts.map(([name, ...lines], index) => {
     if (index < end || !problem) return { name, state: "passed", lines: lines.length > 0 ? lines : ["none"] };

@@ -16,7 +16,6 @@ export function samplePath({ segments, hasSlash }: Alternative, valueOf: SampleV
   return `/${texts.join("/")}${hasSlash ? "/" : ""}`;
 }
 
-/** Returns a method that a rule is for. */
 export const sampleMethodOf = ({ rule }: CompiledRule): string => (rule.method === "*" ? "GET" : rule.method);
 
 /** Returns a path that a rule is for. The names of parameters are their values. */

@@ -9,7 +9,6 @@ function padCells(rows: readonly Row[], minimum = 0): readonly Row[] {
   return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)));
 }
 
-/** Renders rows of cells in aligned columns. */
 export const renderColumns = (rows: readonly Row[]): string =>
   padCells(rows)
     .map((row) => row.join("  ").trimEnd())

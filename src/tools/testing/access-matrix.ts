@@ -1,11 +1,6 @@
-import {
-  anyValue,
-  checkOptions,
-  type OptionChecks,
-  optionError,
-  wholeNumber,
-} from "../../core/options/check-options.ts";
-import { type Decision, refusalIn } from "../../core/policy/decision.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { anyValue, type OptionChecks, optionError, wholeNumber } from "../../core/options/option-checks.ts";
+import type { Decision } from "../../core/policy/decision.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { renderColumns } from "../shared/table.ts";
@@ -103,9 +98,8 @@ export async function accessMatrix(
     for (const [name, caller] of callers) {
       const decision = await decide(server, request, caller);
       cells.push({ caller: name, route: `${request.method} ${request.target}`, decision });
-      const refused = refusalIn(decision);
-      const result = decision.allowed ? "reported" : server.refuse(decision).status;
-      column.push(refused ? `${result} ${refused.rejection ?? refused.reason}` : "allowed");
+      if (decision.allowed) column.push("allowed");
+      else column.push(`${server.refuse(decision).status} ${decision.rejection ?? decision.reason}`);
     }
     columns.push(column);
   }

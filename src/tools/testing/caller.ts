@@ -1,11 +1,11 @@
+import { checkOptions } from "../../core/options/check-options.ts";
 import {
   anyString,
   anyValue,
-  checkOptions,
   type OptionChecks,
   optionError,
   required,
-} from "../../core/options/check-options.ts";
+} from "../../core/options/option-checks.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";

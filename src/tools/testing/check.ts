@@ -1,9 +1,10 @@
+import type { SenderConstraintOptions } from "../../capabilities/sender-constraint/index.ts";
 import { explain } from "../../capabilities/explain/index.ts";
-import { optionError } from "../../core/options/check-options.ts";
+import { optionError } from "../../core/options/option-checks.ts";
 import { suggest } from "../../core/errors.ts";
-import { type Decision, refusalIn } from "../../core/policy/decision.ts";
-import { splitOperation } from "../../core/policy/operation-key.ts";
-import { ANY_METHODS } from "../../core/policy/operation-methods.ts";
+import type { Decision } from "../../core/policy/decision.ts";
+import { splitOperation } from "../../capabilities/mcp-operations/operation-key.ts";
+import { ANY_METHODS } from "../../capabilities/mcp-operations/operation-methods.ts";
 import { findMethodMistake } from "../../core/policy/route-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { pipelineOf } from "../../core/port.ts";
@@ -58,7 +59,7 @@ export async function check(
   requireCaller("check", caller);
   const decision = await decide(server, request, caller);
   const hasScopes = typeof caller === "object" && "scopes" in caller && caller.scopes.length > 0;
-  if (refusalIn(decision)?.reason === "route_unmapped" && hasScopes) {
+  if (!decision.allowed && decision.reason === "route_unmapped" && hasScopes) {
     // A test that expects a refusal for these scopes would pass with any scopes.
     const keys = server.routes.map(({ key }) => key);
     throw new Error(
@@ -121,11 +122,13 @@ async function decideWithProof(
   proofFor: NonNullable<IssuedCaller["proofFor"]>,
 ): Promise<Decision> {
   const pipeline = pipelineOf(server);
-  const { origins: [origin = "https://service.test"] = [], nonces } = pipeline.keyProofs?.dpop ?? {};
+  const { senderConstraint, keyProofs } = pipeline.rules;
+  const { dpop } = (senderConstraint?.written ?? {}) as Partial<SenderConstraintOptions>;
+  const [origin = "https://service.test"] = dpop?.origins ?? [];
   const isOperation = request.method === OPERATION_METHOD;
   const method = isOperation ? "POST" : request.method;
   const target = isOperation ? "/" : request.target;
-  const nonce = nonces?.current();
+  const nonce = keyProofs?.refusalHeaders?.()["DPoP-Nonce"];
   const proof = await proofFor({ method, url: origin + target, token, ...compact({ nonce }) });
   const asked = { ...request, authorization: `DPoP ${token}`, headers: { dpop: proof } };
   return (await pipeline.decide(asked, false, { ...asked, method, target })).decision();

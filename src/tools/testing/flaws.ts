@@ -1,10 +1,7 @@
 import type { Rejection } from "../../core/errors.ts";
-import type { ConditionName } from "../../core/policy/conditions/condition.ts";
+import type { ConditionName } from "../../core/policy/conditions.ts";
 
-/**
- * A rejection that a token can cause. `revoked` isn't included, because it depends on the server's
- * `isRevoked`.
- */
+/** A rejection that a token can cause: not `revoked`, which depends on the server's `isRevoked`. */
 export type TestRejection = Exclude<Rejection, "revoked">;
 
 /** A change that makes a valid token or proof invalid. */
@@ -21,7 +18,8 @@ const YEAR = 31_536_000;
 /** The claims of a token that doesn't meet a condition, unless the condition names these values. */
 const UNMET: Readonly<Record<ConditionName, (nowSeconds: number, claims: Claims) => Claims>> = {
   where: (_, claims) => Object.fromEntries(Object.keys(claims).map((name) => [name, "another-value"])),
-  actors: () => ({ act: { sub: "another-actor" } }),
+  // No condition on actors accepts an actor without a name.
+  actors: () => ({ act: {} }),
   clients: () => ({ client_id: "another-client" }),
   senderConstrained: () => ({ cnf: undefined }),
   acr: () => ({ acr: "urn:scopegate:another-acr" }),
@@ -57,20 +55,5 @@ export const FLAWS: Readonly<Record<TestRejection, Flaw>> = {
   claims: { claims: () => ({ nbf: "tomorrow" }) },
 };
 
-/**
- * The rejections that a token can cause: the values of `rejectedAs`.
- *
- * @example
- * ```ts
- * import { createResourceServer } from "scopegate";
- * import { check, createTestIssuer, testRejections } from "scopegate/testing";
- *
- * const issuer = createTestIssuer();
- * const server = createResourceServer({ ...issuer.resourceServerOptions });
- * for (const rejectedAs of testRejections) {
- *   const decision = await check(server, "GET /agents", issuer.caller({ scopes: ["agents:read"], rejectedAs }));
- *   console.log(rejectedAs, decision.allowed); // always false
- * }
- * ```
- */
+/** The rejections that a token can cause: the values of `rejectedAs`. */
 export const testRejections: readonly TestRejection[] = Object.freeze(Object.keys(FLAWS) as TestRejection[]);

@@ -1,4 +1,4 @@
-import { optionError } from "../../core/options/check-options.ts";
+import { optionError } from "../../core/options/option-checks.ts";
 import type { Algorithm } from "../../core/keys/algorithm.ts";
 import type { JsonWebKeySet } from "../../core/keys/verification-key.ts";
 import { createTestKey, type SigningKey, type TestKey } from "./test-key.ts";

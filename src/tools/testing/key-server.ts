@@ -1,17 +1,17 @@
 import { createServer } from "node:http";
-import type { KeySource } from "../../core/keys/key-source.ts";
+import { type Keys, remoteKeys } from "../../capabilities/keys/index.ts";
 import type { JsonWebKeySet } from "../../core/keys/verification-key.ts";
 
 /** A server on loopback that publishes the keys of a test issuer. It doesn't keep the process alive. */
 export interface TestKeyServer {
   /** `http://127.0.0.1:<port>` without a trailing slash, on a free port. */
   readonly url: string;
-  /** The URL of the JWK Set, for `keys: { jwksUri }`. */
+  /** The URL of the JWK Set, for `remoteKeys({ jwksUri })`. */
   readonly jwksUri: string;
-  /** The URL of the discovery document, for `keys: { discovery }`. */
+  /** The URL of the discovery document, for `remoteKeys({ discovery })`. */
   readonly metadataUrl: string;
   /** The option `keys` for a server that fetches the JWK Set. */
-  readonly keys: KeySource;
+  readonly keys: Keys;
   /** The number of requests so far, including those with the response 503. */
   readonly requests: {
     /** For the JWK Set. */
@@ -77,7 +77,7 @@ export async function openKeyServer(issuer: {
     url,
     jwksUri: url + JWKS,
     metadataUrl: url + METADATA[0],
-    keys: { jwksUri: url + JWKS },
+    keys: remoteKeys({ jwksUri: url + JWKS }),
     requests,
     goDown: () => void (isDown = true),
     comeBack: () => void (isDown = false),

@@ -1,5 +1,5 @@
 /** Rejects mistakes in a test, with the fix: a test with a wrong option could pass for the wrong reason. */
-import { optionError } from "../../core/options/check-options.ts";
+import { optionError } from "../../core/options/option-checks.ts";
 import { isScope } from "../../core/scopes/scope.ts";
 
 /** Splits a space-delimited string of scopes. */
@@ -16,7 +16,7 @@ export function requireGrantable(call: string, value: unknown): void {
     const isTemplate = typeof scope === "string" && /<\w*>/.test(scope);
     if (!isTemplate && typeof scope === "string" && isScope(scope)) continue;
     const hint = isTemplate
-      ? "Write an id instead of the parameter: `agents:web:read`, or `agents:*:read` for every id."
+      ? "Write an id instead of the parameter: `agents:web:read`, or `agents:read` for every id."
       : "Write `resource:action`, `resource:id:action` or another scope-token without empty parts. To send an invalid scope, write it in the `claims` of a token.";
     throw optionError(
       path,

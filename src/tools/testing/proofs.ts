@@ -1,18 +1,18 @@
 /** DPoP proofs for tests (RFC 9449): valid proofs, and proofs with each mistake. */
 import { hash, randomUUID, sign, X509Certificate } from "node:crypto";
+import { checkOptions } from "../../core/options/check-options.ts";
 import {
   anyString,
   anyValue,
-  checkOptions,
   oneOf,
   type OptionChecks,
   optionError,
   required,
-} from "../../core/options/check-options.ts";
+} from "../../core/options/option-checks.ts";
 import { orUndefined } from "../../core/errors.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import type { ProofRejection } from "../../core/token/binding/proof.ts";
-import { readPublicKey } from "../../core/token/binding/public-key.ts";
+import { readPublicKey } from "../../capabilities/sender-constraint/public-key.ts";
+import type { ProofRejection } from "../../core/token/proof.ts";
 import { type Flaw, HOUR } from "./flaws.ts";
 import { createTestKey, type TestKey } from "./test-key.ts";
 
@@ -29,10 +29,7 @@ export interface TestProofOptions {
   readonly token: string;
   /** The nonce of the last `DPoP-Nonce`. Default: none. */
   readonly nonce?: string;
-  /**
-   * Creates a proof that a server rejects for this reason. A server rejects `nonce` only with the option
-   * `nonce`.
-   */
+  /** Creates a proof that a server rejects for this reason: for `nonce` only with the option `nonce`. */
   readonly rejectedAs?: TestProofRejection | undefined;
   /** Any claims. They override those above; `undefined` omits a claim. */
   readonly claims?: Readonly<Record<string, unknown>>;

@@ -1,10 +1,11 @@
 import { explain } from "../../capabilities/explain/index.ts";
-import { optionError } from "../../core/options/check-options.ts";
+import { optionError } from "../../core/options/option-checks.ts";
 import { suggest } from "../../core/errors.ts";
+import { namesOf } from "../../core/policy/pattern.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
-import { fillName } from "../../core/policy/name-pattern.ts";
-import { splitOperation } from "../../core/policy/operation-key.ts";
+import { fillName } from "../../capabilities/mcp-operations/name-pattern.ts";
+import { type OperationKey, splitOperation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { samplePath, type SampleValue } from "../shared/sample-path.ts";
@@ -26,10 +27,12 @@ export function sampleOf(
   params: SampleParams,
 ): TestRequest | undefined {
   if (rule.method === OPERATION_METHOD) {
-    const names = templatesOf(requirement);
-    const callArguments = Object.fromEntries(names.map((name) => [name, params[name] ?? name]));
+    const callArguments = Object.fromEntries(
+      templatesOf(requirement).map((name) => [name, params[name] ?? name]),
+    );
     const valueOf = (name: string): string => params[name] ?? (name === "" ? "x" : name);
-    const name = pattern.operation?.pattern && fillName(pattern.operation.pattern, valueOf);
+    const { pattern: names } = pattern.operation as OperationKey;
+    const name = names && fillName(names, valueOf);
     const target = name === undefined ? rule.pattern : `${splitOperation(rule.pattern).method} ${name}`;
     return { method: rule.method, target, params: callArguments };
   }
@@ -50,7 +53,7 @@ export function requireParams(call: string, params: SampleParams, rules: readonl
   const ruleParams = new Set(
     rules.flatMap(({ rule, pattern, requirement }) => {
       if (rule.method === OPERATION_METHOD) return templatesOf(requirement);
-      return pattern.parameters === "any" ? [] : [...pattern.parameters];
+      return pattern.alternatives.flatMap(({ segments }) => segments.flatMap(namesOf));
     }),
   );
   const names = [...ruleParams];

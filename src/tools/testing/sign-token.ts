@@ -1,4 +1,4 @@
-import { optionError } from "../../core/options/check-options.ts";
+import { optionError } from "../../core/options/option-checks.ts";
 import { SignJWT } from "jose/jwt/sign";
 import { type Algorithm, ALGORITHMS, isSymmetric, isKeyFor } from "../../core/keys/algorithm.ts";
 import { compact } from "../../core/runtime/compact.ts";

@@ -1,15 +1,15 @@
+import { checkOptions } from "../../core/options/check-options.ts";
 import {
   anyString,
   anyValue,
-  checkOptions,
   clock,
   flag,
   oneOf,
   type OptionChecks,
   optionError,
-} from "../../core/options/check-options.ts";
+} from "../../core/options/option-checks.ts";
 import { type Algorithm, ALGORITHMS, isSymmetric } from "../../core/keys/algorithm.ts";
-import type { KeySource } from "../../core/keys/key-source.ts";
+import { jwks, type Keys } from "../../capabilities/keys/index.ts";
 import type { JsonWebKeySet } from "../../core/keys/verification-key.ts";
 import { TOKEN_DEFAULTS } from "../../core/options/defaults.ts";
 import type { TrustedIssuer } from "../../core/options/trusted-issuer.ts";
@@ -53,7 +53,7 @@ export interface TestTrustOptions extends ClaimOptions {
   /** The signature algorithm. */
   readonly algorithm: Algorithm;
   /** Its keys. */
-  readonly keys: KeySource;
+  readonly keys: Keys;
   /** The clock of the issuer, if it has one. */
   readonly now?: () => number;
 }
@@ -141,7 +141,7 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
   const proofKeys = new ProofKeys();
   const header = { alg: algorithm, ...compact({ typ: tokenType ?? undefined }) };
   let { issuer = "https://issuer.test" } = options;
-  const shared = () => ({ issuer, audience, keys: { jwks: ring.jwks }, ...claimOptions });
+  const shared = () => ({ issuer, audience, keys: jwks(ring.jwks), ...claimOptions });
 
   const claimNames = { ...TOKEN_DEFAULTS, ...claimOptions };
   const token = async (tokenOptions: TestTokenOptions = {}): Promise<string> => {

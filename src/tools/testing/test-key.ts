@@ -1,4 +1,4 @@
-import { optionError } from "../../core/options/check-options.ts";
+import { optionError } from "../../core/options/option-checks.ts";
 import {
   createPrivateKey,
   createPublicKey,
@@ -29,7 +29,6 @@ export interface TestKey {
 /** A private key, its PEM or, with HS*, the secret. */
 export type SigningKey = KeyObject | string;
 
-/** Creates a test key from a signing key, or from a new one. */
 export function createTestKey(
   algorithm: Algorithm,
   kid: string | undefined,

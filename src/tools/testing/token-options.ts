@@ -1,7 +1,8 @@
-import { anyValue, checkOptions, oneOf, type OptionChecks } from "../../core/options/check-options.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
+import { anyValue, oneOf, type OptionChecks } from "../../core/options/option-checks.ts";
 import type { TrustedIssuer } from "../../core/options/trusted-issuer.ts";
 import type { ClaimPath } from "../../core/token/claim-path.ts";
-import type { ConditionName } from "../../core/policy/conditions/condition.ts";
+import type { ConditionName } from "../../core/policy/conditions.ts";
 import { FLAWS, testConditions, type TestRejection, testRejections, unmetClaims } from "./flaws.ts";
 import { requireGrantable } from "./mistakes.ts";
 import { isTestBinding, type TestBinding } from "./proofs.ts";
@@ -44,8 +45,7 @@ export interface TestTokenOptions {
   /** Creates an invalid token that a server rejects for this reason. */
   readonly rejectedAs?: TestRejection | undefined;
   /**
-   * Creates a valid token that doesn't meet a condition of this kind. For `where`, each claim of `claims` has
-   * another value.
+   * Creates a valid token that doesn't meet this condition. For `where`, each of `claims` has another value.
    */
   readonly unmet?: ConditionName | undefined;
 }

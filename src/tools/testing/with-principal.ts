@@ -1,7 +1,9 @@
-import { optionError } from "../../core/options/check-options.ts";
+import { mcpOperations } from "../../capabilities/mcp-operations/index.ts";
+import { optionError } from "../../core/options/option-checks.ts";
 import { assumeVerdict } from "../../adapters/shared/guard.ts";
 import { rememberPrincipal } from "../../adapters/socketio/principals.ts";
 import { CallerInfo } from "../../adapters/mcp/caller.ts";
+import { remoteKeys } from "../../capabilities/keys/index.ts";
 import type { Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
@@ -13,9 +15,11 @@ let knownServer: ResourceServer | undefined;
 /** A server that only decides scopes. No token is valid for it. */
 const serverOfCallers = (): ResourceServer =>
   (knownServer ??= createResourceServer({
-    keys: { jwksUri: "https://keys.invalid/" },
+    keys: remoteKeys({ jwksUri: "https://keys.invalid/" }),
     verifyAudience: false,
     scopeMappings: { "GET /": "optional" },
+    // For `mayCall`.
+    mcp: mcpOperations(),
   }));
 
 /**
@@ -26,7 +30,7 @@ const serverOfCallers = (): ResourceServer =>
  * It takes the request of Express, Fastify, NestJS, Node.js and the Fetch standard, the context of Koa, Hono
  * and tRPC (an object with `principal`), a socket of Socket.IO, and the last argument of a handler of MCP;
  * also a plain object with the properties that the handler reads. The table of your server isn't used: test
- * it with `check`. `has` and `requireScopes` use the default `adminScope` and no `impliedScopes`.
+ * it with `check`. `has` and `requireScopes` know no `adminScope` and no `impliedScopes`.
  *
  * @throws ConfigurationError for anything but an object, an unknown option, and scopes that grant nothing
  * @example

@@ -5,7 +5,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createGate, type Exchange } from "../../../src/adapters/mcp/gate.ts";
+import type { Exchange } from "../../../src/adapters/mcp/exchange.ts";
+import { createGate } from "../../../src/adapters/mcp/gate.ts";
 import { guardRequest } from "../../../src/adapters/shared/guard.ts";
 import { createResourceServer } from "../../support/server.ts";
 import { issuer, RESOURCE } from "./support/tools.ts";

@@ -4,11 +4,12 @@ import { protectMcp } from "scopegate/mcp";
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { exchangeOf } from "../../../src/adapters/mcp/frameworks/node-exchange.ts";
+import { isJson } from "../../../src/adapters/mcp/exchange.ts";
 import { agree } from "../../../src/adapters/mcp/headers.ts";
 import { parseMessages, readMessages } from "../../../src/adapters/mcp/messages.ts";
-import { isJson, readBody, type Sink } from "../../../src/adapters/mcp/body.ts";
-import { renderOperation } from "../../../src/core/policy/operation-key.ts";
-import { MCP_METHODS } from "../../../src/core/policy/operation-methods.ts";
+import { readBody, type Sink } from "../../../src/adapters/mcp/body.ts";
+import { renderOperation } from "../../../src/capabilities/mcp-operations/operation-key.ts";
+import { MCP_METHODS } from "../../../src/capabilities/mcp-operations/operation-methods.ts";
 import { ALLOWED, call } from "./support/corpus/hostile.ts";
 import { createMcpResourceServer } from "./support/tools.ts";
 
@@ -206,7 +207,7 @@ describe("readBody", () => {
 });
 
 describe("the headers of a request", () => {
-  const noFields = () => [];
+  const fields = () => [];
   const withHeaders = (headers: Readonly<Record<string, string>>) => (name: string) => headers[name];
 
   it.each([
@@ -229,19 +230,15 @@ describe("the headers of a request", () => {
   it("require Base64 for a name that is not ASCII", () => {
     const one = readValid(call("wörter"));
     const encoded = Buffer.from("wörter").toString("base64");
-    expect(agree(withHeaders({ "mcp-name": `=?base64?${encoded}?=` }), noFields, one)).toBe(true);
-    expect(agree(withHeaders({ "mcp-name": "=?base64?/////w==?=" }), noFields, one)).toBe(false);
+    expect(agree({ header: withHeaders({ "mcp-name": `=?base64?${encoded}?=` }), fields }, one)).toBe(true);
+    expect(agree({ header: withHeaders({ "mcp-name": "=?base64?/////w==?=" }), fields }, one)).toBe(false);
   });
 });
 
 describe("the headers of arguments", () => {
   const agrees = (headers: Readonly<Record<string, string>>, args: object) =>
     [call("search", args), [call("search", args)]].every((body) =>
-      agree(
-        (name) => headers[name],
-        () => Object.keys(headers),
-        readValid(body),
-      ),
+      agree({ header: (name) => headers[name], fields: () => Object.keys(headers) }, readValid(body)),
     );
 
   it.each([{}, { "mcp-method": "tools/call" }])("must agree with the body, with %j", (headers) => {

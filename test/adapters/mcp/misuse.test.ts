@@ -174,6 +174,18 @@ describe("protectMcp", () => {
       );
   });
 
+  it("reads certificates in Express, and throws for the Fetch standard, which has none", async () => {
+    const binding = createResourceServer({
+      ...issuer.resourceServerOptions,
+      serviceId: "mcp",
+      scopeMappings: { "* /mcp": [], "MCP tools/call run": [] },
+      senderConstraint: { mtls: { from: "socket" } },
+    });
+    expect(await call(express().use(protectMcp(binding)), "web")).toMatchObject({ status: 200 });
+    await expect(protectMcp(binding)(new Request("http://a/mcp"))).rejects.toThrow("has no socket");
+    expect(() => withMcp(binding, () => new Response())).toThrow("has no socket");
+  });
+
   it("explains where metadata and handlers belong", () => {
     expect(() => protectMcp(server, { metadata: true } as never)).toThrow(
       "protectMcp.metadata: received unknown option `metadata`. Put metadata(server) of your adapter before it",

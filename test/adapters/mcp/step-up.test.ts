@@ -122,7 +122,7 @@ describe("a 403", () => {
 
   it("keeps the body of `refusalBody`", async () => {
     const { resourceServerOptions } = issuer;
-    const { createResourceServer } = await import("scopegate");
+    const { createResourceServer } = await import("../../support/server.ts");
     const server = createResourceServer({
       ...resourceServerOptions,
       resource: { id: RESOURCE, authorizationServers: ["https://login.example/"] },
@@ -185,7 +185,7 @@ describe("revision 2026-07-28", () => {
 
 describe("the methods that a server adds", () => {
   it("accepts rules for declared methods, and refuses other methods", async () => {
-    const { createResourceServer } = await import("scopegate");
+    const { createResourceServer } = await import("../../support/server.ts");
     const options = {
       ...issuer.resourceServerOptions,
       serviceId: RESOURCE,
@@ -220,7 +220,7 @@ describe("the methods that a server adds", () => {
   it.each([["tools/call"], ["tasks/retry"], ["ping"], ["completion/complete"], ["a b"], ["/mcp"], [""]])(
     "cannot be %j",
     async (method) => {
-      const { createResourceServer } = await import("scopegate");
+      const { createResourceServer } = await import("../../support/server.ts");
       expect(() =>
         createResourceServer({ ...issuer.resourceServerOptions, mcp: { methods: { [method]: null } } }),
       ).toThrow("Write methods that the protocol lacks");

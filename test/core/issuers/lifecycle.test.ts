@@ -1,6 +1,7 @@
 /** `ready()` and `close()` apply to every issuer. */
 import { describe, expect, it } from "vitest";
 import { KeysUnavailableError } from "scopegate";
+import { withCapabilities } from "../../../src/complete/create.ts";
 import { resolveOptions } from "../../../src/core/options/resolve.ts";
 import { createIssuers } from "../../../src/core/token/issuers.ts";
 import { behave } from "../../support/fault-server.ts";
@@ -50,10 +51,9 @@ describe("ready", () => {
   it("rejects with a fixed message if a source rejects with a value that is not an error", async () => {
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- A source may reject with anything.
     const keys = { ...resolverOf(() => []), ready: () => Promise.reject("canary") };
-    const resolved = resolveOptions({
-      serviceId: "agents-prod",
-      issuers: issuersWith({ jwks: remoteJwks }),
-    });
+    const resolved = resolveOptions(
+      withCapabilities({ serviceId: "agents-prod", issuers: issuersWith({ jwks: remoteJwks }) }),
+    );
     const configurations = resolved.issuers.configurations.map((configuration) =>
       configuration.token.issuer === REMOTE.iss ? { ...configuration, keys } : configuration,
     );

@@ -47,7 +47,6 @@ describe("the scope rules", () => {
     expect(await decide(["agents:read"])).toMatchObject({ allowed: true });
     expect(await decide(["root:all"])).toMatchObject({ allowed: true });
     expect(await decide(["agents:write"])).toMatchObject({ allowed: true });
-    expect(await decide(["platform:admin"])).toMatchObject({ reason: "scope_insufficient" });
     expect(await decide([])).toMatchObject({ reason: "scope_insufficient", missing: ["agents:read"] });
   });
 

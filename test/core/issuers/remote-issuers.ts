@@ -1,6 +1,7 @@
 /** Servers with some issuers whose keys are fetched from a fault server, and some with local keys. */
 import { afterAll, afterEach, beforeAll } from "vitest";
-import type { KeyEvent, ResourceServer, TrustedIssuer } from "scopegate";
+import type { KeyEvent, ResourceServer } from "scopegate";
+import type { TrustedIssuer } from "scopegate/complete";
 import { type Behaviour, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
 import { createServer } from "../../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";

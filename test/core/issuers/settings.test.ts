@@ -1,6 +1,7 @@
 /** The settings of an issuer apply to its own tokens only. The options of the server are its defaults. */
 import { describe, expect, it } from "vitest";
-import type { ResourceServer, TrustedIssuer } from "scopegate";
+import type { ResourceServer } from "scopegate";
+import type { TrustedIssuer } from "scopegate/complete";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, NOW, verdictOf } from "../../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";

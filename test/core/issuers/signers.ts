@@ -1,6 +1,7 @@
 /** Four issuers of one server, and tokens that claim to be from them. */
 import { createSecretKey, type KeyObject } from "node:crypto";
-import type { Algorithm, JsonWebKeySet, TrustedIssuer } from "scopegate";
+import type { Algorithm } from "scopegate";
+import type { JsonWebKeySet, TrustedIssuer } from "scopegate/complete";
 import { forge } from "../../security/tokens/forge.ts";
 import { createIssuer } from "../../support/issuer.ts";
 
@@ -65,7 +66,7 @@ const entries = {
 export const ENTRIES: Readonly<Record<keyof typeof entries, TrustedIssuer>> = entries;
 
 /** The `issuers` entries of all four, each with its own audience. */
-export const issuersWith = (remoteKeys: TrustedIssuer["keys"]): readonly TrustedIssuer[] => [
+export const issuersWith = (remoteKeys: NonNullable<TrustedIssuer["keys"]>): readonly TrustedIssuer[] => [
   { ...ENTRIES.control, audience: CONTROL.audience },
   { ...ENTRIES.backend, audience: BACKEND.audience },
   { ...ENTRIES.partner, audience: PARTNER.audience },

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { KeyFetch } from "scopegate";
+import type { KeyFetch } from "scopegate/keys";
 import { first, second } from "../../support/key-issuer.ts";
 import { createRemote, MAX_AGE, setOf } from "../../support/remote-keys.ts";
 

@@ -1,6 +1,6 @@
 /** The limits hold for any replacement of `fetch`, and its messages are not passed on. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import type { KeyFetch } from "scopegate";
+import type { KeyFetch } from "scopegate/keys";
 import { fetchJson, FetchError } from "../../../src/core/keys/fetch-json.ts";
 import { behave, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
 

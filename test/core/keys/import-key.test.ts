@@ -79,7 +79,7 @@ describe("a key as a string", () => {
   });
 
   it("rejects a JWK Set as JSON and names the option for it", () => {
-    expectMistake("key_invalid", JSON.stringify({ keys: [issuer.publicJwk] }), {}, "keys: { jwks }");
+    expectMistake("key_invalid", JSON.stringify({ keys: [issuer.publicJwk] }), {}, "keys: jwks(set)");
   });
 
   it("rejects several keys in one string", () => {
@@ -389,6 +389,17 @@ describe("an RSA key", () => {
       expect(() => createServer({ algorithm: "RS256", verificationKeys: [key] })).not.toThrow();
     },
   );
+});
+
+describe("a JWK for Ed25519", () => {
+  it.each([
+    ["EdDSA", "Ed25519"],
+    ["Ed25519", "EdDSA"],
+  ] as const)("verifies %s if its `alg` is %s, the other name of the algorithm", async (algorithm, alg) => {
+    const signer = createIssuer({ algorithm });
+    const server = createServer({ algorithm, verificationKeys: [{ ...signer.publicJwk, alg }] });
+    expect(await verdictOf(server, await signer.token())).toBe("accepted");
+  });
 });
 
 describe("a key of the wrong type for the algorithm", () => {

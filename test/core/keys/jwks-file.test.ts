@@ -1,6 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import promises from "node:fs/promises";
+import fs, {
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,8 +16,9 @@ import { createTestIssuer } from "scopegate/testing";
 import { CHILD_LIMIT } from "../../support/child-limit.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { first, second } from "../../support/key-issuer.ts";
-import { createRemote, STALE } from "../../support/remote-keys.ts";
+import { createRemote, RETRY, STALE } from "../../support/remote-keys.ts";
 import { issuesOf, NOW } from "../../support/resource-servers.ts";
+import { useOwnTimers } from "../../support/timers.ts";
 
 const setOf = (...keys: readonly object[]) => JSON.stringify({ keys });
 
@@ -36,6 +44,16 @@ function makePipe(): string {
   const pipe = join(directory, "pipe");
   execFileSync("mkfifo", [pipe], CHILD_LIMIT);
   return pipe;
+}
+
+/** Replaces what reads the key file, and no other file. */
+function readFileWith(read: (readFileSync: () => Buffer) => Buffer): void {
+  const { readFileSync } = fs;
+  vi.spyOn(fs, "readFileSync").mockImplementation(((...parameters: Parameters<typeof readFileSync>) => {
+    const readReally = () => readFileSync(...parameters) as Buffer;
+    return parameters[0] === file ? read(readReally) : readReally();
+  }) as typeof readFileSync);
+  syncBuiltinESMExports();
 }
 
 /** Makes files readable again for a server. */
@@ -154,12 +172,10 @@ describe("a JWK Set in a file", () => {
   });
 
   describe("when no descriptor is free while a new file is read", () => {
-    const exhaust = () => {
-      vi.spyOn(promises, "readFile").mockRejectedValue(
-        Object.assign(new Error("canary"), { code: "EMFILE" }),
-      );
-      syncBuiltinESMExports();
-    };
+    const exhaust = () =>
+      readFileWith(() => {
+        throw Object.assign(new Error("canary"), { code: "EMFILE" });
+      });
     afterEach(recover);
 
     it("reads the file again with a token after five seconds, and reports each failure", async () => {
@@ -182,18 +198,21 @@ describe("a JWK Set in a file", () => {
     });
 
     it("reads the file again without a token", async () => {
-      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      const timers = useOwnTimers({ toFake: ["setTimeout", "clearTimeout"] });
       onTestFinished(() => void vi.useRealTimers());
-      const { server, verdict, types } = createRemote({ jwksFile: file });
-      exhaust();
-      write(setOf(second.publicJwk));
-      await expect(server.ready()).rejects.toThrow("can't be read");
-      recover();
-      const rotated = vi.waitUntil(() => types().includes("rotated"));
-      await vi.advanceTimersByTimeAsync(5_000);
-      await rotated;
-      expect(await verdict(await first.token())).toBe("key");
-      expect(vi.getTimerCount()).toBe(0);
+      await timers.run(async () => {
+        const { server, verdict, whenEmitted } = createRemote({ jwksFile: file });
+        exhaust();
+        write(setOf(second.publicJwk));
+        await expect(server.ready()).rejects.toThrow("can't be read");
+        expect(timers.count()).toBe(1);
+        recover();
+        const rotated = whenEmitted("rotated");
+        await vi.advanceTimersByTimeAsync(RETRY);
+        await rotated;
+        expect(await verdict(await first.token())).toBe("key");
+        expect(timers.count()).toBe(0);
+      });
     });
   });
 
@@ -240,17 +259,18 @@ describe("a JWK Set in a file", () => {
   });
 
   it("rejects a key that is withdrawn while the file is read", async () => {
-    const { readFile } = promises;
-    vi.spyOn(promises, "readFile").mockImplementationOnce(async (path) => {
-      const bytes = await readFile(path);
-      write(setOf(second.publicJwk));
-      return bytes;
-    });
-    syncBuiltinESMExports();
-    onTestFinished(recover);
     const { verdict } = createRemote({ jwksFile: file });
     write(setOf(first.publicJwk, second.publicJwk));
+    let reads = 0;
+    readFileWith((readReally) => {
+      const bytes = readReally();
+      reads += 1;
+      if (reads === 1) write(setOf(second.publicJwk));
+      return bytes;
+    });
+    onTestFinished(recover);
     expect(await verdict(await first.token())).toBe("key");
+    expect(reads).toBe(2);
   });
 
   it("keeps working after the server is closed", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonWebKeySet } from "scopegate";
+import type { JsonWebKeySet } from "scopegate/keys";
 import { compact } from "../../../src/core/runtime/compact.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { first, second } from "../../support/key-issuer.ts";

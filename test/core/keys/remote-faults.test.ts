@@ -1,6 +1,7 @@
 /** Invalid responses of an issuer: tokens are not judged by them, and no connection stays open. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { KeyEvent, KeyFetch } from "scopegate";
+import type { KeyEvent } from "scopegate";
+import type { KeyFetch } from "scopegate/keys";
 import { type Behaviour, behave, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
 import { first } from "../../support/key-issuer.ts";
 import { createRemote, MAX_AGE, setOf, TIMEOUT } from "../../support/remote-keys.ts";

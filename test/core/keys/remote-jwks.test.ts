@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { JsonWebKeySet, KeyFetch } from "scopegate";
-import { importLoadedJwks, importPublished } from "../../../src/core/keys/jwks.ts";
+import type { JsonWebKeySet, KeyFetch } from "scopegate/keys";
+import { importLoadedJwks, importPublished } from "../../../src/capabilities/keys/jwks.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { first, second } from "../../support/key-issuer.ts";
 import { createRemote, MAX_AGE, setOf } from "../../support/remote-keys.ts";

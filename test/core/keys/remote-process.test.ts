@@ -20,7 +20,7 @@ afterEach(() => issuer.stop());
 async function run(code: string, keys: object = {}): Promise<string> {
   const source = JSON.stringify({ jwksUri: `${issuer.url}/jwks`, ...keys });
   const program = `
-    import { createResourceServer } from "./src/index.ts";
+    import { createResourceServer } from "./src/complete/index.ts";
     const server = createResourceServer({ serviceId: "agents-prod", keys: ${source}, onKeyEvent: () => {} });
     ${code}`;
   const options = ["--import", "tsx", "--input-type", "module", "--eval", program];

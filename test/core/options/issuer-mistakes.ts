@@ -64,8 +64,8 @@ export const MISTAKES: readonly (readonly [string, unknown, string, string])[] =
   [
     "with verificationKeys",
     { ...B, verificationKeys: [] },
-    "option_unknown verificationKeys",
-    "`keys: { verif",
+    "option_conflict verificationKeys",
+    "Remove one of the two.",
   ],
   [
     "with verifyAudiance",

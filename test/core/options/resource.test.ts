@@ -13,7 +13,7 @@ describe("the option resource", () => {
       scopeMappings: {
         "GET /a": ["b:read", "a:read"],
         "GET /b": { anyOf: ["b:read", "c:read"] },
-        "GET /c": { filtered: "d:read" },
+        "GET /c": ["d:<any>:read"],
         "GET /d/:id": ["e:<id>:read"],
         "GET /e": "public",
         "MCP tools/call search": ["docs:read"],

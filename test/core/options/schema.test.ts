@@ -32,7 +32,6 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ verifyAudience: 0 }, ["verifyAudience"], "true or false"],
   [{ authorization: "off" }, ["authorization"], "true or false"],
   [{ unmappedRoutes: "allow" }, ["unmappedRoutes"], '"deny", "not_found" or "authenticated"'],
-  [{ enforcement: "reports" }, ["enforcement"], '"enforce" or "report"'],
   [{ adminScope: "" }, ["adminScope"], "null for none"],
   [{ adminScope: ["platform:admin"] }, ["adminScope"], "null for none"],
   [{ impliedScopes: [] }, ["impliedScopes"], "maps a scope"],
@@ -181,31 +180,20 @@ describe("createResourceServer with an option of the wrong shape", () => {
     [{ anyOf: [5] }],
     [{ any_of: ["agents:read"] }],
     [{ filtered: 5 }],
-    [{ filtered: ["agents:read"] }],
-    [{ anyOf: ["agents:read"], filtered: "agents:read" }],
-    [{ report: "public" }],
-    [{ report: "agents:read" }],
-    [{ report: [] }],
-    [{ report: { anyOf: [] } }],
-    [{ report: { report: ["agents:read"] } }],
-    [{ report: ["agents:read"], anyOf: ["agents:read"], scopes: [] }],
+    [{ scopes: [], filtered: "agents:read" }],
     [{ scopes: ["agents:read"], anyOf: ["agents:read"] }],
     [{ scopes: undefined }],
-    [{ override: undefined }],
-    [{ override: { override: [] } }],
-    [{ override: [], report: ["agents:read"] }],
-    [{ report: undefined }],
-    [Object.create({ report: ["agents:read"] })],
+    [{ report: ["agents:read"] }],
+    [{ scopes: [], report: ["agents:read"] }],
+    [{ override: ["agents:read"] }],
+    [Object.create({ scopes: ["agents:read"] })],
   ];
 
   it.each(mistaken)("rejects the requirement %j for a route", (requirement) => {
     for (const table of ["scopeMappings", "defaultScopeMappings"]) {
       const issues = issuesOf({ ...REQUIRED, [table]: { "GET /x": requirement } });
       expect(issues).toHaveLength(1);
-      expect(issues[0]).toMatchObject({
-        code: "requirement_invalid",
-        hint: expect.stringContaining('"optional" or "public"') as string,
-      });
+      expect(issues[0]?.code).toBe("requirement_invalid");
       expect(issues[0]?.path.slice(0, 2)).toEqual([table, "GET /x"]);
     }
   });
@@ -268,7 +256,7 @@ describe("createResourceServer with an unknown option", () => {
     ["authRequired", '"optional" for the routes'],
     ["passthrough", '"optional" for the routes'],
     ["tokenSigningAlg", "`algorithms: [tokenSigningAlg]`"],
-    ["issuerBaseUrl", "`issuer` and `keys: { discovery: true }`"],
+    ["issuerBaseUrl", "`keys: remoteKeys({ discovery: true })`"],
   ])("rejects %s, a name of other libraries, and shows the name in this library", (name, hint) => {
     const issues = issuesOf({ ...REQUIRED, [name]: "x" });
     expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
@@ -278,19 +266,6 @@ describe("createResourceServer with an unknown option", () => {
   it.each(["cache", "x", "0", ""])("rejects %j without a suggestion if no name is similar", (name) => {
     const issues = issuesOf({ ...REQUIRED, [name]: true });
     expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
-  });
-});
-
-describe("an entry of the table with an unknown property", () => {
-  it.each([
-    ["maxAuthAge", "`maxAuthAge` is unknown."],
-    ["maxAuthAgeSecs", "Did you mean `maxAuthAgeSeconds`?"],
-    ["xyz", "`xyz` is unknown."],
-  ])("reports it with the name %s", (name, text) => {
-    const scopeMappings = { "GET /x": { scopes: [], [name]: 300 } } as never;
-    expect(issuesOf({ serviceId: "a", verificationKeys: [issuer.publicPem], scopeMappings })).toMatchObject([
-      { code: "requirement_invalid", hint: expect.stringContaining(text) as string },
-    ]);
   });
 });
 

@@ -6,7 +6,7 @@ import {
   changeable,
   keyOf,
   matchOf,
-  SCOPE_RULES,
+  ADMIN_RULES,
   tableIssues,
   tableOf,
 } from "../../support/policy.ts";
@@ -14,7 +14,7 @@ import {
 const table = tableOf({}, agentScopeMappings);
 
 const isAllowed = (method: string, target: string, ...scopes: readonly string[]) =>
-  decideByRules([matchOf(table, method, target)], callerWith(...scopes), SCOPE_RULES).allowed;
+  decideByRules([matchOf(table, method, target)], callerWith(...scopes), ADMIN_RULES).allowed;
 
 describe("agentScopeMappings", () => {
   it("compiles without a mistake", () => {

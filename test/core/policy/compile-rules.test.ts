@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Requirement } from "../../../src/core/policy/requirement.ts";
-import type { ScopeMappings } from "../../../src/core/policy/table-entry.ts";
+import type { ScopeMappings } from "../../../src/core/policy/scope-mappings.ts";
 import { changeable, keyOf, matchOf, rulesOf, tableIssues, tableOf } from "../../support/policy.ts";
 
 const sourcesOf = (customs: ScopeMappings, defaults: ScopeMappings) =>
@@ -10,7 +10,7 @@ const issueCodes = (customs: ScopeMappings, defaults: ScopeMappings = {}) =>
   tableIssues(customs, defaults).map(({ code, path }) => [code, ...path]);
 
 const DEFAULTS: ScopeMappings = {
-  "GET /agents": { filtered: "agents:read" },
+  "GET /agents": ["agents:<any>:read"],
   "GET /agents/:agent_id": ["agents:<agent_id>:read"],
   "GET /files/*path": ["files:read"],
 };
@@ -62,28 +62,25 @@ describe("the effective table", () => {
     ]);
   });
 
-  it("replaces every default that a custom rule with optional groups has in common", () => {
-    const customs: ScopeMappings = { "GET /agents{/:id}": ["custom:read"] };
-    expect(sourcesOf(customs, DEFAULTS)).toEqual([
-      ["default", "GET /files/*path"],
-      ["override", "GET /agents{/:id}"],
-    ]);
-    const table = tableOf(customs, DEFAULTS);
-    for (const target of ["/agents", "/agents/web"])
-      expect(keyOf(table, "GET", target), target).toBe("GET /agents{/:id}");
+  it("replaces every default that a custom subtree has in common", () => {
+    const defaults: ScopeMappings = { "GET /docs": ["docs:list"], "GET /docs/*path": ["docs:read"] };
+    const customs: ScopeMappings = { "GET /docs{/*path}": ["custom:read"] };
+    expect(sourcesOf(customs, defaults)).toEqual([["override", "GET /docs{/*path}"]]);
+    const table = tableOf(customs, defaults);
+    for (const target of ["/docs", "/docs/web"])
+      expect(keyOf(table, "GET", target), target).toBe("GET /docs{/*path}");
   });
 
-  it("keeps the remaining alternatives of a default with optional groups", () => {
-    const defaults: ScopeMappings = { "GET /agents{/:id}{/x}": ["agents:read"] };
-    const customs: ScopeMappings = { "GET /agents/:name": "public" };
+  it("keeps the rest of a default subtree", () => {
+    const defaults: ScopeMappings = { "GET /docs{/*path}": ["docs:read"] };
+    const customs: ScopeMappings = { "GET /docs": "public" };
     expect(sourcesOf(customs, defaults)).toEqual([
-      ["default", "GET /agents{/:id}{/x}"],
-      ["override", "GET /agents/:name"],
+      ["default", "GET /docs{/*path}"],
+      ["override", "GET /docs"],
     ]);
     const table = tableOf(customs, defaults);
-    for (const target of ["/agents", "/agents/x", "/agents/web/x"])
-      expect(keyOf(table, "GET", target), target).toBe("GET /agents{/:id}{/x}");
-    expect(keyOf(table, "GET", "/agents/web")).toBe("GET /agents/:name");
+    expect(keyOf(table, "GET", "/docs/web")).toBe("GET /docs{/*path}");
+    expect(keyOf(table, "GET", "/docs")).toBe("GET /docs");
   });
 
   it("uses the requirement and the parameters of the custom rule", () => {
@@ -101,20 +98,19 @@ const LOOSE_PAIRS: readonly (readonly [string, string])[] = [
   ["GET /agents", "GET /%61gents"],
   ["GET /agents", "GET /agents/"],
   ["GET /agents/:id", "GET /Agents/:agent_id"],
-  ["GET /v:id.json", "GET /V:id.JSON"],
-  ["GET /a{/b}", "GET /A{/B}"],
+  ["GET /v/:id.json", "GET /V/:id.JSON"],
+  ["GET /a{/*b}", "GET /A{/*B}"],
 ];
 
 describe("two keys of one route", () => {
   it.each<readonly [string, string]>([
     ...LOOSE_PAIRS,
     ["GET /agents/:id", "GET /agents/:agent_id"],
-    ["* /a{/:b}", "* /a{/:c}"],
-    // Optional groups that overlap, whatever else they match.
-    ["GET /a{/b}", "GET /a"],
-    ["GET /a{/:b}", "GET /a/:id"],
-    ["GET /a{/b}", "GET /a{/c}"],
-    ["GET /:id{.json}", "GET /:name.json"],
+    ["* /a{/*b}", "* /a{/*c}"],
+    // Optional parts that overlap, whatever else they match.
+    ["GET /a{/}", "GET /a"],
+    ["GET /a{/*b}", "GET /a/*c"],
+    ["GET /a{/*b}", "GET /a{/}"],
   ])("reports two keys of one route in one table: %s and %s", (first, second) => {
     for (const requirement of [["a:b"], []]) {
       expect(issueCodes({ [first]: ["a:b"], [second]: requirement })).toContainEqual([
@@ -135,7 +131,6 @@ describe("two keys of one route", () => {
 
   it.each([
     ["GET /docs", "GET /docs{/*path}", "public"],
-    ["GET /docs", "GET /docs/{*path}", ["docs:read"]],
     ["GET /docs/", "GET /docs{/*path}", []],
     ["GET /", "GET /{*path}", "public"],
     ["GET /orgs/:org", "GET /orgs/:org{/*path}", ["orgs:<org>:read"]],
@@ -153,28 +148,18 @@ describe("two keys of one route", () => {
 
   it.each([
     ["GET /docs", "public", "GET /docs{/*path}", []],
-    ["GET /docs", ["a:b"], "GET /docs{/*path}", { report: ["a:b"] }],
+    ["GET /docs", ["a:b"], "GET /docs{/*path}", { anyOf: ["a:b"] }],
     ["GET /agents", "public", "GET /agents/", "public"],
     ["GET /docs{/*path}", "public", "GET /docs{/*rest}", "public"],
   ] as const)("reports %s: %j and %s: %j", (one, first, other, second) => {
     const [issue, ...others] = tableIssues({ [one]: first, [other]: second });
     expect([issue?.code, others]).toEqual(["route_duplicate", []]);
   });
-
-  it("explains how a subtree is for the route of another key, although it is written with a slash", () => {
-    expect(tableIssues({ "GET /docs": "public", "GET /docs/{*path}": [] })).toMatchObject([
-      {
-        message:
-          "is for the same route as `GET /docs`: `GET /docs/{*path}` also stands for its path without the group in braces, and a trailing slash doesn't make another route.",
-        hint: "Keep one of the two, or write the route without the braces.",
-      },
-    ]);
-  });
 });
 
 it.each(LOOSE_PAIRS)("replaces a default rule in another spelling: %s and %s", (first, second) => {
-  expect(sourcesOf({ [second]: ["a:b"] }, { [first]: "public" })).toEqual([["override", second]]);
-  expect(sourcesOf({ [first]: ["a:b"] }, { [second]: "public" })).toEqual([["override", first]]);
+  expect(sourcesOf({ [second]: ["a:b"] }, { [first]: "public" as const })).toEqual([["override", second]]);
+  expect(sourcesOf({ [first]: ["a:b"] }, { [second]: "public" as const })).toEqual([["override", first]]);
 });
 
 describe("two spellings of one text at the same place", () => {
@@ -184,8 +169,7 @@ describe("two spellings of one text at the same place", () => {
     ["GET /agents/y", "GET /%61gents/x"],
     ["GET /a/caf%C3%A9", "POST /a/caf%c3%a9"],
     ["GET /:id.json/x", "GET /:id.JSON/y"],
-    ["GET /*path/raw", "POST /*path/Raw"],
-    ["GET /a{/b}", "POST /a/B/c"],
+    ["GET /:x/:id.json", "POST /:y/:id%2ejson"],
   ])("reports two spellings of one text at the same place: %s and %s", (first, second) => {
     for (const requirement of ["public", ["a:b"]] as const)
       expect(issueCodes({ [first]: ["a:b"], [second]: requirement })).toEqual([
@@ -208,7 +192,7 @@ describe("two spellings of one text at the same place", () => {
         hint: "Write `agents` here, or change the other rule: many routers read both as one path.",
       },
     ]);
-    expect(tableIssues({ "GET /:id.json/x": [], "GET /:name.JSON/y": [] })[0]?.message).toContain("`:.JSON`");
+    expect(tableIssues({ "GET /:id.json/x": [], "GET /:name.JSON/y": [] })[0]?.message).toContain("`.JSON`");
   });
 
   it.each([
@@ -219,32 +203,35 @@ describe("two spellings of one text at the same place", () => {
     ["GET /a/b", "GET /ab"],
     ["GET /:a/x", "GET /b/X"],
   ])("accepts texts that no router reads as one: %s and %s", (first, second) => {
-    expect(tableIssues({ [first]: ["a:b"], [second]: "public" })).toEqual([]);
+    expect(tableIssues({ [first]: ["a:b"], [second]: "public" as const })).toEqual([]);
   });
 });
 
 describe("the mistakes of a table", () => {
   it("reports all of them, each with its path", () => {
-    const customs: ScopeMappings = {
+    const customs = {
       "get /a": [],
       "GET  /b": [],
       "GET /files/*": [],
       "GET /c//d": [],
       "GET /e": ["f::g", "h i"],
-      "GET /j": { filtered: "j" },
+      "GET /j/:x": ["j:<any>:read"],
+      "GET /j/:any": [],
       "GET /k": ["k:<id>:read"],
       "GET /ok": ["a:b"],
     };
-    expect(issueCodes(customs, { "GTE /l": [] })).toEqual([
-      ["route_method_unknown", "defaultScopeMappings", "GTE /l"],
-      ["route_method_unknown", "scopeMappings", "get /a"],
+    const defaults = { "GTE /l": [] };
+    expect(issueCodes(customs, defaults)).toEqual([
+      ["route_key_invalid", "defaultScopeMappings", "GTE /l"],
+      ["route_key_invalid", "scopeMappings", "get /a"],
       ["route_key_invalid", "scopeMappings", "GET  /b"],
       ["route_pattern_invalid", "scopeMappings", "GET /files/*"],
       ["route_unreachable", "scopeMappings", "GET /c//d"],
       ["scope_invalid", "scopeMappings", "GET /e", 0],
       ["scope_invalid", "scopeMappings", "GET /e", 1],
-      ["requirement_invalid", "scopeMappings", "GET /j", "filtered"],
-      ["template_unknown", "scopeMappings", "GET /k", 0],
+      ["scope_invalid", "scopeMappings", "GET /j/:x", 0],
+      ["route_pattern_invalid", "scopeMappings", "GET /j/:any"],
+      ["scope_invalid", "scopeMappings", "GET /k", 0],
     ]);
   });
 
@@ -258,11 +245,9 @@ describe("a compiled table", () => {
   it("does not change with the objects that it was compiled from", () => {
     const scopes = ["admin:use"];
     const alternatives = { anyOf: ["a:read", "b:read"] };
-    const filtered = { filtered: "agents:read" };
     const customs: Record<string, Requirement> = {
       "GET /admin": scopes,
       "GET /any": alternatives,
-      "GET /list": filtered,
     };
     const defaults: Record<string, Requirement> = { "GET /x": ["x:read"] };
     const rules = rulesOf(customs, defaults);
@@ -271,7 +256,6 @@ describe("a compiled table", () => {
 
     scopes.length = 0;
     alternatives.anyOf.push("c:read");
-    filtered.filtered = "agents:list";
     customs["GET /admin"] = "public";
     customs["GET /new"] = "public";
     delete defaults["GET /x"];
@@ -282,7 +266,6 @@ describe("a compiled table", () => {
       scopes: [{ text: "admin:use" }],
     });
     expect(matchOf(table, "GET", "/any").compiled.rule.requirement).toEqual({ anyOf: ["a:read", "b:read"] });
-    expect(matchOf(table, "GET", "/list").compiled.rule.requirement).toEqual({ filtered: "agents:read" });
     expect(keyOf(table, "GET", "/new")).toBe("unmapped");
     expect(keyOf(table, "GET", "/x")).toBe("GET /x");
   });
@@ -296,7 +279,7 @@ describe("a compiled table", () => {
   it("contains only frozen rules, overrides included", () => {
     const customs: ScopeMappings = {
       "GET /agents": { anyOf: ["a:b"] },
-      "GET /b": { filtered: "a:b" },
+      "GET /b": ["a:<any>:b"],
       "GET /c": ["a:b"],
       "GET /d": "public",
     };

@@ -16,6 +16,7 @@ import {
   changeable,
   matchesOf,
   matchOf,
+  ADMIN_RULES,
   SCOPE_RULES,
   scopeRulesOf,
   tableOf,
@@ -23,9 +24,9 @@ import {
 
 /** The decision about `GET /agents/:agent_id/:other`, or about a list, for a caller with these scopes. */
 function decide(requirement: Requirement, granted: readonly string[], target = "/agents/web/x"): Decision {
-  const isList = typeof requirement === "object" && "filtered" in requirement;
+  const isList = JSON.stringify(requirement).includes("<any>");
   const table = tableOf({ [`GET /agents/:agent_id/${isList ? "x" : ":other"}`]: requirement });
-  return decideByRules([matchOf(table, "GET", target)], callerWith(...granted), SCOPE_RULES);
+  return decideByRules([matchOf(table, "GET", target)], callerWith(...granted), ADMIN_RULES);
 }
 
 describe("a rule that requires all of several scopes", () => {
@@ -99,8 +100,8 @@ describe("a rule that requires any of several scopes", () => {
   );
 });
 
-describe("a rule that requires a filtered scope", () => {
-  const requirement = { filtered: "agents:read" };
+describe("a rule that requires a scope for some id", () => {
+  const requirement = ["agents:<any>:read"];
 
   it.each([
     [["agents:read"], "agents:read", "exact"],
@@ -114,6 +115,23 @@ describe("a rule that requires a filtered scope", () => {
       satisfied: [{ required: "agents:read", granted, by }],
     });
   });
+
+  it.each([
+    [
+      ["agents:<any>:read", "teams:read"],
+      ["agents:api:read", "teams:read"],
+      ["agents:api:read"],
+      ["teams:read"],
+    ],
+    [{ anyOf: ["agents:<any>:read", "teams:read"] }, ["agents:api:read"], [], ["agents:read", "teams:read"]],
+    [["agents:<any>:read", "agents:read"], ["agents:read"], ["agents:api:read"], ["agents:read"]],
+  ] satisfies (readonly [Requirement, string[], string[], string[]])[])(
+    "combines with other scopes: %j allows %j, and of %j requires %j",
+    (combined, enough, granted, missing) => {
+      expect(decide(combined, enough).allowed).toBe(true);
+      expect(decide(combined, granted)).toMatchObject({ allowed: false, missing });
+    },
+  );
 
   it.each([[[]], [["agents:api:run"]]])("refuses %j, which grants no id", (scopes) => {
     expect(decide(requirement, scopes)).toMatchObject({
@@ -212,9 +230,9 @@ describe("decideByScopes", () => {
 });
 
 describe("a principal of another server", () => {
-  const made = (scopes: readonly string[], rules = scopeRulesOf()) =>
+  const made = (scopes: readonly string[], rules = ADMIN_RULES) =>
     createPrincipal({ scopes, audience: [], claims: {} }, rules);
-  const isAllowed = (principal: ReturnType<typeof made>, rules = SCOPE_RULES) =>
+  const isAllowed = (principal: ReturnType<typeof made>, rules = ADMIN_RULES) =>
     decideByRules([matchOf(tableOf({ "GET /a": ["agents:read"] }), "GET", "/a")], principal, rules).allowed;
 
   it("satisfies or fails the rules of the deciding server, not of the server that created it", () => {
@@ -223,7 +241,7 @@ describe("a principal of another server", () => {
     expect(isAllowed(made(["agents:write"], elsewhere))).toBe(false);
     expect(isAllowed(made(["agents:read"], elsewhere))).toBe(true);
     expect(isAllowed(made(["platform:admin"], elsewhere))).toBe(true);
-    expect(isAllowed(made(["platform:admin"]), scopeRulesOf({}, null))).toBe(false);
+    expect(isAllowed(made(["platform:admin"]), SCOPE_RULES)).toBe(false);
     expect(isAllowed(made(["agents:write"]), elsewhere)).toBe(true);
   });
 
@@ -249,7 +267,7 @@ describe("a decision", () => {
   const NO_RULES: readonly Rule[] = Object.freeze([]);
   const decisions: readonly (readonly [string, () => Decision])[] = [
     ["allowed by an exact scope", () => decide(["agents:read"], ["agents:read"])],
-    ["allowed for some ids", () => decide({ filtered: "agents:read" }, ["agents:web:read"])],
+    ["allowed for some ids", () => decide(["agents:<any>:read"], ["agents:web:read"])],
     ["refused by scopes", () => decide(["agents:run", "agents:<agent_id>:run"], [])],
     ["of a public route", () => decide("public", ["a:b"])],
     [

@@ -15,7 +15,7 @@ describe("a mistake in a key of the table", () => {
     ],
     [
       { "get /agents": [] },
-      "route_method_unknown get /agents: `get` isn't a method that Node.js receives. Write `GET`: methods are case-sensitive.",
+      "route_key_invalid get /agents: `get` isn't a method that Node.js receives. Write `GET`: methods are case-sensitive.",
     ],
     [
       { "GET agents": [] },
@@ -27,7 +27,7 @@ describe("a mistake in a key of the table", () => {
     ],
     [
       { "GéT /a": [] },
-      "route_method_unknown GéT /a: `GéT` isn't a method that Node.js receives. Did you mean `GET`?",
+      "route_key_invalid GéT /a: `GéT` isn't a method that Node.js receives. Did you mean `GET`?",
     ],
     [{ "tools/call x": [] }, "route_key_invalid tools/call x: isn't a route key. Write `MCP tools/call x`."],
     [
@@ -47,7 +47,7 @@ describe("a mistake in a pattern", () => {
     ],
     [
       { "GET /a/(b)": [] },
-      "route_pattern_invalid GET /a/(b): `/a/(b)` isn't a pattern of path-to-regexp. Write `/static`, `/:parameter`, `{/:optional}` and `{/*wildcard}`; escape other special characters with a backslash.",
+      "route_pattern_invalid GET /a/(b): `/a/(b)` isn't a pattern of path-to-regexp. Write texts and `:parameters`, and at the end `{/*wildcard}` or `{/}`; escape other special characters with a backslash.",
     ],
     [
       { "GET /a/:id(\\d+)": [] },
@@ -55,7 +55,7 @@ describe("a mistake in a pattern", () => {
     ],
     [
       { "GET /a/:id?": [] },
-      "route_pattern_invalid GET /a/:id?: `/a/:id?` isn't a pattern of path-to-regexp. Write `/a{/:id}`.",
+      "route_pattern_invalid GET /a/:id?: `/a/:id?` isn't a pattern of path-to-regexp. Write a key for each path: `/a/:id` and `/a`.",
     ],
     [
       { "GET /a/*": [] },
@@ -63,11 +63,11 @@ describe("a mistake in a pattern", () => {
     ],
     [
       { "GET /a/{id}": [] },
-      "route_pattern_invalid GET /a/{id}: `/a/{id}` writes a parameter in the syntax of another router. Write `/a/:id`. Braces hold an optional part, which begins with `/`, `.`, `-` or a parameter.",
+      "route_pattern_invalid GET /a/{id}: `/a/{id}` writes a parameter in the syntax of another router. Write `/a/:id`.",
     ],
     [
       { "GET /a/<id>": [] },
-      "route_pattern_invalid GET /a/<id>: `/a/<id>` writes a parameter in the syntax of another router. Write `/a/:id`. Braces hold an optional part, which begins with `/`, `.`, `-` or a parameter.",
+      "route_pattern_invalid GET /a/<id>: `/a/<id>` writes a parameter in the syntax of another router. Write `/a/:id`.",
     ],
     [
       { "GET /*x/*y": [] },
@@ -106,8 +106,89 @@ describe("a mistake in a pattern", () => {
   });
 });
 
+describe("a value that no rule can have", () => {
+  const TOKEN = "Write [] for any valid token, or an array of scopes.";
+  const NO_RULE = 'Remove the key to have no rule. Write "public" if the route needs no token.';
+  const SCOPES =
+    'Write an array of scopes, such as ["agents:read"], or "public" if the route needs no token.';
+  const ACR = 'Write acr: { anyOf: ["..."] }, with the `acr` that your issuer sets after this login.';
+  const MAX_AGE = "Write `maxAuthAgeSeconds`: the seconds since the login.";
+
+  it.each<[unknown, string]>([
+    [true, TOKEN],
+    [null, NO_RULE],
+    [false, NO_RULE],
+    [undefined, NO_RULE],
+    [5, SCOPES],
+    ["Public", "Did you mean `public`?"],
+    ["authenticated", TOKEN],
+    ["admin", SCOPES],
+    ["a:b, c:d", 'Write ["a:b", "c:d"].'],
+    [["a:b", 5], "Write each scope as a string."],
+    [Object.create({ scopes: [] }), "Write a plain object: { scopes: [...] }."],
+    [{}, TOKEN],
+    [{ scopes: "a:b c:d" }, 'Write { scopes: ["a:b", "c:d"] }.'],
+    [{ anyOf: [5] }, 'Write { anyOf: ["agents:read"] }.'],
+    [{ anyOf: [] }, `{ anyOf: [] } allows nobody. ${TOKEN}`],
+    [
+      { scopes: [], anyOf: ["a:b"] },
+      "Keep one: { scopes } requires all of its scopes, { anyOf } at least one.",
+    ],
+    [{ where: {}, acr: {} }, "Write { scopes: [], acr, where }: [] is any valid token."],
+    [
+      { roles: ["x"] },
+      "Write the scopes that these roles have. scopeSources: [{ claim, map }] turns roles into scopes.",
+    ],
+    [{ allOf: ["a:b"] }, "Write `scopes`: all of them are required."],
+    [{ all_of: ["a:b"] }, "Write `scopes`: all of them are required."],
+    [{ scopes: [], mfa: true }, ACR],
+    [{ scopes: [], maxAge: 300 }, MAX_AGE],
+    [{ maxAuthAge: 300, amr: ["mfa"], scopes: [] }, `${ACR} ${MAX_AGE}`],
+    [{ scope: ["a:b"] }, "Did you mean `scopes`?"],
+    [{ scopes: [], xyz: 1 }, "Remove `xyz`: rules have no such property."],
+    [{ filtered: "a:b", where: {} }, 'Write ["a:<any>:b"] instead of { filtered }.'],
+    [
+      { override: [] },
+      "Write the value without { override }: it replaces the base rule, whatever it requires.",
+    ],
+    [
+      { report: [], scopes: [] },
+      "Write what isn't enforced yet as a second table: shadow: shadowTable({ scopeMappings }).",
+    ],
+  ])("has its own hint: %j", (value, hint) => {
+    const options = { serviceId: "agents-prod", verificationKeys: [issuer.publicPem] };
+    expect(issuesOf({ ...options, scopeMappings: { "GET /a": value } })).toMatchObject([
+      { code: "requirement_invalid", path: ["scopeMappings", "GET /a"], hint },
+    ]);
+  });
+
+  it("has the same message for each order of its properties", () => {
+    const entries = Object.entries({ where: {}, roles: ["x"], mfa: true, scopes: [] });
+    const [issues, reversed] = [entries, entries.toReversed()].map((properties) =>
+      issuesIn({ scopeMappings: { "GET /a": Object.fromEntries(properties) } }),
+    );
+    expect(issues).toEqual(reversed);
+  });
+});
+
 describe("a mistake in a scope", () => {
   it.each<[object, string]>([
+    [
+      { "GET /a": ["a:b, c:d"] },
+      'scope_invalid GET /a 0: "a:b, c:d" is a scope that no token can have. Write a string for each scope: ["a:b", "c:d"].',
+    ],
+    [
+      { "GET /a": ["read,write"] },
+      'scope_invalid GET /a 0: "read,write" is a scope that no token can have. Write a string for each scope: ["read", "write"].',
+    ],
+    [
+      { "GET /a/:id": ["a.<id>.b"] },
+      "scope_invalid GET /a/:id 0: `a.<id>.b` misplaces or misspells a parameter. Write `resource:<parameter>:action`.",
+    ],
+    [
+      { "GET /a/:id": ["a-<id>:b"] },
+      "scope_invalid GET /a/:id 0: `a-<id>:b` misplaces or misspells a parameter. Write `resource:<parameter>:action`.",
+    ],
     [
       { "GET /a": ["public"] },
       'scope_invalid GET /a 0: "public" isn\'t a scope. Write "public" without the array, for a route that needs no token.',
@@ -122,46 +203,47 @@ describe("a mistake in a scope", () => {
     ],
     [
       { "GET /a": ["a:<id>:b"] },
-      "template_unknown GET /a 0: `a:<id>:b` names no parameter of its route. The route has no parameters: write `a:b`.",
+      "scope_invalid GET /a 0: `a:<id>:b` names no parameter of its route. The route has no parameters.",
     ],
     [
       { "GET /a/:id/:x": ["a:<y>:b"] },
-      "template_unknown GET /a/:id/:x 0: `a:<y>:b` names no parameter of its route. Write one of `<id>`, `<x>` as the second of three parts.",
+      "scope_invalid GET /a/:id/:x 0: `a:<y>:b` names no parameter of its route. Write one of `<id>`, `<x>`.",
     ],
     [
       { "GET /a/:id": ["<id>:a:b"] },
-      "template_misplaced GET /a/:id 0: `<id>:a:b` has a parameter outside the id, so a caller could choose more than the id. Write it as the second of three parts: `resource:<parameter>:action`.",
+      "scope_invalid GET /a/:id 0: `<id>:a:b` misplaces or misspells a parameter. Write `resource:<parameter>:action`.",
     ],
     [
       { "GET /a/:id": ["a:<id>"] },
-      "template_misplaced GET /a/:id 0: `a:<id>` has a parameter outside the id, so a caller could choose more than the id. Write it as the second of three parts: `resource:<parameter>:action`.",
+      "scope_invalid GET /a/:id 0: `a:<id>` misplaces or misspells a parameter. Write `resource:<parameter>:action`.",
     ],
     [
       { "GET /a": ["a b"] },
-      'scope_invalid GET /a 0: "a b" is a scope that no token can be granted. Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.',
-    ],
-  ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
-    expect(issuesIn({ scopeMappings })).toEqual([issue]);
-  });
-});
-
-describe("a mistake in a filtered scope", () => {
-  it.each<[object, string]>([
-    [
-      { "GET /a/:id": { filtered: "a:b" } },
-      'requirement_invalid GET /a/:id filtered: is for lists: a GET or HEAD whose path doesn\'t end with a parameter, or a list or one tool of MCP. Write ["a:<parameter>:b"] for one item, or ["a:b"].',
+      'scope_invalid GET /a 0: "a b" is a scope that no token can have. Write a string for each scope: ["a", "b"].',
     ],
     [
-      { "GET /a": { filtered: "a" } },
-      'requirement_invalid GET /a filtered: `a` has no ids to filter by. Write `resource:action`, such as { filtered: "agents:read" }.',
+      { "GET /a/:id": ["a:<any>:b"] },
+      "scope_invalid GET /a/:id 0: `a:<any>:b` can't be required here. Write `a:<parameter>:b` for one item, or `a:b`. Only lists may require `<any>`.",
     ],
     [
-      { "GET /a": { filtered: "a:b:c" } },
-      'requirement_invalid GET /a filtered: `a:b:c` has no ids to filter by. Write `resource:action`, such as { filtered: "agents:read" }.',
+      { "MCP tools/call *": ["a:<any>:b"] },
+      "scope_invalid MCP tools/call * 0: `a:<any>:b` can't be required here. Write `a:<parameter>:b` for one item, or `a:b`. Only lists may require `<any>`.",
     ],
     [
-      { "MCP tools/call *": { filtered: "a:b" } },
-      'requirement_invalid MCP tools/call * filtered: is for lists: a GET or HEAD whose path doesn\'t end with a parameter, or a list or one tool of MCP. Write ["a:<parameter>:b"] for one item, or ["a:b"].',
+      { "GET /a": ["<any>:a:b"] },
+      "scope_invalid GET /a 0: `<any>:a:b` misplaces or misspells a parameter. Write `resource:<parameter>:action`.",
+    ],
+    [
+      { "GET /a": ["a:*:b"] },
+      "scope_invalid GET /a 0: `a:*:b` can't be required here. Write `a:<parameter>:b` for one item, or `a:b`. Only lists may require `<any>`.",
+    ],
+    [
+      { "GET /a/:any": [] },
+      "route_pattern_invalid GET /a/:any: has a parameter called `any`. Give it another name: in a scope, `<any>` stands for at least one id.",
+    ],
+    [
+      { "MCP resources/read a://{any}": [] },
+      "route_pattern_invalid MCP resources/read a://{any}: has a parameter called `any`. Give it another name: in a scope, `<any>` stands for at least one id.",
     ],
   ])("reports it with its place and its fix: %j", (scopeMappings, issue) => {
     expect(issuesIn({ scopeMappings })).toEqual([issue]);
@@ -172,7 +254,7 @@ describe("a mistake in the key of an operation", () => {
   it.each<[object, string]>([
     [
       { "MCP /a": [] },
-      'route_key_invalid MCP /a: `/a` isn\'t a method of MCP clients. Write `MCP <method> <name>`, such as `MCP tools/call search`, or `*` for every name. Declare a method that your server adds: mcp: { methods: { "/a": null } }.',
+      'route_key_invalid MCP /a: `/a` isn\'t a method of MCP clients. Write `MCP <method> <name>`, such as `MCP tools/call search`, or `*` for every name. Declare a method that your server adds: mcp: { methods: { "/a": null } }, in code mcpOperations({ methods }).',
     ],
     [
       { "MCP tools/call": [] },
@@ -208,7 +290,7 @@ describe("a mistake in the key of an operation", () => {
     ],
     [
       { "MCP x/y": [] },
-      'route_key_invalid MCP x/y: `x/y` isn\'t a method of MCP clients. Write `MCP <method> <name>`, such as `MCP tools/call search`, or `*` for every name. Declare a method that your server adds: mcp: { methods: { "x/y": null } }.',
+      'route_key_invalid MCP x/y: `x/y` isn\'t a method of MCP clients. Write `MCP <method> <name>`, such as `MCP tools/call search`, or `*` for every name. Declare a method that your server adds: mcp: { methods: { "x/y": null } }, in code mcpOperations({ methods }).',
     ],
     [
       { "MCP tools/call :id": [] },
@@ -308,24 +390,14 @@ describe("a mistake in two rules", () => {
 describe("a custom rule that does not replace what its author may think", () => {
   it.each<[object, object, string]>([
     [
-      { "GET /x": { override: [] } },
-      { "GET /xx": ["a:b"] },
-      "override_unneeded GET /x: replaces no rule of the base table. Did you mean `GET /xx`?",
-    ],
-    [
       { "* /x": ["a:b"] },
       { "GET /x": ["a:b"], "POST /x": ["c:d"] },
       "override_partial * /x: doesn't replace `GET /x`, `POST /x` of the base table: for the same path, the rule for an exact method decides. Write what these methods require, such as `GET /x`, or pass a base table without them as defaultScopeMappings.",
     ],
     [
-      { "GET /x": [] },
-      { "GET /x": ["a:b"] },
-      "override_weaker GET /x: requires less than the base table's rule that it replaces, `GET /x` (a:b). If that's intended, write { override: [] }.",
-    ],
-    [
-      { "GET /x": "public" },
-      { "GET /x": { anyOf: ["a:b", "c:d"] } },
-      "override_weaker GET /x: requires less than the base table's rule that it replaces, `GET /x` (one of a:b c:d). If that's intended, write { override: \"public\" }.",
+      { "GET /x": { scopes: ["a:b"], clients: ["app", "cli"] } },
+      { "GET /x": { scopes: ["a:b"], clients: ["app"] } },
+      "condition_conflict GET /x: loses or widens a condition of the base table's rule that it replaces, `GET /x` (a:b; the client is app). Repeat the condition.",
     ],
   ])("reports it with its place and its fix: %j next to %j", (scopeMappings, defaultScopeMappings, issue) => {
     expect(issuesIn({ scopeMappings, defaultScopeMappings })).toEqual([issue]);
@@ -342,6 +414,7 @@ describe("a mistake in the hierarchy of scopes", () => {
       { "a:b": ["a b"] },
       'scope_invalid a:b: "a b" isn\'t a scope. Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).',
     ],
+    [{ "a:b": ["c:d,e:f"] }, 'scope_invalid a:b: "c:d,e:f" has a comma. Write a string for each scope.'],
     [{ "a:b": ["a:b"] }, "implied_scopes_cycle a:b: `a:b` implies itself. Remove one link of the cycle."],
     [
       { "a:*:b": ["a:*:c"] },

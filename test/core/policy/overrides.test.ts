@@ -1,16 +1,31 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   agentScopeMappings,
   ConfigurationError,
   mergeScopeMappings,
   type ScopeMappings,
 } from "scopegate/complete";
+import { findWeakerOverrides } from "../../../src/core/policy/overrides.ts";
+import { pipelineOf } from "../../../src/core/port.ts";
 import { createServer, mistakesOf } from "../../support/resource-servers.ts";
+
+const warn = vi.fn();
+beforeEach(() => {
+  warn.mockReset();
+  vi.spyOn(process, "emitWarning").mockImplementation(warn);
+});
+afterEach(() => vi.restoreAllMocks());
 
 const start = (scopeMappings: ScopeMappings, defaultScopeMappings: ScopeMappings) => () =>
   createServer({ scopeMappings, defaultScopeMappings });
 
-type Values = readonly [ScopeMappings[string], ScopeMappings[string]];
+/** The keys of the custom rules that allow more callers than the rules that they replace. */
+function weakerOverrides(...tables: Parameters<typeof start>): readonly string[] {
+  const { rules } = pipelineOf(start(...tables)()).policy;
+  return findWeakerOverrides(rules).map(({ rule }) => rule.key);
+}
+
+type Values = readonly [ScopeMappings["GET /"], ScopeMappings["GET /"]];
 
 describe("a custom rule for the route of a default rule", () => {
   it.each<Values>([
@@ -19,97 +34,111 @@ describe("a custom rule for the route of a default rule", () => {
     [[], "optional"],
     [["a:read", "b:read"], ["a:read"]],
     [["a:read"], { anyOf: ["a:read", "b:read"] }],
-    [["a:read"], { filtered: "a:read" }],
+    [["a:read"], ["a:<any>:read"]],
     [["a:read"], ["a:7:read"]],
-    [["a:read"], { scopes: [], report: ["a:read"] }],
-    [{ scopes: ["a:read"], report: ["b:read"] }, []],
-  ])("does not start if the default requires %j, and it requires %j", (base, custom) => {
+    [["a:read"], ["b:read"]],
+  ])("replaces %j by %j, with a warning", (base, custom) => {
     const tables = [{ "GET /x": custom }, { "GET /x": base }] as const;
-    expect(mistakesOf(start(...tables))).toEqual([["override_weaker", "scopeMappings", "GET /x"]]);
-    expect(start({ "GET /x": { override: custom as never } }, tables[1])).not.toThrow();
+    expect(weakerOverrides(...tables)).toEqual(["GET /x"]);
+    expect(start(...tables)().routes).toMatchObject([{ requirement: custom, source: "override" }]);
   });
 
   it.each<Values>([
     [["a:read"], ["a:read"]],
     [[], ["a:read"]],
     ["public", []],
-    [["a:read"], ["b:read"]],
+    ["public", "public"],
     [["a:7:read"], ["a:read"]],
-    [["a:read"], { report: ["b:read"] }],
-    [["a:read"], { scopes: ["a:read", "b:read"], report: ["c:read"] }],
-  ])("starts if the default requires %j, and it requires %j", (base, custom) => {
-    expect(start({ "GET /x": custom }, { "GET /x": base })).not.toThrow();
+    [["a:read"], ["a:read", "b:read"]],
+    [["a:<any>:read"], ["a:<any>:read"]],
+  ])("replaces %j by %j without a warning, because it implies that", (base, custom) => {
+    const tables = [{ "GET /x": custom }, { "GET /x": base }] as const;
+    expect(weakerOverrides(...tables)).toEqual([]);
+    expect(start(...tables)().routes).toMatchObject([{ requirement: custom, source: "override" }]);
+    expect(warn).not.toHaveBeenCalled();
+  });
+
+  it("causes one process warning at startup, which names all such rules and what they require", () => {
+    start({ "GET /agents/:id": [], "GET /teams": "public", "GET /health": "public" }, agentScopeMappings)();
+    expect(warn).toHaveBeenCalledExactlyOnceWith(
+      "`GET /agents/:id` requires a valid token. It replaces `GET /agents/:agent_id` of the base table, which requires agents:<agent_id>:read. " +
+        "`GET /teams` requires nothing. It replaces `GET /teams` of the base table, which requires teams:<any>:read.",
+      "ScopegateWarning",
+    );
   });
 
   it("compares the places of parameters, not their names", () => {
     const base: ScopeMappings = { "GET /a/:id": ["a:<id>:read"] };
-    expect(start({ "GET /a/:key": ["a:<key>:read"] }, base)).not.toThrow();
-    expect(mistakesOf(start({ "GET /a/:key": [] }, base))).toHaveLength(1);
+    expect(weakerOverrides({ "GET /a/:key": ["a:<key>:read"] }, base)).toEqual([]);
+    expect(weakerOverrides({ "GET /a/:key": [] }, base)).toEqual(["GET /a/:key"]);
     const operations: ScopeMappings = { "MCP tools/call x": ["a:<id>:use"] };
-    expect(start({ "MCP tools/call x": ["a:<id>:use"] }, operations)).not.toThrow();
-    expect(mistakesOf(start({ "MCP tools/call x": [] }, operations))).toHaveLength(1);
+    expect(weakerOverrides({ "MCP tools/call x": ["a:<id>:use"] }, operations)).toEqual([]);
+    expect(weakerOverrides({ "MCP tools/call x": [] }, operations)).toEqual(["MCP tools/call x"]);
   });
 
-  it.each([
-    ["GET /a/:x/:y", ["a:<x>:read", "b:read"], ["a:<y>:read"]],
-    ["MCP tools/call x", ["a:<x>:read", "b:read"], ["a:<y>:read"]],
-    ["GET /a", "public", "public"],
-    ["GET /a", { filtered: "a:read" }, { filtered: "a:read" }],
-  ])("starts at %s, if it requires something else than %j: %j", (key, base, custom) => {
-    expect(start({ [key]: custom as never }, { [key]: base as never })).not.toThrow();
+  it.each(["GET /a/:x/:y", "MCP tools/call x"])("reports a scope of another parameter: %s", (key) => {
+    expect(weakerOverrides({ [key]: ["a:<x>:read"] }, { [key]: ["a:<y>:read"] })).toEqual([key]);
   });
 
-  it("names the conditions of the rule that it replaces", () => {
-    const conditions = { where: { id: { claim: "org" } }, maxAuthAgeSeconds: 60 };
-    const base: ScopeMappings = { "GET /a/:id": { scopes: ["a:read"], ...conditions } };
-    expect(start({ "GET /a/:id": ["a:read"] }, base)).toThrow(
-      '`GET /a/:id` (a:read; id is the claim org; the user has logged in within 60 s). If that\'s intended, write { override: ["a:read"] }.',
-    );
+  it.each(["/a/:N.json", "/a/:x/:N"])("compares any kind of parameter: %s", (path) => {
+    const wide = { [`GET ${path.replace("N", "custom")}`]: ["a:<custom>:read"] };
+    const narrow = { [`GET ${path.replace("N", "base")}`]: ["a:<base>:read", "audit:read"] };
+    expect(weakerOverrides(wide, narrow)).toEqual(Object.keys(wide));
+    expect(weakerOverrides(narrow, wide)).toEqual([]);
   });
 
-  it.each(["/a/:N.json", "/a/*N", "/a/:x/:N"])("compares any kind of parameter: %s", (path) => {
-    const tables = [
-      { [`GET ${path.replace("N", "custom")}`]: ["a:<custom>:read"] },
-      { [`GET ${path.replace("N", "base")}`]: ["a:<base>:read", "audit:read"] },
-    ] as const;
-    expect(mistakesOf(start(...tables)).map(([code]) => code)).toEqual(["override_weaker"]);
-    expect(start(tables[1], tables[0])).not.toThrow();
+  it("is reported once if it replaces a rule at several paths", () => {
+    const base: ScopeMappings = { "GET /a{/*id}": ["a:read"] };
+    expect(weakerOverrides({ "GET /a{/*id}": [] }, base)).toEqual(["GET /a{/*id}"]);
   });
 
   it("replaces a default rule for every method, too", () => {
     const base: ScopeMappings = { "* /admin": ["admin:use"] };
-    expect(mistakesOf(start({ "GET /admin": "public" }, base)).map(([code]) => code)).toContain(
-      "override_weaker",
-    );
-    expect(start({ "GET /admin": { override: [] } }, base)).not.toThrow();
-    expect(start({ "GET /admin": ["admin:use", "x:y"] }, base)).not.toThrow();
-    expect(start({ "* /admin": ["admin:own"], "GET /admin": [] }, base)).not.toThrow();
+    expect(weakerOverrides({ "GET /admin": "public" }, base)).toEqual(["GET /admin"]);
+    expect(weakerOverrides({ "GET /admin": ["admin:use", "x:y"] }, base)).toEqual([]);
+    expect(weakerOverrides({ "* /admin": ["admin:use"], "GET /admin": [] }, base)).toEqual([]);
   });
 
-  it("names it with what to write", () => {
-    expect(start({ "GET /agents/:id": [] }, agentScopeMappings)).toThrow(
-      "requires less than the base table's rule that it replaces, `GET /agents/:agent_id` (agents:<agent_id>:read). If that's intended, write { override: [] }.",
+  it.each<readonly [string, ScopeMappings, ScopeMappings]>([
+    ["loses a condition", { "GET /a/:id": ["a:read"] }, { "GET /a/:id": { scopes: [], actors: "none" } }],
+    ["needs no token", { "GET /a": "public" }, { "GET /a": { scopes: [], actors: "none" } }],
+    [
+      "widens a condition",
+      { "GET /a": { scopes: [], maxAuthAgeSeconds: 61 } },
+      { "GET /a": { scopes: [], maxAuthAgeSeconds: 60 } },
+    ],
+    [
+      "loses it at one of its optional paths",
+      { "GET /a": [] },
+      { "GET /a{/*id}": { scopes: [], clients: ["app"] } },
+    ],
+    [
+      "loses a condition of an operation",
+      { "MCP tools/call x": ["x:use"] },
+      { "MCP tools/call x": { scopes: [], actors: "none" } },
+    ],
+  ])("does not start if it %s", (_, custom, base) => {
+    const [key = ""] = Object.keys(custom);
+    expect(mistakesOf(start(custom, base))).toEqual([["condition_conflict", "scopeMappings", key]]);
+  });
+
+  it("names the lost conditions, and what to do", () => {
+    const conditions = { where: { id: { claim: "org" } }, maxAuthAgeSeconds: 60 };
+    const base: ScopeMappings = { "GET /a/:id": { scopes: ["a:read"], ...conditions } };
+    expect(start({ "GET /a/:id": ["a:read"] }, base)).toThrow(
+      "loses or widens a condition of the base table's rule that it replaces, `GET /a/:id` (a:read; id is the claim org; the user has logged in within 60 s). Repeat the condition.",
     );
   });
-});
 
-describe("{ override }", () => {
-  it("does not start if it replaces nothing, and names a similar route", () => {
-    expect(start({ "GET /agnets": { override: [] } }, agentScopeMappings)).toThrow(
-      "replaces no rule of the base table. Did you mean `GET /agents`?",
-    );
-    expect(start({ "GET /elsewhere": { override: [] } }, agentScopeMappings)).toThrow(
-      "replaces no rule of the base table. Write the requirement without { override }.",
-    );
-    expect(mistakesOf(start({}, { "GET /x": { override: [] } }))).toEqual([
-      ["override_unneeded", "defaultScopeMappings", "GET /x"],
-    ]);
+  it("starts beside a rule for every method, whose conditions still apply", () => {
+    const base: ScopeMappings = { "* /a/:id": { scopes: [], where: { id: { claim: "org" } } } };
+    expect(start({ "GET /a/:id": ["a:read"] }, base)).not.toThrow();
   });
 
-  it("accepts any other value", () => {
-    expect(
-      start({ "GET /x": { override: { anyOf: ["a:b"], report: ["c:d"] } } }, { "GET /x": [] }),
-    ).not.toThrow();
+  it("starts if it repeats the condition, whatever scopes it requires", () => {
+    const base: ScopeMappings = { "GET /a/:id": { scopes: ["a:read"], where: { id: { claim: "org" } } } };
+    const custom: ScopeMappings = { "GET /a/:key": { scopes: [], where: { key: { claim: "org" } } } };
+    expect(weakerOverrides(custom, base)).toEqual(["GET /a/:key"]);
   });
 });
 
@@ -145,20 +174,23 @@ describe("mergeScopeMappings", () => {
     expect(Object.isFrozen(merged)).toBe(true);
   });
 
-  it("keeps the other paths of a rule with optional groups", () => {
-    const merged = mergeScopeMappings({ "GET /a{/:id}": ["a:read"] }, { "GET /a": ["a:list"] });
-    expect(Object.keys(merged)).toEqual(["GET /a/:id", "GET /a"]);
+  it("keeps the rest of a subtree", () => {
+    const merged = mergeScopeMappings({ "GET /a{/*id}": ["a:read"] }, { "GET /a": ["a:list"] });
+    expect(Object.keys(merged)).toEqual(["GET /a/*id", "GET /a"]);
   });
 
   it("refuses what scopeMappings over defaultScopeMappings would refuse", () => {
     const merge = (layer: ScopeMappings) => () => mergeScopeMappings(agentScopeMappings, layer);
-    expect(mistakesOf(merge({ "GET /agents": [] }))).toEqual([
-      ["override_weaker", "scopeMappings", "GET /agents"],
+    expect(mistakesOf(merge({ "* /agents": [] }))).toEqual([
+      ["override_partial", "scopeMappings", "* /agents"],
     ]);
-    expect(mistakesOf(merge({ "get /agents": [] }))).toEqual([
-      ["route_method_unknown", "scopeMappings", "get /agents"],
+    expect(mistakesOf(merge({ "get /agents": [] } as ScopeMappings))).toEqual([
+      ["route_key_invalid", "scopeMappings", "get /agents"],
     ]);
-    expect(merge({ "GET /agents": { override: [] } })()).toMatchObject({ "GET /agents": [] });
+    const conditioned: ScopeMappings = { "GET /a": { scopes: [], actors: "none" } };
+    expect(mistakesOf(() => mergeScopeMappings(conditioned, { "GET /a": [] }))).toEqual([
+      ["condition_conflict", "scopeMappings", "GET /a"],
+    ]);
   });
 
   it("refuses values that createResourceServer refuses, in every layer", () => {
@@ -180,16 +212,10 @@ describe("mergeScopeMappings", () => {
       );
   });
 
-  it("knows that the admin scope requires more than any other", () => {
-    const merge = () => mergeScopeMappings({ "GET /x": ["platform:admin"] }, { "GET /x": ["x:read"] });
-    expect(mistakesOf(merge).map(([code]) => code)).toEqual(["override_weaker"]);
-  });
-
-  it("refuses a later rule that is only reported, which would lose the rule that stays enforced", () => {
-    const merge = () => mergeScopeMappings({ "GET /a": ["a:read"] }, { "GET /a": { report: ["b:read"] } });
-    const mergePart = () =>
-      mergeScopeMappings({ "GET /a{/:id}": ["s:read"] }, { "GET /a/:id": { report: ["r:read"] } });
-    expect(mergePart).toThrow("Write what stays enforced next to it");
-    expect(merge).toThrow("Write what stays enforced next to it: { scopes: [...], report: [...] }.");
+  it("replaces a rule whatever the later one requires", () => {
+    expect(mergeScopeMappings(agentScopeMappings, { "GET /agents": [] })).toMatchObject({
+      "GET /agents": [],
+    });
+    expect(warn).not.toHaveBeenCalled();
   });
 });

@@ -8,6 +8,7 @@ import {
   segmentIdentity,
 } from "../../../src/core/policy/pattern.ts";
 import { isPattern, parsePattern, type PatternMistake } from "../../../src/core/policy/parse-pattern.ts";
+import { parseRulePattern, rulePatternsFor } from "../../../src/core/policy/rule-pattern.ts";
 import { patternOf, PROPERTY, segmentsIn } from "../../support/policy.ts";
 
 const fixed = (text: string) => ({ kind: "static", text });
@@ -19,7 +20,7 @@ const mixed = (...parts: readonly (string | { name: string })[]) => ({
 });
 
 function mistakeIn(source: string): PatternMistake {
-  const parsed = parsePattern(source);
+  const parsed = parseRulePattern(source);
   if (isPattern(parsed)) throw new Error(`${source} was accepted.`);
   return parsed;
 }
@@ -63,13 +64,9 @@ describe("parsePattern", () => {
     expect(patternOf(source).alternatives).toEqual(written.flatMap((one) => patternOf(one).alternatives));
   });
 
-  it("lists the parameters of all alternatives that a scope may name", () => {
-    expect(patternOf("/:a{/:b}/x-:c/*d").parameters).toEqual(new Set(["a", "b", "c", "d"]));
+  it("lists the parameters that a scope may name, and no wildcard", () => {
+    expect(patternOf("/:a/x/:c.json/*d").parameters).toEqual(new Set(["a", "c"]));
     expect(patternOf("/agents").parameters).toEqual(new Set());
-  });
-
-  it("does not list the parameters of a segment with several, which routers divide in different ways", () => {
-    expect(patternOf("/flights/:from-:to/:id").parameters).toEqual(new Set(["id"]));
   });
 
   it("accepts up to 64 combinations of optional groups", () => {
@@ -84,16 +81,16 @@ describe("parsePattern", () => {
     ["/files/*path.json", "/files{/*path}"],
     ["/:id-*path", "/files{/*path}"],
     // Everything else that path-to-regexp gives a meaning.
-    ["/a+", "/:parameter"],
-    ["/a?", "/:parameter"],
+    ["/a+", ":parameters"],
+    ["/a?", ":parameters"],
     ["/a(b)", "{/*wildcard}"],
-    ["/a[b]", "/static"],
+    ["/a[b]", "texts"],
     ["/a!", "backslash"],
-    ["/:", "/:parameter"],
-    ['/:"id', "/:parameter"],
-    ["/a{/b", "{/:optional}"],
+    ["/:", ":parameters"],
+    ['/:"id', ":parameters"],
+    ["/a{/b", "{/}"],
     ["/a\\", "backslash"],
-    ["/:a:b", "/:parameter"],
+    ["/:a:b", ":parameters"],
     // The whole path.
     ["agents", "starting with `/`"],
     ["", "starting with `/`"],
@@ -130,9 +127,6 @@ describe("parsePattern", () => {
 
   it.each([
     ["/files/*", "/files{/*path}"],
-    ["/files/*/raw", "/files/*path/raw"],
-    ["/agents/:id?", "/agents{/:id}"],
-    ["/:id?", "/{:id}"],
     ["/agents/:id(\\d+)/runs", "/agents/:id/runs"],
     ["/agents/:id((a|b)c)", "/agents/:id"],
     // What other routers write.
@@ -142,22 +136,18 @@ describe("parsePattern", () => {
     ["/(.*)", "/{*path}"],
     ["/agents/{id}", "/agents/:id"],
     ["/agents/<id>", "/agents/:id"],
-    ["/a/v{version}/b", "/a/v:version/b"],
     ["/a/{id}.json", "/a/:id.json"],
     ["/a/{path...}", "/a{/*path}"],
-    ["/a/{org}-{x}", "/a/:org-:x"],
     ["/a/{id:int}", "/a/:id"],
     ["/a/<int:id>", "/a/:id"],
     ["/a/<path:rest>", "/a{/*rest}"],
     ["/a/:id<int>/b", "/a/:id/b"],
-    ["/a{b}c", '/a:"b"c'],
-    ["/a{/x{y}}", "/a{/x:y}"],
     // A path travels percent-encoded.
     ["/café", "/caf%C3%A9"],
     ["/😀", "/%F0%9F%98%80"],
   ])("refuses %s, and accepts what the hint shows", (source, way) => {
     expect(mistakeIn(source).hint).toContain(`\`${way}\``);
-    expect(isPattern(parsePattern(way))).toBe(true);
+    expect(isPattern(parseRulePattern(way))).toBe(true);
   });
 
   it.each(["/(v1|v2)/orgs/:org", "/a/(b|c.d)"])(
@@ -177,7 +167,7 @@ describe("parsePattern", () => {
   it.each(["/agents/:id?/(b", "agents/*", "agents/:id?", "/files/a*", "/*.json"])(
     "does not hint at another pattern that is refused: %s",
     (source) => {
-      expect(mistakeIn(source).hint).toMatch(/^Write `\/static`/);
+      expect(mistakeIn(source).hint).toMatch(/^Write texts and/);
     },
   );
 
@@ -240,6 +230,75 @@ describe("parsePattern", () => {
       }),
       { ...PROPERTY, numRuns: 2000 },
     );
+  });
+});
+
+const SEGMENT = "has a segment that isn't a text, a parameter, or a parameter with a text behind it.";
+const WILDCARD = "has a wildcard before its end.";
+const OPTIONAL = "has an optional part other than `{/*name}` or `{/}` at its end.";
+const FOREIGN = "writes a parameter in the syntax of another router.";
+const UNREADABLE = "isn't a pattern of path-to-regexp.";
+
+describe("the pattern of a rule", () => {
+  it.each([
+    "/",
+    "/agents",
+    "/agents/",
+    "/:org/teams/:team",
+    "/:id.json",
+    "/tasks/:id\\:cancel",
+    '/:"id"s/x',
+    "/files/*path",
+    "/files{/*path}",
+    "/{*path}",
+    "/*path",
+    "/:org{/*rest}",
+    "/agents{/}",
+    "/files{/*path}{/}",
+    "/files/*path{/}",
+  ])("may be %s", (source) => {
+    expect(parseRulePattern(source)).toEqual(parsePattern(source));
+  });
+
+  it.each([
+    ["/v:version", SEGMENT, "Write `/:version`, which matches every text there."],
+    ["/a/v{version}/b", FOREIGN, "Write `/a/:version/b`, which matches every text there."],
+    ["/:a.:b", SEGMENT, "Write `/:a`, which matches every text there."],
+    ["/a/{org}-{x}", FOREIGN, "Write `/a/:org`, which matches every text there."],
+    ["/a-:x-b/c", SEGMENT, "Write `/:x/c`, which matches every text there."],
+    ["/:id{.:extension}", SEGMENT, "Write `/:id`, which matches every text there."],
+    ["/a{b}c", FOREIGN, "Write `/:b`, which matches every text there."],
+    ["/agents/*/runs", UNREADABLE, "Write `/agents/:path/runs`, or `/agents/*path` for all paths below."],
+    ["/a/*rest/b/:c", WILDCARD, "Write `/a/:rest/b/:c`, or `/a/*rest` for all paths below."],
+    [
+      "/a/*rest{/b}",
+      WILDCARD,
+      "Write a key for each path: `/a/:rest/b` and `/a/*rest`, or `/a/*rest` for all paths below.",
+    ],
+    ["/agents/:id?", UNREADABLE, "Write a key for each path: `/agents/:id` and `/agents`."],
+    ["/:id?", UNREADABLE, "Write a key for each path: `/:id` and `/`."],
+    ["/agents{/:id}", OPTIONAL, "Write a key for each path: `/agents/:id` and `/agents`."],
+    ["/{:id}", OPTIONAL, "Write a key for each path: `/:id` and `/`."],
+    ["/:id{.json}", OPTIONAL, "Write a key for each path: `/:id.json` and `/:id`."],
+    ["/a{/b}/c{/*rest}", OPTIONAL, "Write a key for each path: `/a/b/c{/*rest}` and `/a/c{/*rest}`."],
+    ["/docs/{*path}", OPTIONAL, "Write `/docs{/*path}`."],
+    ["/a{/x{y}}", FOREIGN, "Write a key for each path: `/a/:y` and `/a`."],
+  ])("may not be %s, and the message shows what to write", (source, message, hint) => {
+    expect(mistakeIn(source)).toMatchObject({ code: "route_pattern_invalid", message, hint });
+    for (const [, way = ""] of hint.matchAll(/`([^`]+)`/g))
+      expect(isPattern(parseRulePattern(way)), way).toBe(true);
+  });
+
+  it.each([
+    ["/v:version/x", ["/:version/x"]],
+    ["/files/*path/raw", ["/files/*path"]],
+    ["/files{/*path}/raw", ["/files/*path", "/files/raw"]],
+    ["/a{/:b}", ["/a/:b", "/a"]],
+    ["/a{/*b}", ["/a{/*b}"]],
+    ["/{*path}", ["/{*path}"]],
+    ["/a/:b.json", ["/a/:b.json"]],
+  ])("that covers the route %s is %j", (route, patterns) => {
+    expect(rulePatternsFor(patternOf(route).alternatives.map(({ segments }) => segments))).toEqual(patterns);
   });
 });
 

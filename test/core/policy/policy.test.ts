@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ScopeMappings } from "scopegate";
+import { usesScope } from "../../../src/adapters/mcp/refusals.ts";
 import { pipelineOf } from "../../../src/core/port.ts";
 import { resultOf } from "../../support/conditions.ts";
 import { createServer } from "../../support/resource-servers.ts";
@@ -63,15 +64,15 @@ describe("a request without a rule", () => {
     });
   });
 
-  it.each<[Partial<ResourceServerOptions>, boolean, string]>([
-    [{}, true, "route_unmapped"],
-    [{ enforcement: "report" }, false, "reported route_unmapped"],
-    [{ unmappedRoutes: "authenticated" }, false, "allowed"],
-    [{ authorization: false }, false, "allowed"],
-  ])("decides it for a valid token by the options %j", (options, isNeeded, result) => {
+  it.each<[Partial<ResourceServerOptions>, string, string]>([
+    [{}, "refused", "route_unmapped"],
+    [{ unmappedRoutes: "not_found" }, "refused", "route_unmapped"],
+    [{ unmappedRoutes: "authenticated" }, "open", "allowed"],
+    [{ authorization: false }, "open", "allowed"],
+  ])("decides it for a valid token by the options %j", (options, unmapped, result) => {
     const policy = policyOf({ "GET /a": [] }, options);
     const request = { method: "GET", target: "/b" };
-    expect(policy.needsRule).toBe(isNeeded);
+    expect(policy.unmapped).toBe(unmapped);
     expect(resultOf(policy.decideFor(policy.callerWith([]), request))).toBe(result);
   });
 });
@@ -80,6 +81,7 @@ describe("a caller", () => {
   const table: ScopeMappings = {
     "GET /a": ["a:read"],
     "GET /b": { scopes: [], clients: ["console"] },
+    "GET /c/:id": { scopes: ["a:read"], also: ["c:<id>:read"] },
     "MCP tools/call search": ["a:read"],
   };
   const isSatisfied = (
@@ -98,6 +100,9 @@ describe("a caller", () => {
     expect(isSatisfied("/a", ["b:read"])).toBe(false);
     expect(isSatisfied("/b", [], { client_id: "console" })).toBe(true);
     expect(isSatisfied("/b", [], { client_id: "other" })).toBe(false);
+    expect(isSatisfied("/c/7", ["a:read", "c:7:read"])).toBe(true);
+    expect(isSatisfied("/c/7", ["a:read", "c:8:read"])).toBe(false);
+    expect(isSatisfied("/c/7", ["c:7:read"])).toBe(false);
   });
 
   it("satisfies every rule of a server that only authenticates", () => {
@@ -106,10 +111,10 @@ describe("a caller", () => {
 
   it("decides one operation, with a token and without one", () => {
     const policy = policyOf(table);
-    const operation = { method: "tools/call", name: "search", parameters: {} };
-    expect(resultOf(policy.decideOperation(policy.callerWith(["a:read"]), operation))).toBe("allowed");
-    expect(resultOf(policy.decideOperation(policy.callerWith([]), operation))).toBe("scope_insufficient");
-    expect(resultOf(policy.decideOperation(undefined, operation))).toBe("credential_missing");
+    const governing = policy.find({ method: "MCP", target: "tools/call search" }, false);
+    expect(resultOf(policy.decideGoverned(policy.callerWith(["a:read"]), governing))).toBe("allowed");
+    expect(resultOf(policy.decideGoverned(policy.callerWith([]), governing))).toBe("scope_insufficient");
+    expect(resultOf(policy.decideGoverned(undefined, governing))).toBe("credential_missing");
   });
 
   it("without a key is refused where every token must be bound", () => {
@@ -122,22 +127,6 @@ describe("a caller", () => {
       });
     expect(decide({})).toMatchObject({ reason: "proof_missing", principal: { scopes: [] } });
     expect(resultOf(decide({ cnf: { jkt: "key" } }))).toBe("allowed");
-  });
-});
-
-describe("the templates of an operation", () => {
-  it("returns those of its scopes", () => {
-    const policy = policyOf({
-      "MCP tools/call run": ["agents:<agent_id>:run", "agents:read", "teams:<team>:use"],
-      "MCP tools/call list": ["agents:read"],
-    });
-    const templatesOf = (name: string) => policy.templatesOf({ method: "tools/call", name });
-    expect(templatesOf("run")).toMatchObject([
-      { resource: "agents", action: "run" },
-      { resource: "teams", action: "use" },
-    ]);
-    expect(templatesOf("list")).toEqual([]);
-    expect(templatesOf("other")).toEqual([]);
   });
 });
 
@@ -157,6 +146,6 @@ describe("a scope", () => {
       { "GET /agents/:id": ["agents:<id>:read"], "GET /me": ["openid"] },
       { impliedScopes: { "support:work": ["agents:read"], "other:work": ["teams:read"] } },
     );
-    expect(policy.usesScope(scope)).toBe(isUsed);
+    expect(usesScope(policy.rules, scope)).toBe(isUsed);
   });
 });

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { METHODS } from "node:http";
 import { describe, expect, it } from "vitest";
 import { parseRouteKey } from "../../../src/core/policy/route-key.ts";
@@ -21,6 +22,11 @@ describe("a route key", () => {
 
   it("accepts every method that Node.js receives", () => {
     expect(METHODS.filter((method) => "code" in parseRouteKey(`${method} /agents`))).toEqual([]);
+  });
+
+  it("accepts in its type every method that Node.js receives", () => {
+    const source = readFileSync("src/core/policy/scope-mappings.ts", "utf8");
+    expect(METHODS.filter((method) => !source.includes(`"${method}"`))).toEqual([]);
   });
 
   it.each(["", "GET", "GET  /agents", " GET /agents", "GET /agents ", "GET\t/agents", "GET /a b"])(
@@ -55,7 +61,7 @@ describe("a route key", () => {
     ["any /agents", "`* /agents`"],
   ])("refuses the method of %s, and the hint shows what to write: %s", (key, way) => {
     const { code, hint } = mistakeIn(key);
-    expect(code).toBe("route_method_unknown");
+    expect(code).toBe("route_key_invalid");
     expect(hint).toContain(way);
   });
 

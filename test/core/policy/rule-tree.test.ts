@@ -19,10 +19,10 @@ function leafAt(node: TreeNode | undefined, method: string) {
 describe("RuleTree", () => {
   it("reads an empty parameter from a path that is too short", () => {
     const tree = treeOf("GET /:id", "GET /:name.json");
-    const [mixed] = tree.root.mixed;
+    const [ending] = tree.root.endings.values();
     for (const [node, name] of [
       [tree.root.parameter, "id"],
-      [mixed?.node, "name"],
+      [ending?.node, "name"],
     ] as const)
       expect(matchOf(leafAt(node, "GET"), pathOf("/")).parameter(name)).toBe("");
   });

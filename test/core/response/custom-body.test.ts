@@ -116,7 +116,7 @@ describe("refusalBody", () => {
 
 describe('unmappedRoutes: "not_found"', () => {
   const scopeMappings = { "* /mcp": [], "MCP tools/list": [] };
-  const server = createServer({ unmappedRoutes: "not_found", scopeMappings });
+  const server = createServer({ adminScope: "platform:admin", unmappedRoutes: "not_found", scopeMappings });
   const refusalOf = async (method: string, target: string, authorization?: string) => {
     const decision = await server.check({ method, target, authorization });
     if (decision.allowed) throw new Error("The request was allowed.");

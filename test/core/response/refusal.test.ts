@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { refuse, type Refused, type RefusalReason } from "../../../src/core/policy/decision.ts";
-import { createRefusal, createRefuser, withNonce } from "../../../src/core/response/refusal.ts";
+import { createRefusal, createRefuser, type RefusalRules } from "../../../src/core/response/refusal.ts";
 
 const SILENT = { realm: undefined, resourceMetadataUrl: undefined };
 const TALKATIVE = { realm: 'the "agents" realm', resourceMetadataUrl: "https://as.example/meta" };
@@ -116,7 +116,6 @@ describe("createRefusal", () => {
       method: "GET",
       pattern: "/canary-rule",
       requirement: [],
-      enforcement: "enforce",
       source: "custom",
     } as const;
     const refused: Refused = {
@@ -129,96 +128,39 @@ describe("createRefusal", () => {
   });
 });
 
-describe("the challenges of a server that checks DPoP proofs (RFC 9449 section 7)", () => {
-  const rules = { ...SILENT, dpop: { algorithms: ["ES256", "EdDSA"], isOnlyScheme: false } };
-  const algs = 'algs="ES256 EdDSA"';
-  const challengesOf = (refused: Refused, others: object = {}): string =>
-    createRefusal(refused, { ...rules, ...others }).headers["WWW-Authenticate"]?.replaceAll(
-      /, error_description="[^"]*"/g,
-      "",
-    ) ?? "none";
+describe("the fields that a capability adds", () => {
+  const fields: RefusalRules["fields"] = {
+    challenges: (bearer, { reason }, status) => [
+      { ...bearer, realm: `${reason} ${status}` },
+      { scheme: "DPoP", algorithms: ["ES256"] },
+    ],
+    refusalHeaders: undefined,
+  };
 
-  it.each<[string, Refused, string]>([
-    ["no token", refuse("credential_missing"), `Bearer, DPoP ${algs}`],
-    [
-      "a wrong bearer token",
-      refuse("token_rejected", [], { rejection: "expired" }),
-      `Bearer error="invalid_token", DPoP ${algs}`,
-    ],
-    [
-      "a wrong token with the scheme DPoP",
-      refuse("token_rejected", [], { rejection: "expired", scheme: "DPoP" }),
-      `DPoP error="invalid_token", ${algs}`,
-    ],
-    [
-      "a bearer token without a scope",
-      lacking,
-      'Bearer error="insufficient_scope", scope="agents:web:read custom:write"',
-    ],
-    ["a request that can't be read", refuse("request_ambiguous"), 'Bearer error="invalid_request"'],
-    ["a token that is bound to no key", refuse("proof_missing"), `DPoP error="invalid_token", ${algs}`],
-    [
-      "a bound token without its proof",
-      refuse("proof_missing", [], { binding: "dpop" }),
-      `DPoP error="invalid_dpop_proof", ${algs}`,
-    ],
-    [
-      "a token without its certificate",
-      refuse("proof_missing", [], { binding: "mtls" }),
-      `Bearer error="invalid_token", DPoP ${algs}`,
-    ],
-    [
-      "a wrong certificate",
-      refuse("proof_rejected", [], { binding: "mtls", proofRejection: "certificate" }),
-      `Bearer error="invalid_token", DPoP ${algs}`,
-    ],
-    [
-      "a wrong proof",
-      refuse("proof_rejected", [], { binding: "dpop", proofRejection: "signature" }),
-      `DPoP error="invalid_dpop_proof", ${algs}`,
-    ],
-    [
-      "a proof without a nonce",
-      refuse("proof_rejected", [], { binding: "dpop", proofRejection: "nonce" }),
-      `DPoP error="use_dpop_nonce", ${algs}`,
-    ],
-  ])("go to the scheme that was used: %s", (_, refused, challenges) => {
-    expect(challengesOf(refused)).toBe(challenges);
-    // The refusals that a server keeps must not be mixed up.
-    const refuser = createRefuser(rules);
-    refuser(refuse(refused.reason));
-    refuser(refuse(refused.reason, [], { proofRejection: "htm" }));
-    expect(refuser(refused)).toEqual(createRefusal(refused, rules));
+  it("replace the challenge, where there is one", () => {
+    const { headers } = createRefusal(refuse("credential_missing"), { ...SILENT, fields });
+    expect(headers["WWW-Authenticate"]).toBe('Bearer realm="credential_missing 401", DPoP algs="ES256"');
+    const unmapped = createRefusal(refuse("route_unmapped"), { ...SILENT, fields });
+    expect(unmapped.headers).not.toHaveProperty("WWW-Authenticate");
   });
 
-  it("offer only DPoP if every token needs a proof", () => {
-    const dpop = { algorithms: ["ES256"], isOnlyScheme: true };
-    expect(challengesOf(refuse("credential_missing"), { dpop })).toBe('DPoP algs="ES256"');
-    expect(challengesOf(lacking, { dpop })).toBe(
-      'DPoP error="insufficient_scope", scope="agents:web:read custom:write", algs="ES256"',
-    );
+  it("are only the challenge for bearer tokens without a capability", () => {
+    for (const reason of ["proof_missing", "proof_rejected"] as const)
+      expect(createRefusal(refuse(reason), SILENT).headers["WWW-Authenticate"]).toMatch(
+        /^Bearer error="invalid_token", error_description="[^"]+"$/,
+      );
   });
 
-  it("use the scheme of the binding of a caller, if the request does not say which it was", () => {
-    const principalWith = (binding: object) => ({
-      principal: { ...binding } as Refused["principal"] & object,
-    });
-    const scope = 'error="insufficient_scope", scope="agents:web:read custom:write"';
-    expect(challengesOf({ ...lacking, ...principalWith({ binding: "dpop" }) })).toBe(
-      `DPoP ${scope}, ${algs}`,
-    );
-    expect(challengesOf({ ...lacking, ...principalWith({ binding: "mtls" }) })).toBe(`Bearer ${scope}`);
-  });
-
-  it("offers only Bearer if the server checks no proofs", () => {
-    expect(challengesOf(refuse("credential_missing"), { dpop: undefined })).toBe("Bearer");
-  });
-
-  it("adds a nonce where the next proof needs one", () => {
-    const refusal = createRefusal(refuse("credential_missing"), rules);
-    const { headers, ...others } = withNonce(refusal, "n1");
-    expect(headers).toEqual({ ...refusal.headers, "DPoP-Nonce": "n1" });
-    expect({ ...others, headers: refusal.headers }).toEqual(refusal);
+  it("are the header fields of the moment, also of a refusal that is kept", () => {
+    let count = 0;
+    const refusalHeaders = () => ({ "DPoP-Nonce": `n${(count += 1)}` });
+    const refuser = createRefuser({ ...SILENT, fields: { ...fields, refusalHeaders } });
+    const refusal = createRefusal(refuse("credential_missing"), { ...SILENT, fields });
+    for (const nonce of ["n1", "n2"])
+      expect(refuser(refuse("credential_missing"))).toEqual({
+        ...refusal,
+        headers: { ...refusal.headers, "DPoP-Nonce": nonce },
+      });
   });
 });
 

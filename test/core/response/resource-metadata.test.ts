@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { metadataUrlOf, renderMetadata } from "../../../src/core/response/resource-metadata.ts";
+import { metadataUrlOf } from "../../../src/capabilities/resource/resolve.ts";
+import { renderMetadata } from "../../../src/core/response/resource-metadata.ts";
 
 describe("metadataUrlOf", () => {
   it.each([

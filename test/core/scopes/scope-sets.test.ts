@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { scopeSetOf, setBytesOf } from "../../../src/core/scopes/scope-sets.ts";
-import { scopeRulesOf } from "../../support/policy.ts";
+import { scopeSetOf } from "../../../src/core/scopes/scope-sets.ts";
+import { ADMIN_RULES, scopeRulesOf } from "../../support/policy.ts";
 
-const rules = scopeRulesOf({});
+const rules = ADMIN_RULES;
 
 describe("scopeSetOf", () => {
   it("returns the same set for equal scopes", () => {
@@ -85,21 +85,5 @@ describe("a set", () => {
   it("returns the ids of a resource", () => {
     expect(set.resourceIds("agents", "read")).toBe("all");
     expect(scopeSetOf(["agents:web:read"], rules).resourceIds("agents", "read")).toEqual(new Set(["web"]));
-  });
-});
-
-describe("setBytesOf", () => {
-  const bytesOf = (...scopes: string[]) => setBytesOf(scopeSetOf(scopes, rules).scopes);
-
-  it("adds the same for each scope that is granted", () => {
-    const [none, one, two] = [bytesOf(), bytesOf("a"), bytesOf("a", "b")];
-    expect(none).toBeGreaterThan(0);
-    expect(one).toBeGreaterThan(none);
-    expect(two - one).toBe(one - none);
-    expect(bytesOf("a", "not a scope")).toBe(one);
-  });
-
-  it("returns the bytes of an empty set for an array without a set", () => {
-    expect(setBytesOf(["a"])).toBe(bytesOf());
   });
 });

@@ -1,5 +1,6 @@
 /** The option `clients`, of the server and of an issuer, for JWTs and introspected tokens. */
 import { describe, expect, it } from "vitest";
+import { opaqueTokens } from "../../../src/capabilities/opaque/index.ts";
 import { clientOf, isClient } from "../../../src/core/token/clients.ts";
 import { issuer, createServer, issuesOf, verdictOf } from "../../support/resource-servers.ts";
 import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
@@ -54,12 +55,13 @@ describe("the option `clients`", () => {
   });
 
   it("holds for introspected tokens, and cannot be combined with API keys", async () => {
-    const kind = (tokenKind: "introspected" | "api_key", claims: object) => ({
-      tokenKind,
-      scopesClaim: "scope",
-      matches: () => true,
-      verify: () => ({ kind: "verified" as const, claims: { scope: "", ...claims } }),
-    });
+    const kind = (tokenKind: "introspected" | "api_key", claims: object) =>
+      opaqueTokens({
+        tokenKind,
+        scopesClaim: "scope",
+        matches: () => true,
+        verify: () => ({ kind: "verified" as const, claims: { scope: "", ...claims } }),
+      });
     const verdict = async (claims: object) =>
       verdictOf(
         createResourceServer({ serviceId: "a", clients, opaqueTokens: [kind("introspected", claims)] }),

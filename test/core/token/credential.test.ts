@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AccessRequest } from "../../../src/core/request.ts";
-import { isMalformed, readCredential, type TokenSource } from "../../../src/core/token/credential.ts";
+import {
+  isMalformed,
+  readCredential,
+  resolveTokenSources,
+  type TokenSource,
+} from "../../../src/core/token/credential.ts";
 import {
   BEARER_TOKENS,
   BLANKS,
@@ -28,7 +33,11 @@ function read(
   tokenSources = HEADER,
   multipleCredentials: "refuse" | "first" = "refuse",
 ): object {
-  const rules = { tokenSources, maxTokenBytes: 16_384, multipleCredentials, acceptsDpop: false };
+  const rules = {
+    tokenSources: resolveTokenSources(tokenSources),
+    maxTokenBytes: 16_384,
+    multipleCredentials,
+  };
   const credential = readCredential({ method: "GET", target: "/agents", ...request }, rules);
   if (credential.kind === "malformed") return MALFORMED;
   if (credential.kind !== "token") return credential;
@@ -223,7 +232,7 @@ describe("isMalformed", () => {
         text,
         (header, payload, signature, more) => {
           const encoded = `${header}.${payload}.${signature}${more}`;
-          const credential = { kind: "token", token: encoded, source: "header", scheme: "Bearer" } as const;
+          const credential = { kind: "token", token: encoded, source: "header" } as const;
           fc.pre(isMalformed(credential));
           const { kind, ...rejected } = findFormMistake(encoded, 16_384) ?? readJwt(encoded);
           expect([kind, rejected]).toEqual(["rejected", { rejection: "malformed" }]);

@@ -1,9 +1,11 @@
 import { describe, expect, it, type Mock, vi } from "vitest";
-import type { OpaqueTokens, OpaqueVerification } from "scopegate/introspection";
+import type { OpaqueVerification } from "scopegate/introspection";
+import { opaqueTokens } from "../../../src/capabilities/opaque/index.ts";
+import type { OpaqueKind } from "../../../src/core/token/opaque-tokens.ts";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";
 
-type Verify = OpaqueTokens["verify"];
+type Verify = OpaqueKind["verify"];
 
 const verified = (claims: object): OpaqueVerification => ({
   kind: "verified",
@@ -12,7 +14,7 @@ const verified = (claims: object): OpaqueVerification => ({
 
 /** A kind of token that begins with a prefix. */
 function kindOf(prefix: string, verify: (token: string, context: object) => unknown, more: object = {}) {
-  const kind: Omit<OpaqueTokens, "verify"> & { readonly verify: Mock<Verify> } = {
+  const kind: Omit<OpaqueKind, "verify"> & { readonly verify: Mock<Verify> } = {
     tokenKind: "api_key",
     scopesClaim: "scopes",
     matches: (token) => token.startsWith(prefix),
@@ -22,10 +24,10 @@ function kindOf(prefix: string, verify: (token: string, context: object) => unkn
   return kind;
 }
 
-const serverWith = (kinds: readonly OpaqueTokens[], options: Partial<ResourceServerOptions> = {}) =>
-  createServer({ opaqueTokens: kinds, ...options });
+const serverWith = (kinds: readonly OpaqueKind[], options: Partial<ResourceServerOptions> = {}) =>
+  createServer({ opaqueTokens: kinds.map(opaqueTokens), ...options });
 
-const decisionOf = (kind: OpaqueTokens, options?: Partial<ResourceServerOptions>) =>
+const decisionOf = (kind: OpaqueKind, options?: Partial<ResourceServerOptions>) =>
   serverWith([kind], options).check({ method: "GET", target: "/agents", authorization: "Bearer key_1" });
 
 describe("an opaque token", () => {
@@ -219,7 +221,7 @@ describe("an opaque token", () => {
     ["api_key", []],
   ] as const)("receives for the kind %s the scopes %j of the role store", async (tokenKind, scopes) => {
     const kind = kindOf("key_", () => verified({ sub: "u1", scopes: [] }), { tokenKind });
-    const granting = serverWith([kind], { grantsFor: () => Promise.resolve(["teams:read"]) });
+    const granting = serverWith([kind], { grants: () => Promise.resolve(["teams:read"]) });
     expect((await granting.authenticate("key_1")).scopes).toEqual(scopes);
   });
 

@@ -6,7 +6,6 @@ import {
   createPrincipal,
   type Principal,
   type PrincipalRules,
-  principalWeight,
   readPrincipal,
 } from "../../../src/core/token/principal.ts";
 import { grantedScopesOf } from "../../../src/core/scopes/scope-sets.ts";
@@ -17,7 +16,7 @@ const RULES: PrincipalRules = {
   userIdClaim: "sub",
   sessionIdClaim: "session_id",
   scopeRules: scopeRulesOf({ "agents:write": ["agents:read"] }),
-  bindings: [],
+  keyProofs: undefined,
 };
 
 const read = (claims: Readonly<Record<string, unknown>>, rules: Partial<PrincipalRules> = {}) =>
@@ -168,34 +167,5 @@ describe("isSameCaller", () => {
     expect(isSameCaller(undefined, undefined)).toBe(true);
     expect(isSameCaller(caller(user), undefined)).toBe(false);
     expect(isSameCaller(undefined, caller(user))).toBe(false);
-  });
-});
-
-describe("principalWeight", () => {
-  const ownOf = (claims: Readonly<Record<string, unknown>>) =>
-    principalWeight(principalOf({ scopes: [], ...claims })).exclusive;
-
-  it("counts the values of the claims and the audience", () => {
-    expect(ownOf({ note: "x".repeat(1_000) }) - ownOf({ note: "" })).toBe(2_000);
-    expect(ownOf({ aud: ["x".repeat(1_000)] }) - ownOf({ aud: [""] })).toBeGreaterThan(2_000);
-    expect(ownOf({})).toBeGreaterThan(0);
-  });
-
-  it("counts the names of many claims, which the tokens of an issuer do not share", () => {
-    const named = (count: number) =>
-      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${"n".repeat(100)}${index}`, 0]));
-    const perName = ownOf(named(31)) - ownOf(named(30));
-    expect(perName).toBeLessThan(100);
-    expect(ownOf(named(32)) - ownOf(named(31))).toBeGreaterThan(32 * 100);
-    expect(ownOf(named(33)) - ownOf(named(32))).toBeGreaterThan(200);
-  });
-
-  it("shares the scopes, and what they cover, with principals that have the same", () => {
-    const [one, other] = [granting("a:read"), granting("a:read")].map(
-      (principal) => principalWeight(principal).shared,
-    );
-    expect(one).toBe(other);
-    const more = principalWeight(granting("a:read", "b:read")).shared;
-    expect(more?.weight).toBeGreaterThan(one?.weight ?? Infinity);
   });
 });

@@ -22,7 +22,8 @@ describe("the tarball", () => {
       expect(packed.files).toContain(page);
     expect(packed.files.filter((path) => path.startsWith("docs/api/"))).toEqual([]);
     expect(others.sort()).toEqual([
-      ...["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "docs/ci/policy.yml"],
+      ...["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "configuration.schema.json"],
+      "docs/ci/policy.yml",
       ...[
         "docs/grafana/scopegate.json",
         "docs/pictures/policy-page.png",

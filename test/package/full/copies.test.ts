@@ -20,6 +20,7 @@ beforeAll(() => {
 const IMPORTS = `import express from "express";
   import * as core from "scopegate";
   import * as adapter from "scopegate/express";
+  import { remoteKeys } from "scopegate/keys";
   import other from "./node_modules/other/index.cjs";
   if (core.createResourceServer === other.core.createResourceServer) throw new Error("Both imports are the same copy.");
   const { createResourceServer } = core;
@@ -45,7 +46,7 @@ it("audits, in one copy, the guards that another copy has registered", async () 
   const code = `const { audit, routesOf } = await import("scopegate/audit");
     const { ConfigurationError } = core;
     const { principalOf, protect, requireScopes } = other.adapter;
-    const options = { keys: { jwksUri: "https://keys.example/" }, verifyAudience: false, scopeMappings: { "GET /a": [] } };
+    const options = { keys: remoteKeys({ jwksUri: "https://keys.example/" }), verifyAudience: false, scopeMappings: { "GET /a": [] } };
     const [first, second] = [createResourceServer(options), createResourceServer(options)];
     const audited = express().use(protect(first)).get("/a", (request, response) => response.end());
     if (!audit(first, routesOf(audited)).ok || audit(second, routesOf(audited)).ok) throw new Error("Wrong guard.");

@@ -2,7 +2,15 @@
  * Options and rules with wrong names or values must not compile. `npm run check` compiles these files with the
  * sources, and `npm run test:package` with the types of the packed package.
  */
-import { agentScopeMappings, createResourceServer, hasScopes, mergeScopeMappings } from "scopegate/complete";
+import { createResourceServer as createPlainServer } from "scopegate";
+import {
+  agentScopeMappings,
+  createResourceServer,
+  hasScopes,
+  mergeScopeMappings,
+  type ScopeMappings,
+} from "scopegate/complete";
+import { remoteKeys } from "scopegate/keys";
 
 // Names
 // @ts-expect-error -- a misspelt option would have no effect
@@ -28,7 +36,7 @@ createResourceServer({ verificationKeys: "-----BEGIN PUBLIC KEY-----" });
 // @ts-expect-error -- a key source is an object
 createResourceServer({ keys: "https://issuer.example/keys" });
 // @ts-expect-error -- a key source has one URL
-createResourceServer({ keys: { jwksUri: ["https://issuer.example/keys"] } });
+createResourceServer({ keys: remoteKeys({ jwksUri: ["https://issuer.example/keys"] }) });
 // @ts-expect-error -- a key source names its keys
 createResourceServer({ keys: {} });
 
@@ -37,8 +45,10 @@ createResourceServer({ keys: {} });
 createResourceServer({ issuer: ["https://issuer.example"] });
 // @ts-expect-error -- every issuer has its own keys
 createResourceServer({ issuers: ["https://issuer.example"] });
-// @ts-expect-error -- a key does not determine the algorithm
-createResourceServer({ issuers: [{ issuer: "https://issuer.example", keys: { discovery: true } }] });
+createResourceServer({
+  // @ts-expect-error -- a key does not determine the algorithm
+  issuers: [{ issuer: "https://issuer.example", keys: remoteKeys({ discovery: true }) }],
+});
 // @ts-expect-error -- the string "false" is true
 createResourceServer({ verifyAudience: "false" });
 // @ts-expect-error -- an environment variable may be missing
@@ -48,7 +58,43 @@ createResourceServer({ requiredClaims: "exp" });
 // @ts-expect-error -- accepted types are an array
 createResourceServer({ tokenTypes: "at+jwt" });
 
-// Rules
+// Keys of the table
+// @ts-expect-error -- methods are in upper case
+createResourceServer({ scopeMappings: { "get /agents": [] } });
+// @ts-expect-error -- no request has this method
+createResourceServer({ scopeMappings: { "GTE /agents": [] } });
+// @ts-expect-error -- a key has a method
+createResourceServer({ scopeMappings: { "/agents": [] } });
+// @ts-expect-error -- a path starts with a slash
+createResourceServer({ defaultScopeMappings: { "GET agents": [] } });
+// @ts-expect-error -- the name of an option isn't a key
+createResourceServer({ shadow: { scopeMappings: { unmappedRoutes: "deny" } } });
+// @ts-expect-error -- `satisfies` checks keys too
+export const misspelled = { "GET: /agents": [] } satisfies ScopeMappings;
+
+// These tables compile.
+const literal = {
+  ...agentScopeMappings,
+  "* /health": "public",
+  "MCP tools/list": [],
+} satisfies ScopeMappings;
+createResourceServer({ scopeMappings: { ...literal, "M-SEARCH /a": { scopes: [] } } });
+const built: Record<keyof ScopeMappings, ScopeMappings[keyof ScopeMappings]> = { ...literal };
+for (const name of ["agents", "teams"]) {
+  const key: keyof ScopeMappings = `GET /${name}/health`;
+  built[key] = "public";
+}
+createResourceServer({ scopeMappings: built });
+const computed = { [`GET /${"agents".toLowerCase()}`]: ["agents:read"] };
+createResourceServer({ scopeMappings: { ...computed, ...Object.fromEntries(Object.entries(built)) } });
+/** The type of a JSON module. */
+const imported: { "GET /agents": string[]; "GET /either": { anyOf: string[] } } = {
+  "GET /agents": ["agents:read"],
+  "GET /either": { anyOf: ["a:read", "b:read"] },
+};
+createResourceServer({ scopeMappings: imported });
+
+// Values of the table
 // @ts-expect-error -- a string is a keyword; scopes are an array
 createResourceServer({ scopeMappings: { "GET /agents": "agents:read" } });
 // @ts-expect-error -- keywords are in lower case
@@ -59,7 +105,7 @@ createResourceServer({ scopeMappings: { "GET /agents": true } });
 createResourceServer({ scopeMappings: { "GET /agents": null } });
 // @ts-expect-error -- alternatives are an array
 createResourceServer({ scopeMappings: { "GET /agents": { anyOf: "agents:read" } } });
-// @ts-expect-error -- a filtered list has one scope
+// @ts-expect-error -- `filtered` became `<any>`
 createResourceServer({ scopeMappings: { "GET /agents": { filtered: ["agents:read"] } } });
 // @ts-expect-error -- an override has a value of rules
 createResourceServer({ scopeMappings: { "GET /agents": { override: "none" } } });
@@ -101,6 +147,8 @@ createResourceServer({ clockToleranceSeconds: "5" });
 createResourceServer({ senderConstraint: { dpop: true } });
 // @ts-expect-error -- only trusted proxies may set the header
 createResourceServer({ senderConstraint: { mtls: { from: { header: "client-cert", format: "rfc9440" } } } });
+// @ts-expect-error -- only the preset takes plain data
+createPlainServer({ senderConstraint: { mtls: { from: "socket" } } });
 
 // Functions
 // @ts-expect-error -- without a result, a revoked token would pass
@@ -108,7 +156,7 @@ createResourceServer({ isRevoked: () => undefined });
 // @ts-expect-error -- a string is true
 createResourceServer({ isRevoked: () => "no" });
 // @ts-expect-error -- scopes are a promise of a store
-createResourceServer({ grantsFor: () => ["agents:read"] });
+createResourceServer({ grants: () => ["agents:read"] });
 // @ts-expect-error -- a body has a content type
 createResourceServer({ refusalBody: () => "no" });
 // @ts-expect-error -- a clock is a function

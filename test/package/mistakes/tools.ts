@@ -1,7 +1,7 @@
 /** Tools that would check nothing must not compile. */
 import { createResourceServer, type Principal } from "scopegate";
 import { audit, routesOf } from "scopegate/audit";
-import { decisionLog, replayDecisions } from "scopegate/decision-log";
+import { decisionLog } from "scopegate/decision-log";
 import { checkDocument, fromDocument, toSecurity } from "scopegate/openapi";
 import { page } from "scopegate/page";
 import { accessMatrix, check, createTestIssuer, withPrincipal } from "scopegate/testing";
@@ -28,8 +28,6 @@ page(server, { roles: { reader: "agents:read" } });
 decisionLog(() => undefined, { sample: 0.5 });
 // @ts-expect-error -- ids of users are hashed, plain or absent
 decisionLog(() => undefined, { subject: "encrypted" });
-// @ts-expect-error -- lines, and not the number of them
-void replayDecisions(1_000, server);
 
 // @ts-expect-error -- a text must be parsed: write parseDocument(text)
 fromDocument("openapi: 3.1.0");

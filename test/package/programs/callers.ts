@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createResourceServer } from "scopegate";
+import { createResourceServer } from "scopegate/complete";
 
 export const secret = "a secret of a user, at least 32 bytes long";
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");

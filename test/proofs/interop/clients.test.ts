@@ -5,9 +5,10 @@ import * as dpop from "dpop";
 import * as oauth from "oauth4webapi";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Principal } from "scopegate";
+import type { DpopOptions } from "scopegate/sender-constraint";
 import { type Application, applications, type Route } from "../../conformance/applications.ts";
 import { createIssuer } from "../../support/issuer.ts";
-import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
+import { createResourceServer } from "../../support/server.ts";
 import { createHandle, INSECURE } from "./oauth.ts";
 
 const issuer = createIssuer();
@@ -36,7 +37,7 @@ interface Service {
 /** Starts the service behind a proxy: its origin is known before the service exists. */
 async function start(
   application: Application,
-  dpopOptions: Partial<NonNullable<NonNullable<ResourceServerOptions["senderConstraint"]>["dpop"]>> = {},
+  dpopOptions: Partial<DpopOptions> = {},
   required = false,
 ): Promise<Service> {
   let target = 0;

@@ -4,6 +4,7 @@
  */
 import { type Context, Hono } from "hono";
 import { createResourceServer, type Principal, type ResourceServerOptions } from "scopegate";
+import { remoteKeys } from "scopegate/keys";
 import { principalOf, requireScopes, withScopes } from "scopegate/fetch";
 import * as forHono from "scopegate/hono";
 import type { Settings } from "./settings.ts";
@@ -19,7 +20,7 @@ const common = {
   maxTokenBytes: 8_192,
   isRevoked: ({ userId }) => userId === "revoked",
   scopeMappings: {
-    "GET /agents": { filtered: "agents:read" },
+    "GET /agents": ["agents:<any>:read"],
     "GET /items/:id": ["items:<id>:read"],
     "GET /extra/:id": [],
     "GET /open": "public",
@@ -29,9 +30,9 @@ const common = {
 const servers: Readonly<Record<string, ResourceServerOptions>> = {
   pem: { ...common, verificationKeys: [settings.publicPem] },
   secret: { ...common, verificationKeys: [settings.secret], algorithm: "HS256" },
-  remote: { ...common, keys: { jwksUri: settings.jwksUri } },
-  late: { ...common, keys: { jwksUri: settings.lateUri } },
-  failing: { ...common, keys: { jwksUri: settings.failingUri } },
+  remote: { ...common, keys: remoteKeys({ jwksUri: settings.jwksUri }) },
+  late: { ...common, keys: remoteKeys({ jwksUri: settings.lateUri }) },
+  failing: { ...common, keys: remoteKeys({ jwksUri: settings.failingUri }) },
 };
 
 const mayUse = requireScopes("extra:<id>:use");

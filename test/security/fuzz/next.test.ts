@@ -1,9 +1,9 @@
 /**
  * Random Next.js applications: whatever is rewritten, no handler runs for a caller who doesn't satisfy the rule
- * of its path, and no page either if the audit is content. Both are judged by the specification.
+ * of its path, and no page or file either if the audit is content. Both are judged by the specification.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, type ResourceServer } from "scopegate";
@@ -182,9 +182,9 @@ describe("a random Next.js application", () => {
     expect(rewritten).toBeGreaterThan(0);
   });
 
-  it("renders no page whose rule the caller doesn't satisfy, if the audit reports no route", async () => {
+  it("renders no page and sends no file whose rule the caller doesn't satisfy, if the audit reports no route", async () => {
     const parent = temporaryFolder("next-fuzz");
-    let [audited, ran] = [0, 0];
+    let [audited, ran, opened, cut] = [0, 0, 0, 0];
     const check = async (app: NextApplication, some: readonly Rule[], sent: Sent[]): Promise<void> => {
       // A page without a rule is reported, so each has one.
       const rules = some.some(isForAll) ? some : [...some, FOR_ALL];
@@ -198,18 +198,27 @@ describe("a random Next.js application", () => {
       const guard = protect(server);
       for (const { method, path: inside, scopes } of sent) {
         const path = `${app.basePath ?? ""}${inside}`;
-        const match = resolve(app, path);
+        const match = path.endsWith(".rsc") && app.isRscRedirected ? undefined : resolve(app, path);
+        // Next.js removes a final `.rsc` from the path for the proxy.
+        const guarded = path.replace(/\.rsc$/, "");
         // The rules of paths that aren't rewritten are meant as they are written.
-        if (!match || match.path === path) continue;
-        const access = await guard(await requestOf(method, path, scopes));
+        if (!match || match.path === guarded) continue;
+        const isFile = app.files.includes(match.folder);
+        // Next.js refuses to send a file for POST.
+        if (isFile && method === "POST") continue;
+        const access = await guard(await requestOf(method, guarded, scopes));
         if (!("decision" in access)) continue;
         ran += 1;
+        if (guarded !== path) cut += 1;
+        if (isFile) opened += 1;
         const route = routeOf(app, match.folder);
         const at = divide(match.path);
-        const candidates = candidatesFor(rules, "GET", at);
-        const ruling = rulesOfPath(candidates, "GET", at.hasSlash);
+        // Without a rule for the method of the request, the page is what the rule for GET protects.
+        const ruling = [method, "GET"]
+          .map((each) => rulesOfPath(candidatesFor(rules, each, at), each, at.hasSlash))
+          .find(({ kind }) => kind !== "unmapped");
         // A path that routers read in several ways is refused, so no rule was written for it.
-        const required = ruling.kind === "rules" && ruling.isExact ? [...ruling.rules] : [];
+        const required = ruling?.kind === "rules" && ruling.isExact ? [...ruling.rules] : [];
         const unmet = required.filter((each) => !isSatisfied(each, at.segments, scopes));
         expect({ path, target: match.path, route, unmet }).toMatchObject({ unmet: [] });
       }
@@ -218,6 +227,8 @@ describe("a random Next.js application", () => {
     await fc.assert(fc.asyncProperty(application, table, requestsOf(4 * REQUESTS), check), { numRuns });
     expect(audited).toBeGreaterThan(numRuns / 50);
     expect(ran).toBeGreaterThan(0);
+    expect(opened).toBeGreaterThan(0);
+    expect(cut).toBeGreaterThan(0);
   });
 });
 
@@ -232,19 +243,27 @@ const REPORTED: readonly string[] = [
   "guard_missing",
 ];
 
-/** Writes an application of pages that a proxy guards, and returns the path of its folder `app`. */
-function writePages(parent: string, { folders }: NextApplication): string {
+/** Writes an application of pages and files that a proxy guards, and returns the path of its folder `app`. */
+function writePages(parent: string, { folders, files }: NextApplication): string {
   const project = mkdtempSync(join(parent, "project-"));
   writeFileSync(join(project, "proxy.ts"), proxy());
-  for (const folder of folders) {
-    mkdirSync(join(project, "app", folder), { recursive: true });
-    writeFileSync(join(project, "app", folder, "page.tsx"), "");
+  const pages = folders.map((folder) => join("app", folder, "page.tsx"));
+  for (const file of [...pages, ...files.map((each) => join("public", each))]) {
+    mkdirSync(join(project, dirname(file)), { recursive: true });
+    writeFileSync(join(project, file), "");
   }
   return join(project, "app");
 }
 
-const configOf = ({ basePath = "", beforeFiles = [], afterFiles = [], fallback = [] }: NextApplication) => ({
+const configOf = ({
+  basePath = "",
+  beforeFiles,
+  afterFiles,
+  fallback,
+  isRscRedirected,
+}: NextApplication) => ({
   basePath,
+  redirects: () => (isRscRedirected ? [{ source: "/:path(.*).rsc", destination: "/:path" }] : []),
   rewrites: () => ({ beforeFiles, afterFiles, fallback }),
 });
 

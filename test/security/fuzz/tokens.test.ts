@@ -1,7 +1,7 @@
 /** Random credentials: mutations of valid ones, and noise. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isMalformed, readCredential } from "../../../src/core/token/credential.ts";
+import { isMalformed, readCredential, resolveTokenSources } from "../../../src/core/token/credential.ts";
 import { readJwt } from "../../../src/core/token/jwt-parts.ts";
 import { encode, forge } from "../tokens/forge.ts";
 import { mutated, noise } from "./mutations.ts";
@@ -29,10 +29,9 @@ describe("readCredential", () => {
         const tokenSources = [{ header: "authorization" }, { cookie: "access_token" }] as const;
         const request = { method: "GET", target: "/", authorization: header, cookie: jar };
         const credential = readCredential(request, {
-          tokenSources,
+          tokenSources: resolveTokenSources(tokenSources, "DPoP"),
           maxTokenBytes,
           multipleCredentials: "refuse",
-          acceptsDpop: true,
         });
         if (credential.kind !== "token")
           return ["missing", "malformed", "too_large"].includes(credential.kind);

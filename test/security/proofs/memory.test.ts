@@ -106,7 +106,7 @@ describe("the memory of a server", () => {
   });
 
   it("does not grow with nonces", async () => {
-    const { server } = createService({ nonce: true });
+    const { server } = createService({ nonce: true }, NOT_KEPT);
     const left = await leftBy(10_000, async () => {
       const nonce = received(randomBytes(32).toString("base64url"));
       const { decision } = await checkDirectly(server, sent(ALICE_TOKEN, proofOf({ claims: { nonce } })));

@@ -51,9 +51,7 @@ const REFUSED: readonly (readonly [outcome: string, name: string, request: () =>
 const settings: Readonly<Record<string, Partial<ResourceServerOptions>>> = {
   "an optional token": { scopeMappings: { "GET /agents/:id": "optional" } },
   "any valid token": { scopeMappings: { "GET /agents/:id": [] } },
-  "a rule that only reports": { scopeMappings: { "GET /agents/:id": { report: ["other:read"] } } },
-  "a server that only reports": { enforcement: "report" },
-  "a server that reports, and no rule": { enforcement: "report", scopeMappings: { "GET /other": [] } },
+  "a shadow that requires no token": { shadow: { scopeMappings: { "* /{*path}": "public" } } },
   "authenticated routes without a rule": {
     scopeMappings: { "GET /other": [] },
     unmappedRoutes: "authenticated",
@@ -68,10 +66,7 @@ const settings: Readonly<Record<string, Partial<ResourceServerOptions>>> = {
 
 describe.each(Object.entries(settings))("with %s, a server", (_, options) => {
   it.each(REFUSED)("refuses, as %s: %s", async (outcome, _name, request) => {
-    const service = createService({}, {
-      enforcement: undefined,
-      ...options,
-    } as Partial<ResourceServerOptions>);
+    const service = createService({}, options);
     expect(await outcomeFor(service, request())).toBe(outcome);
     // Also when the token and its key are known.
     expect(await outcomeFor(service, sentBy())).toBe("allowed");

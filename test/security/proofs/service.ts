@@ -10,6 +10,7 @@ import * as forFastify from "scopegate/fastify";
 import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
+import type { SenderConstraintOptions } from "scopegate/sender-constraint";
 import { koaListener, listenerOf, start, startFastify } from "../../support/hosts.ts";
 import { exchange, render } from "../../support/raw-http.ts";
 import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
@@ -32,7 +33,7 @@ const OPTIONS: ResourceServerOptions = {
   },
 };
 
-type Constraint = NonNullable<ResourceServerOptions["senderConstraint"]>;
+type Constraint = SenderConstraintOptions;
 type Dpop = NonNullable<Constraint["dpop"]>;
 
 export interface Service {

@@ -154,10 +154,10 @@ describe("apiKeys, for a valid key", () => {
     expect(await verdict()).toBe("accepted");
   });
 
-  it("adds no scopes of `grantsFor`, because the roles of the owner would add scopes to the key", async () => {
+  it("adds no scopes of `grants`, because the roles of the owner would add scopes to the key", async () => {
     const asked: unknown[] = [];
     const { server, key } = createKeyed({
-      server: { grantsFor: ({ userId }) => (asked.push(userId), Promise.resolve(["platform:admin"])) },
+      server: { grants: ({ userId }) => (asked.push(userId), Promise.resolve(["agents:write"])) },
     });
     const jwt = await issuer.token({ sub: "u1", scopes: [] });
     expect((await server.authenticate(jwt)).has("agents:write")).toBe(true);

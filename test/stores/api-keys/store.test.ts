@@ -266,12 +266,12 @@ describe("apiKeyFile", () => {
       const { store, record } = await withKey(apiKeyFile(path));
       fs.chownSync(path, 1234, 1235);
       for (const call of [
-        store.find(record.id),
-        store.list(),
-        store.add(make().record),
-        store.revoke(record.id),
+        () => store.find(record.id),
+        () => store.list(),
+        () => store.add(make().record),
+        () => store.revoke(record.id),
       ])
-        await expect(call).rejects.toThrow("belongs to another user");
+        await expect(call()).rejects.toThrow("belongs to another user");
       expect(fs.statSync(path)).toMatchObject({ uid: 1234, gid: 1235 });
     },
   );

@@ -2,6 +2,7 @@
 import { createPublicKey } from "node:crypto";
 import { expect, it } from "vitest";
 import { introspection, type IntrospectionOptions } from "scopegate/introspection";
+import { remoteKeys } from "scopegate/keys";
 import { generateKey } from "../../../src/tools/testing/test-key.ts";
 import { thrownBy } from "../../support/resource-servers.ts";
 import { CANARY, CLIENT } from "./support.ts";
@@ -13,7 +14,8 @@ const weak = generateKey("rsa", { modulusLength: 1024 });
 const withKey = (privateKey: unknown, algorithm = "ES256") => ({
   client: { id: "a", privateKey, algorithm },
 });
-const keys = { jwksUri: "https://login.example/keys" };
+const jwksUri = "https://login.example/keys";
+const keys = remoteKeys({ jwksUri });
 const CLIENT_HINT =
   /^client(?:\.secret)?: is missing or has an invalid value\. Write \{ id, secret, method \} or /;
 const KEY_HINT = /^client\.privateKey: can't sign with `client\.algorithm`\. Pass a private key as a PEM/;
@@ -54,7 +56,7 @@ it.each<readonly [string, object, RegExp]>([
   ["keys without issuer", { keys }, /^issuer: is missing, but `keys` requires it/],
   [
     "keys of two sources",
-    { keys: { ...keys, jwks: { keys: [] } }, issuer: "i" },
+    { keys: remoteKeys({ jwksUri, jwks: { keys: [] } } as never), issuer: "i" },
     /^keys\.\w+: can't be combined/,
   ],
   ["mixed algorithms", { keys, issuer: "i", algorithms: ["RS256", "HS256"] }, /^algorithms: contains HS\*/],

@@ -1,6 +1,7 @@
 /** Opaque tokens of a real provider, with each kind of client authentication, and with signed answers. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { introspection, type IntrospectionOptions } from "scopegate/introspection";
+import { remoteKeys } from "scopegate/keys";
 import { issuer as jwtIssuer } from "../../support/resource-servers.ts";
 import { createResourceServer } from "../../support/server.ts";
 import { openOpaqueProvider, type OpaqueProvider, RESOURCE } from "./provider.ts";
@@ -15,7 +16,7 @@ type ClientName = keyof OpaqueProvider["clients"];
 
 function start(name: ClientName, options: Partial<IntrospectionOptions> = {}) {
   let offset = 0;
-  const signed = { keys: { discovery: true } } as const;
+  const signed = { keys: remoteKeys({ discovery: true }) };
   const opaque = introspection({
     url: `${provider.issuer}/token/introspection`,
     client: provider.clients[name],

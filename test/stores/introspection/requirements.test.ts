@@ -1,10 +1,10 @@
 /** What every token must satisfy holds for introspected tokens and API keys too, or is a configuration error. */
 import { describe, expect, it } from "vitest";
-import type { OpaqueTokens } from "scopegate/introspection";
 import { apiKeys, apiKeyStore, createApiKey } from "scopegate/api-keys";
 import { memoryStore } from "scopegate/store";
 import { introspection } from "scopegate/introspection";
 import { revalidate } from "scopegate/connections";
+import { opaqueTokens } from "../../../src/capabilities/opaque/index.ts";
 import { json } from "../../support/behaviours.ts";
 import { createServer, issuer, issuesOf, NOW, verdictOf } from "../../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";
@@ -69,12 +69,12 @@ describe("an introspected token", () => {
   });
 
   it("rejects an iat in the future if the age is limited, whatever kind of token it is", async () => {
-    const kind: OpaqueTokens = {
+    const kind = opaqueTokens({
       tokenKind: "introspected",
       scopesClaim: "scopes",
       matches: (token) => token.startsWith("key_"),
       verify: () => ({ kind: "verified", claims: { scopes: [], iat: NOW + 1, aud: "agents-prod" } }),
-    };
+    });
     const server = createServer({ opaqueTokens: [kind], maxTokenAgeSeconds: 60 });
     expect(await verdictOf(server, "key_1")).toBe("not_yet_valid");
   });

@@ -1,6 +1,7 @@
 /** Signed answers (RFC 9701). */
 import { describe, expect, it, vi } from "vitest";
 import type { IntrospectionOptions } from "scopegate/introspection";
+import { jwks, remoteKeys } from "scopegate/keys";
 import { json, status, text } from "../../support/behaviours.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, NOW } from "../../support/resource-servers.ts";
@@ -9,7 +10,7 @@ import { active, CLIENT, openEndpoint, startAsking, TOKEN } from "./support.ts";
 const LOGIN = "https://login.example";
 const login = createIssuer({ kid: "login-1" });
 const other = createIssuer({ algorithm: "ES256", kid: "other" });
-const keys = { jwks: { keys: [login.publicJwk] } };
+const keys = jwks({ keys: [login.publicJwk] });
 
 const sign = (
   claims: Readonly<Record<string, unknown>> = {},
@@ -106,7 +107,7 @@ describe("introspection with keys", () => {
 describe("introspection with remote keys", () => {
   it("fetches the keys once, and stops with the server", async () => {
     const published = await openEndpoint(json({ keys: [login.publicJwk] }));
-    const remote = { jwksUri: published.url };
+    const remote = remoteKeys({ jwksUri: published.url });
     const { verdict, server } = await startAsking(
       { keys: remote, issuer: LOGIN },
       { behaviour: text(await sign()) },
@@ -119,7 +120,7 @@ describe("introspection with remote keys", () => {
   it("returns 503 with Retry-After while the keys cannot be fetched", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
     const published = await openEndpoint(status(500));
-    const remote = { keys: { jwksUri: published.url }, issuer: LOGIN };
+    const remote = { keys: remoteKeys({ jwksUri: published.url }), issuer: LOGIN };
     const { refusal } = await startAsking(remote, { behaviour: text(await sign()) });
     const { cause, ...answer } = await refusal();
     expect(answer).toMatchObject({ status: 503, headers: { "Retry-After": "1" } });

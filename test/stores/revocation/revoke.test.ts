@@ -3,6 +3,7 @@ import type { RevocationTarget } from "scopegate/revocation";
 import { inMemoryRevocation, sharedRevocation } from "scopegate/revocation";
 import { memoryStore } from "scopegate/store";
 import { revalidate } from "scopegate/connections";
+import { compact } from "../../../src/core/runtime/compact.ts";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";
 
@@ -187,6 +188,17 @@ describe("server.revoke", () => {
     const { server } = createRevoking();
     await expect(server.revoke({ token: "a.b.c" })).rejects.toThrow("malformed");
     await expect(createServer().revoke({ tokenId: "t1" })).rejects.toThrow("inMemoryRevocation()");
+  });
+});
+
+describe("an invalid `now`", () => {
+  it("stops a revocation, which would otherwise have no time", async () => {
+    const store = compact({ ...memoryStore(), now: undefined });
+    const revocation = sharedRevocation(store, { keepSeconds: 3600 });
+    const { server } = createRevoking({ revocation, now: () => Number.NaN });
+    const message = "The `now` option must return milliseconds since the epoch.";
+    for (const change of ["revoke", "unrevoke"] as const)
+      await expect(server[change]({ userId: "u1" })).rejects.toThrow(message);
   });
 });
 

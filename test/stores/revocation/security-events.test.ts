@@ -1,6 +1,7 @@
 /** The function that receives pushed security events (RFC 8935), and revokes tokens. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ResourceServer } from "scopegate";
+import { jwks, remoteKeys } from "scopegate/keys";
 import { inMemoryRevocation, securityEvents, type SecurityEventsOptions } from "scopegate/revocation";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
@@ -31,7 +32,7 @@ const setOf = (claims: object = {}, header: object = {}) =>
 const receiverOf = (server: ResourceServer, options: Partial<SecurityEventsOptions> = {}) =>
   securityEvents(server, {
     issuer: ISS,
-    keys: { verificationKeys: [transmitter.publicPem] },
+    keys: jwks({ keys: [transmitter.publicJwk] }),
     audience: "agents-prod",
     ...options,
   });
@@ -147,7 +148,7 @@ describe("securityEvents", () => {
 
   it("stops its own background work when its server is closed", async () => {
     const fetch = vi.fn(() => Promise.resolve(Response.json({ keys: [transmitter.publicJwk] })));
-    receive = receiverOf(server, { keys: { jwksUri: "https://login.example/keys", fetch } });
+    receive = receiverOf(server, { keys: remoteKeys({ jwksUri: "https://login.example/keys", fetch }) });
     expect(await send(await setOf())).toEqual({ status: 202 });
     vi.useFakeTimers();
     await server.close();
@@ -193,7 +194,7 @@ describe("securityEvents", () => {
 
   it("returns 503 if the keys of the transmitter are not available", async () => {
     const fetch = () => Promise.reject(new Error("down"));
-    receive = receiverOf(server, { keys: { jwksUri: "https://login.example/keys", fetch } });
+    receive = receiverOf(server, { keys: remoteKeys({ jwksUri: "https://login.example/keys", fetch }) });
     expect(await receive(await setOf())).toEqual({ status: 503, headers: { "Retry-After": "5" }, body: "" });
   });
 

@@ -7,7 +7,7 @@ import {
 } from "scopegate/audit";
 import { describe, expect, it } from "vitest";
 import { auditRoutes } from "../../../src/tools/audit/audit.ts";
-import type { ScopeMappings } from "../../../src/core/policy/table-entry.ts";
+import type { ScopeMappings } from "../../../src/core/policy/scope-mappings.ts";
 import { changeable, compiledOf } from "../../support/policy.ts";
 
 /** Routes written as the table writes its keys. */
@@ -142,7 +142,7 @@ describe("a route without a rule", () => {
     ["GET /reports", '"GET /reports": ["resource:action"]'],
     ["* /teams/:team_id/runs/:run_id", '"* /teams/:team_id/runs/:run_id": ["resource:<run_id>:action"]'],
     ["GET /files/*path", '"GET /files/*path": ["resource:action"]'],
-    ["GET /a{/:b}", '"GET /a{/:b}": ["resource:action"]'],
+    ["GET /a{/:b}", '"GET /a/:b": ["resource:<b>:action"], "GET /a": ["resource:action"]'],
   ])("causes an error with the line to add, which is enough, for %s", (key, line) => {
     expect(onlyFinding(audit({}, [key]), "route_unmapped").hint).toBe(`Add to scopeMappings: ${line}`);
     expect(found(JSON.parse(`{${line}}`) as ScopeMappings, [key])).toEqual([]);
@@ -175,9 +175,19 @@ describe("a route without a rule", () => {
     expect(found({ "GET /any": [], "* /any": [] }, ["* /any"])).toEqual([]);
   });
 
-  it("suggests one rule instead of several if the rules for its parts would be duplicates of it", () => {
+  it("suggests a wider rule for a route that no rule can name, and says so", () => {
+    for (const [route, line] of [
+      ["GET /v:version/x", '"GET /:version/x": ["resource:<version>:action"]'],
+      ["GET /files/*path/raw", '"GET /files/*path": ["resource:action"]'],
+    ] as const)
+      expect(onlyFinding(audit({}, [route]), "route_unmapped").hint).toBe(
+        `Add to scopeMappings: ${line}. No rule can name only this route: the line matches other paths too.`,
+      );
+  });
+
+  it("suggests rules for the parts that have none", () => {
     const { hint } = onlyFinding(audit({ "GET /a": [] }, ["GET /a{/:b}"]), "route_partly_mapped");
-    expect(hint).toContain('instead of `GET /a`: "GET /a{/:b}"');
+    expect(hint).toBe('Add to scopeMappings: "GET /a/:b": ["resource:<b>:action"]');
     const other = onlyFinding(audit({ "GET /a/b": [] }, ["GET /a/:c"]), "route_partly_mapped");
     expect(other.hint).toBe('Add to scopeMappings: "GET /a/:c": ["resource:<c>:action"]');
   });
@@ -286,9 +296,13 @@ describe("the array of routes", () => {
 describe("a rule that no route reaches", () => {
   it("causes an error if it is custom, and a note if it is a default", () => {
     const defaults = { "GET /teams": ["teams:read"], "GET /agents": ["agents:read"] };
-    const report = audit({ "GET /agents": ["agents:use"], "GET /reports": [] }, ["GET /health"], {
-      defaults,
-    });
+    const report = audit(
+      { "GET /agents": ["agents:read", "agents:use"], "GET /reports": [] },
+      ["GET /health"],
+      {
+        defaults,
+      },
+    );
     expect(report.findings.map(aboutOf)).toEqual([
       "error route_unmapped GET /health",
       "error rule_unreached GET /agents",
@@ -339,7 +353,7 @@ describe("a rule that no route reaches", () => {
     ["GET /a/b", "GET /a/:id"],
     ["GET /:x/b", "GET /a/:y"],
     ["POST /a", "* /a"],
-    ["GET /a{/:b}", "GET /a/c"],
+    ["GET /a{/*b}", "GET /a/c"],
     ["OPTIONS /{*path}", "GET /a"],
     ["OPTIONS /a", "POST /a"],
     // Express and Koa read the two as one.
@@ -375,8 +389,8 @@ error route_unreadable: the route \`GET x\` can't be compared with the table: \`
 error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
   If static files, a mounted application or an upgrade behind protect serve these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]), or for scopegate audit, export an array with it as routes. If another service with this policy has the route, move the rule to defaultScopeMappings. Otherwise the rule is misspelled or unused.
 
-warning method_weaker: \`DELETE /a/:id\` itself is decided by \`* /a/*path\`, which requires a valid token; \`GET /a/:id\` requires a:b.
-  Add "DELETE /a/:id" with what it requires, or write \`* /a/:id\` for every other method of the path.`);
+warning wider_rule_weaker: \`* /a/*path\` requires a valid token. It also decides \`DELETE /a/:id\` (\`GET /a/:id\` requires a:b).
+  Write what these requests require: \`* /a/:id\` for the other methods of a path, \`* /a/:id{/*path}\` for everything below it, too.`);
   });
 
   it("lists the default rules that no route reaches in one entry", () => {
@@ -476,10 +490,10 @@ describe("orThrow", () => {
     );
   });
 
-  const report = audit({ "PUT /a": [], "GET /a": ["a:read"] }, ["GET /a", "PUT /a"]);
+  const report = audit({ "* /a": [], "GET /a": ["a:read"] }, ["GET /a", "PUT /a"]);
 
   it("returns a report that has warnings only", () => {
-    expect(report.findings.map(aboutOf)).toEqual(["warning method_weaker PUT /a"]);
+    expect(report.findings.map(aboutOf)).toEqual(["warning wider_rule_weaker * /a"]);
     expect(report.orThrow()).toBe(report);
     expect(report.orThrow({ warnings: false })).toBe(report);
   });

@@ -1,6 +1,7 @@
 /** What the table alone shows: `lint`, the page and the audit report it. */
 import { describe, expect, it } from "vitest";
 import { agentScopeMappings, type ScopeMappings } from "scopegate";
+import type { Where } from "../../../src/core/policy/conditions.ts";
 import { audit } from "scopegate/audit";
 import { pipelineOf } from "../../../src/core/port.ts";
 import { findInTable } from "../../../src/tools/audit/table-findings.ts";
@@ -14,92 +15,104 @@ const found = (...tables: Parameters<typeof serverOf>) =>
     ({ kind, message }) => `${kind} ${/`([^`]*)`/.exec(message)?.[1]?.replaceAll('"', "")}`,
   );
 
-describe("a changing method that falls to a wider rule of a lower class", () => {
-  const CHANGING = ["POST", "PUT", "PATCH", "DELETE"];
+describe("a wider rule that decides with less", () => {
+  const falls = (...tables: Parameters<typeof serverOf>) =>
+    findInTable(pipelineOf(serverOf(...tables)).policy.rules)
+      .filter(({ kind }) => kind === "wider_rule_weaker")
+      .map(({ message }) => message.replaceAll("`", "").replace(/^.*It also decides /, ""));
 
-  it.each<[string, ScopeMappings]>([
-    ["a token instead of scopes", { "* /{*path}": [], "GET /a/:id": ["a:b"] }],
-    ["nothing instead of scopes", { "* /{*path}": "public", "GET /a/:id": ["a:b"] }],
-    ["nothing instead of a token", { "* /{*path}": "optional", "GET /a/:id": [] }],
-    ["the scopes of HEAD", { "* /{*path}": [], "HEAD /a/:id": ["a:b"] }],
-  ])("reports it: %s", (_, table) => {
-    expect(found(table)).toEqual(CHANGING.map((method) => `method_weaker ${method} /a/:id`));
+  it.each<[string, ScopeMappings, string]>([
+    [
+      "other methods, and paths below",
+      { "* /{*path}": [], "GET /a/:id": ["a:b"] },
+      "POST|PUT|PATCH|DELETE /a/:id, GET /a/:id/*path (GET /a/:id requires a:b).",
+    ],
+    ["paths below", { "* /{*path}": [], "* /a": ["a:b"] }, "* /a/*path (* /a requires a:b)."],
+    [
+      "the root of a subtree",
+      { "GET /{*path}": "public", "* /a/*path": ["a:b"] },
+      "GET /a (* /a/*path requires a:b).",
+    ],
+    [
+      "what needs other scopes",
+      { "DELETE /{*path}": ["c:d"], "GET /a": ["a:b"] },
+      "DELETE /a (GET /a requires a:b).",
+    ],
+    [
+      "what needs one of several scopes",
+      { "PUT /{*path}": { anyOf: ["a:b", "c:d"] }, "GET /a": ["a:b"] },
+      "PUT /a (GET /a requires a:b).",
+    ],
+    [
+      "other methods of the same path",
+      { "* /a": [], "GET /a": ["a:b"] },
+      "POST|PUT|PATCH|DELETE /a (GET /a requires a:b).",
+    ],
+    [
+      "what needs `also` of the narrower rule",
+      { "* /{*path}": [], "* /a": { scopes: [], also: ["a:b"] } },
+      "* /a/*path (* /a requires a valid token; also a:b).",
+    ],
+  ])("reports %s", (_, table, expected) => {
+    expect(falls(table)).toEqual([expected]);
   });
 
-  it("names both rules, and the line to write", () => {
-    const { rules } = pipelineOf(serverOf({ "* /{*path}": [], "GET /a": ["a:b"], "PUT /a": ["c:d"] })).policy;
-    expect(findInTable(rules)[2]).toMatchObject({
-      severity: "warning",
-      rule: { key: "* /{*path}" },
-      rules: [{ key: "GET /a" }],
-      message:
-        "`DELETE /a` itself is decided by `* /{*path}`, which requires a valid token; `GET /a` requires a:b.",
-      hint: 'Add "DELETE /a" with what it requires, or write `* /a` for every other method of the path.',
+  it.each<[string, ScopeMappings]>([
+    ["the wider rule implies the narrower", { "* /{*path}": ["a:b"], "* /a": ["a:b"] }],
+    ["a template of the wider rule implies it", { "* /:o{/*p}": ["o:<o>:r"], "* /:x/a": ["o:<x>:r"] }],
+    ["`also` of the wider rule implies it", { "* /{*path}": { scopes: [], also: ["a:b"] }, "* /a": ["a:b"] }],
+    [
+      "`also` of a third rule implies it",
+      { "* /{*path}": { scopes: [], also: ["a:b"] }, "* /x{/*path}": [], "* /x/a": ["a:b"] },
+    ],
+    ["both rules have the `also` of a third", { "* /{*p}": { scopes: [], also: ["a:b"] }, "* /x": [] }],
+    ["no rule decides what is beside it", { "GET /a": ["a:b"], "* /x/*path": ["a:b"] }],
+    ["the narrower rule includes it", { "* /{*path}": [], "* /a{/*path}": ["a:b"] }],
+    ["its own rules decide", { "* /{*path}": [], "* /a": ["a:b"], "* /a/*path": [] }],
+    ["a rule for every method needs other scopes", { "GET /a": ["a:b"], "* /a": ["c:d"] }],
+    ["the narrower rule needs no token", { "* /{*path}": "public", "GET /a": "optional" }],
+    ["the narrower rule is for `/`", { "POST /": ["a:b"], "POST /*path": [] }],
+  ])("reports nothing if %s", (_, table) => {
+    expect(falls(table)).toEqual([]);
+  });
+
+  it("is one finding, whatever falls to the rule", () => {
+    const { rules } = pipelineOf(
+      serverOf({ "* /{*path}": [], "* /billing": ["billing:use"], "* /a": ["a:b"] }),
+    ).policy;
+    expect(findInTable(rules)).toMatchObject([
+      {
+        severity: "warning",
+        rule: { key: "* /{*path}" },
+        rules: [{ key: "* /billing" }, { key: "* /a" }],
+        message:
+          "`* /{*path}` requires a valid token. It also decides `* /billing/*path` (`* /billing` requires billing:use), `* /a/*path` (`* /a` requires a:b).",
+        hint: "Write what these requests require: `* /billing` for the other methods of a path, `* /billing{/*path}` for everything below it, too.",
+      },
+    ]);
+  });
+
+  it.each<[string, readonly string[], string | undefined]>([
+    ["another method", ["GET /a/:id", "DELETE /a/:x"], "`DELETE /a/:x` (`GET /a/:id` requires a:b)"],
+    ["every method", ["* /a/:id"], "`POST|PUT|PATCH|DELETE /a/:id` (`GET /a/:id` requires a:b)"],
+    ["a path below", ["GET /a/:id/b/:c"], "`GET /a/:id/b/:c` (`GET /a/:id` requires a:b)"],
+    ["the root of a subtree", ["DELETE /s", "POST /s/x"], "`DELETE /s` (`* /s/*path` requires s:u)"],
+    ["only what narrower rules decide", ["GET /a/:id", "PUT /a/7", "GET /a/:id/c", "GET /s/x"], undefined],
+  ])("contains only what the application serves: %s", (_, served, expected) => {
+    const server = serverOf({
+      "* /{*path}": [],
+      "GET /a/:id": ["a:b"],
+      "PUT /a/7": [],
+      "* /a/:id/c": ["c:d"],
+      "* /s/*path": ["s:u"],
     });
-  });
-
-  it.each<[string, ScopeMappings]>([
-    ["the wider rule has scopes too", { "* /{*path}": ["ops:use"], "GET /a/:id": ["a:b"] }],
-    ["no wider rule has the method", { "GET /{*path}": "public", "GET /a/:id": ["a:b"] }],
-    ["the path has a rule for every method", { "* /{*path}": [], "GET /a": ["a:b"], "* /a": ["a:c"] }],
-    ["its own rules require no more", { "* /{*path}": [], "GET /a": "public" }],
-  ])("does not report it if %s", (_, table) => {
-    expect(found(table)).toEqual([]);
-  });
-
-  it("reports it in an audit only for a method that the application serves", () => {
-    const server = serverOf({ "* /{*path}": [], "GET /a/:id": ["a:b"] });
-    const kinds = (...methods: readonly string[]) =>
-      audit(
-        server,
-        methods.map((method) => ({ method, pattern: "/a/:x" })),
-      )
-        .findings.filter(({ kind }) => kind === "method_weaker")
-        .map(({ message }) => message.slice(1, 8));
-    expect(kinds("GET")).toEqual([]);
-    expect(kinds("GET", "DELETE")).toEqual(["DELETE "]);
-    expect(kinds("*")).toHaveLength(4);
-    const subtree = serverOf({ "* /{*path}": [], "GET /a/*path": ["a:b"] });
-    const findings = audit(subtree, [{ method: "DELETE", pattern: "/a/users/:id" }]).findings;
-    expect(findings.map(({ kind }) => kind)).toContain("method_weaker");
-  });
-});
-
-describe("a changing method whose own rule is of a lower class than that of GET", () => {
-  it.each<[ScopeMappings, readonly string[]]>([
-    [{ "PUT /a": [], "GET /a": ["a:b"] }, ["method_weaker PUT /a"]],
-    [{ "PUT /a": ["a:b"], "GET /a": ["a:b"], "DELETE /a": [] }, ["method_weaker DELETE /a"]],
-    [{ "PATCH /a": "public", "GET /a": "optional" }, []],
-    [{ "DELETE /a": "optional", "GET /a": [] }, ["method_weaker DELETE /a"]],
-    // A login is a POST to a path that only members may read.
-    [{ "POST /a": "public", "GET /a": ["a:b"] }, []],
-    [{ "PUT /a": ["a:b"], "GET /a": "public" }, []],
-    [{ "PUT /a": ["a:c"], "GET /a": ["a:b", "x:y"] }, []],
-    [{ "PUT /a": { report: ["a:b"] }, "GET /a": ["a:b"] }, ["method_weaker PUT /a"]],
-    [{ "PUT /a": { scopes: ["a:b"], report: ["c:d"] }, "GET /a": ["a:b"] }, []],
-  ])("reports it for %j: %j", (table, expected) => {
-    expect(found(table)).toEqual(expected);
-  });
-});
-
-describe("the root of a subtree", () => {
-  it("reports it if it falls out of the subtree to a rule of a lower class", () => {
-    const table: ScopeMappings = { "GET /{*path}": "public", "* /admin/*path": ["admin:use"] };
-    expect(found(table)).toEqual(["root_weaker * /admin"]);
-    const [finding] = findInTable(pipelineOf(serverOf(table)).policy.rules);
-    expect(finding?.message).toBe(
-      "`* /admin` itself is decided by `GET /{*path}`, which requires nothing; `* /admin/*path` requires admin:use.",
-    );
-    expect(finding?.hint).toBe("Write `* /admin{/*path}` for a path and everything below it.");
-  });
-
-  it.each<[string, ScopeMappings]>([
-    ["the subtree includes it", { "GET /{*path}": "public", "* /admin{/*path}": ["admin:use"] }],
-    ["no rule decides it", { "* /admin/*path": ["admin:use"] }],
-    ["its own rule decides it", { "GET /admin": "public", "GET /admin/*path": ["admin:use"] }],
-    ["the wider rule is of the same class", { "GET /{*path}": ["a:b"], "GET /admin/*path": ["admin:use"] }],
-  ])("does not report it if %s", (_, table) => {
-    expect(found(table)).toEqual([]);
+    const routes = served.map((route) => {
+      const [method = "", pattern = ""] = route.split(" ");
+      return { method, pattern };
+    });
+    const found = audit(server, routes).findings.filter(({ kind }) => kind === "wider_rule_weaker");
+    const message = `\`* /{*path}\` requires a valid token. It also decides ${expected}.`;
+    expect(found.map((finding) => finding.message)).toEqual(expected === undefined ? [] : [message]);
   });
 });
 
@@ -122,13 +135,75 @@ describe("a scope with a literal id", () => {
   });
 });
 
-describe("an override", () => {
-  it("lists it if it requires less", () => {
-    const overrides: ScopeMappings = {
-      "GET /agents": { override: [] },
-      "GET /teams": { override: ["teams:admin"] },
-    };
-    expect(found(overrides, agentScopeMappings)).toEqual(["rule_overridden GET /agents"]);
+describe("a scope, parameter or claim that differs from other rules", () => {
+  const where = (org: Where[string], more: object = {}) => ({ scopes: ["a:b"], where: { org }, ...more });
+
+  it.each<[ScopeMappings, readonly string[]]>([
+    [
+      {
+        "POST /posts": ["posts:write"],
+        "PUT /all": ["posts:write"],
+        "DELETE /posts/:id": ["posts:<id>:write"],
+      },
+      ["scope_covers_items posts:write"],
+    ],
+    [{ "POST /posts": ["posts:create"], "DELETE /posts/:id": ["posts:<id>:write"] }, []],
+    [{ "GET /posts": ["posts:read"], "GET /posts/:id": ["posts:<id>:read"] }, []],
+    [
+      { "GET /agents/:agent": ["agents:<agent>:read"], "GET /runs/:run": ["agents:<run>:read"] },
+      ["scope_unbound GET /runs/:run"],
+    ],
+    [{ "GET /agents/:agent": ["agents:<agent>:read"], "GET /agents/:id/x": ["agents:<id>:read"] }, []],
+    [
+      {
+        "GET /orgs/:org/a": where({ claim: "org_id" }),
+        "GET /orgs/:org/b": where({ claim: "orgId" }),
+        "GET /orgs/:org/c": where({ claim: "orgId" }),
+      },
+      ["claim_spelling GET /orgs/:org/b"],
+    ],
+    [
+      {
+        "GET /orgs/:org/a": where({ claim: "org_id", issuer: "https://a.example" }),
+        "GET /orgs/:org/b": where({ claim: "org", issuer: "https://a.example" }),
+      },
+      [],
+    ],
+    [
+      { "* /orgs/:org{/*path}": where({ claim: "org_id" }, { unless: ["a:b"] }) },
+      ["exception_wide * /orgs/:org{/*path}"],
+    ],
+    [{ "* /orgs/:org{/*path}": where({ claim: "org_id" }, { unless: ["a:c"] }) }, []],
+  ])("is one finding: %j", (table, expected) => {
+    expect(found(table)).toEqual(expected);
+  });
+});
+
+describe("a custom rule that replaces a base table's rule", () => {
+  const OVERRIDES: ScopeMappings = {
+    "GET /agents": [],
+    "GET /teams": ["teams:other"],
+    "GET /sessions": ["sessions:read", "sessions:list"],
+  };
+
+  it("reports it if it does not imply the replaced rule", () => {
+    expect(found(OVERRIDES, agentScopeMappings)).toEqual([
+      "override_weaker GET /agents",
+      "override_weaker GET /teams",
+    ]);
+  });
+
+  it("reports it as a warning, with what both rules require", () => {
+    const server = serverOf(OVERRIDES, agentScopeMappings);
+    const { findings } = audit(server, [{ method: "GET", pattern: "/agents" }]);
+    expect(findings.find(({ kind }) => kind === "override_weaker")).toEqual({
+      kind: "override_weaker",
+      severity: "warning",
+      rule: server.routes.find(({ key }) => key === "GET /agents"),
+      message:
+        "`GET /agents` requires a valid token. It replaces `GET /agents` of the base table, which requires agents:<any>:read.",
+      hint: "A caller who satisfies the new rule may not satisfy the old one. If that's intended, there's nothing to do.",
+    });
   });
 });
 
@@ -139,7 +214,8 @@ describe("a scope that another parameter, or any id, decides", () => {
   };
 
   it.each<[string, ScopeMappings]>([
-    ["GET /orgs/:org/projects", { "GET /orgs/:org/projects": { filtered: "orgs:read" } }],
+    ["GET /orgs/:org/projects", { "GET /orgs/:org/projects": ["orgs:<any>:read"] }],
+    ["GET /orgs/:org/x", { "GET /orgs/:org/x": { anyOf: ["orgs:<any>:read", "orgs:<org>:read"] } }],
     ["DELETE /orgs/:org/members/:member", { "DELETE /orgs/:org/members/:member": ["orgs:<member>:admin"] }],
     ["GET /v/:version/orgs/:org", { "GET /v/:version/orgs/:org": { anyOf: ["orgs:<version>:read"] } }],
   ])("reports it where the path has the parameter of other rules: %s", (key, table) => {
@@ -147,21 +223,24 @@ describe("a scope that another parameter, or any id, decides", () => {
   });
 
   it("shows the scope to write", () => {
-    const table: ScopeMappings = { ...TENANT, "GET /orgs/:org/projects": { filtered: "orgs:read" } };
+    const table: ScopeMappings = { ...TENANT, "GET /orgs/:org/projects": ["orgs:<any>:read"] };
     expect(findInTable(pipelineOf(serverOf(table)).policy.rules)).toMatchObject([
       {
         kind: "scope_unbound",
         severity: "warning",
         message:
-          "`GET /orgs/:org/projects` lets any id decide for `orgs`, but other rules take the id of `orgs` from <org>, which this path also has.",
-        hint: "Write `orgs:<org>:read`, if callers may only use their own.",
+          "`GET /orgs/:org/projects` lets any id decide for `orgs`, and nothing compares <org> with the caller: a caller with one id can use every path.",
+        hint: "Write `orgs:<org>:read`, or compare <org> with a claim in `where`.",
       },
     ]);
   });
 
   it.each<[string, ScopeMappings]>([
-    ["the path has no such parameter", { "GET /orgs": { filtered: "orgs:read" } }],
-    ["it is another resource", { "GET /orgs/:org/projects": { filtered: "projects:read" } }],
+    ["the path has no such parameter", { "GET /orgs": ["orgs:<any>:read"] }],
+    [
+      "a template names the parameter",
+      { "GET /orgs/:org/projects": ["projects:<any>:read", "orgs:<org>:read"] },
+    ],
     ["every rule has its own parameter", { "GET /orgs/:org/a/:b": ["a:<b>:read"] }],
     ["the scope is for every id", { "GET /orgs/:org/all": ["orgs:read"] }],
   ])("does not report it if %s", (_, table) => {
@@ -184,8 +263,10 @@ describe("a custom rule for a part of what a base table's rule decides", () => {
   });
 
   it("does not list it if it requires the same or more", () => {
-    expect(
-      found({ "GET /api/v2/orgs/:org": ["orgs:<org>:read"], "GET /admin/a": ["admin:use", "a:b"] }, BASE),
-    ).toEqual([]);
+    const table: ScopeMappings = {
+      "GET /api/v2/orgs/:org": ["orgs:<org>:read"],
+      "* /admin/a{/*path}": ["admin:use", "a:b"],
+    };
+    expect(found(table, BASE)).toEqual([]);
   });
 });

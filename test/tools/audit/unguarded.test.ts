@@ -2,7 +2,7 @@
 import type { AuditOptions, ListedRoute } from "scopegate/audit";
 import { describe, expect, it } from "vitest";
 import { auditRoutes } from "../../../src/tools/audit/audit.ts";
-import type { ScopeMappings } from "../../../src/core/policy/table-entry.ts";
+import type { ScopeMappings } from "../../../src/core/policy/scope-mappings.ts";
 import { compiledOf } from "../../support/policy.ts";
 
 const unguarded = { message: "is registered before protect.", hint: "Move it." };

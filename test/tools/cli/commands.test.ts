@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { agentScopeMappings, parseConfiguration } from "scopegate/complete";
 import { createApiKey } from "scopegate/api-keys";
-import { decisionLog } from "scopegate/decision-log";
 import { commands } from "../../../src/tools/cli/commands/index.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { nextFolders, proxy } from "../../support/next-folder.ts";
@@ -58,8 +57,8 @@ describe("scopegate", () => {
     const twice = await mistakesOf("routes --config a.json --config b.json extra");
     expect(twice).toContain("--config is written twice: write it once.");
     expect(twice).toContain("`extra` is one argument too many: write scopegate routes");
-    expect(await mistakesOf("replay")).toContain(
-      "scopegate: FILE is missing: write scopegate replay FILE.\n",
+    expect(await mistakesOf("explain GET")).toContain(
+      "scopegate: PATH is missing: write scopegate explain METHOD PATH.\n",
     );
     expect(await mistakesOf("routes --config=")).toContain("--config needs a value: write --config FILE.");
   });
@@ -461,7 +460,7 @@ describe("scopegate audit", () => {
     });
     expect(await outputOf([...args, config], 1)).toContain("public_catch_all");
     await outputOf([...args, config, "--public-catch-all", "GET /{*path}"]);
-    const weak = fileOf({ scope_mappings: { "DELETE /agents/:agent_id": [] } });
+    const weak = fileOf({ scope_mappings: { "* /{*path}": [] } });
     await outputOf([...args, weak]);
     await outputOf([...args, weak, "--warnings"], 1);
     const wrong = [...args, weak, "--public-catch-all", "GET /"];
@@ -512,6 +511,9 @@ describe("scopegate audit", () => {
     expect(without).toContain("1 route, with a rule");
     const broken = await mistakesOf(argsOf({ "next.config.mjs": 'throw new Error("no database");' }));
     expect(broken).toContain("can't be loaded: no database");
+    // Node.js 20 can't load TypeScript.
+    const typed = await mistakesOf(argsOf({ "next.config.ts": "throw new Error();" }));
+    expect(typed).toContain("write `node --import tsx node_modules/scopegate/dist/cli.js` instead");
   });
 
   it("explains what a module must export", async () => {
@@ -688,6 +690,39 @@ describe("scopegate matrix", () => {
   });
 });
 
+describe("the base table of a configuration file", () => {
+  const linesOf = async (json: object) => {
+    const config = fileOf({ ...keyed, ...json });
+    const roles = fileOf({ reader: ["agents:read"] });
+    const lines = ["lint", "routes", `matrix --roles ${roles}`, "page"].map(async (command) => {
+      const { out, notes } = await scopegate(`${command} --config ${config}`);
+      return `${out}${notes}`
+        .split("\n")
+        .find((text) => text.includes("from the base table of the interface"));
+    });
+    return Promise.all(lines);
+  };
+
+  it.each<readonly [object, string]>([
+    [{}, "12 rules and the admin scope platform:admin come"],
+    [{ admin_scope: null, scope_mappings: { "GET /agents": ["agents:list"] } }, "11 rules come"],
+  ])("is named with how to leave it out, in one line: %j", async (json, start) => {
+    for (const line of await linesOf(json)) {
+      expect(line).toContain(start);
+      expect(line).toMatch(/write \\?"default_scope_mappings\\?": \{\} in the file/);
+    }
+  });
+
+  it.each([{}, { "GET /agents": ["agents:list"] }])("isn't named if the file has one: %j", async (table) => {
+    expect(await linesOf({ default_scope_mappings: table })).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
 describe("scopegate lint", () => {
   it("lists every mistake with its fix, by its JSON name", async () => {
     const wrong = fileOf({
@@ -739,7 +774,7 @@ describe("scopegate lint", () => {
   });
 
   it("finds the same in the options of a server in code, by their names there", async () => {
-    const source = JSON.stringify(new URL("../../../src/index.ts", import.meta.url).href);
+    const source = JSON.stringify(new URL("../../../src/complete/index.ts", import.meta.url).href);
     const lintServer = (options: object, ...args: readonly string[]) => {
       const server = `createResourceServer(${JSON.stringify(options)})`;
       const code = `import { createResourceServer } from ${source};\nexport const server = ${server};`;
@@ -797,38 +832,12 @@ describe("scopegate lint", () => {
   });
 
   it("accepts a good configuration, scope mappings alone, and an absent key file", async () => {
-    const good = { ...keyed, required_claims: ["exp"] };
+    const good = { ...keyed, default_scope_mappings: {}, required_claims: ["exp"] };
     expect(await outputOf(["lint", "--config", fileOf(good)])).toBe("The configuration has no mistakes.\n");
     await outputOf(["lint", "--config", fileOf({ "GET /x": ["a:b"] })]);
     const absent = fileOf({ service_id: "a", keys: { jwks_file: "absent.json" } });
     expect(await outputOf(`lint --config ${absent}`)).toContain("warning keys.jwks_file");
     await mistakesOf("lint --config absent.json");
-  });
-});
-
-describe("scopegate replay", () => {
-  it("decides the lines of a decision log again", async () => {
-    const lines: string[] = [];
-    const log = decisionLog((line) => void lines.push(line), { include: ["path"] });
-    const server = createResourceServer({
-      serviceId: "agents-prod",
-      verificationKeys: [issuer.publicPem],
-      scopeMappings: agentScopeMappings,
-      onDecision: log,
-    });
-    const authorization = `Bearer ${await issuer.token({ scopes: ["agents:read"], aud: "agents-prod" })}`;
-    await server.check({ method: "GET", target: "/agents/web", authorization });
-    await server.check({ method: "GET", target: "/teams", authorization });
-    await log.close();
-    const file = fileOf(lines.map((line) => line.trimEnd()).join("\n"), "log.ndjson");
-    await outputOf(`replay ${file} --table ${agents}`);
-    const stricter = fileOf({ scope_mappings: { "GET /agents/:id": ["agents:<id>:admin"] } });
-    expect(await jsonOf(`replay ${file} --table ${stricter} --json`, 1)).toMatchObject({
-      total: 2,
-      same: 1,
-      changed: [{ before: "allowed", after: "refused" }],
-    });
-    expect(await mistakesOf(`replay ${file}`)).toContain("replay needs a table");
   });
 });
 
@@ -894,7 +903,7 @@ describe("scopegate openapi", () => {
     expect(imported.notes).toContain("Check the rules of 4 operations");
     for (const scope of ["f read", "f:"])
       expect(imported.notes).toContain(
-        `  GET /f "${scope}" is a scope that no token can be granted. Its rule is []: any valid token.\n`,
+        `  GET /f "${scope}" is a scope that no token can have. Its rule is []: any valid token.\n`,
       );
     expect(imported.notes).toContain("  GET /a has no `security`. Its rule is []: any valid token.\n");
     expect(imported.notes).toMatch(/^ {2}GET \/c\?d .* It has no rule\.$/m);

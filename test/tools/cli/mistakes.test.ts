@@ -1,9 +1,8 @@
 /** Mistakes that newcomers make, and what the command line does about each. */
 import { chmodSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createIssuer } from "../../support/issuer.ts";
-import { fileOf, folder, mistakesOf, outputOf, useFolder } from "./support.ts";
+import { fileOf, mistakesOf, outputOf, useFolder } from "./support.ts";
 
 useFolder();
 
@@ -13,15 +12,26 @@ const roles = fileOf({ nobody: "anonymous", reader: ["agents:read"], writer: ["a
 const tableOf = (scope_mappings: object) => fileOf({ default_scope_mappings: {}, scope_mappings });
 
 describe("scopegate matrix", () => {
-  it("shows a report-only decision, so that --check notices its removal", async () => {
-    const reporting = tableOf({ "GET /a": { report: ["agents:read"] } });
-    const snapshot = join(folder, "reported.md");
-    const args = ["matrix", "--roles", roles, "--check", snapshot, "--config"];
-    const out = await outputOf([...args, reporting, "--write"]);
-    expect(out).toMatch(/^\| GET \/a +\| writer +\| reported scope_insufficient \|$/m);
-    expect(out).toMatch(/^\| GET \/a +\| reader +\| allowed +\|$/m);
-    const removed = await outputOf([...args, tableOf({ "GET /a": [] })], 1);
-    expect(removed).toContain("- GET /a | writer | reported scope_insufficient");
+  it("shows with --shadow what the shadow table decides", async () => {
+    const config = fileOf({
+      default_scope_mappings: {},
+      scope_mappings: { "GET /a": [], "GET /b": "public" },
+      shadow: { scope_mappings: { "GET /a": ["agents:read"], "GET /b": ["agents:read"] } },
+    });
+    const args = ["matrix", "--roles", roles, "--config"];
+    expect(await outputOf([...args, config, "--shadow"])).toBe(`| route  | role   | result             |
+| ------ | ------ | ------------------ |
+| GET /a | nobody | credential_missing |
+| GET /a | reader | allowed            |
+| GET /a | writer | scope_insufficient |
+| GET /b | nobody | undecided          |
+| GET /b | reader | undecided          |
+| GET /b | writer | undecided          |
+`);
+    expect(await outputOf([...args, config])).not.toContain("scope_insufficient");
+    expect(await mistakesOf([...args, tableOf({ "GET /a": [] }), "--shadow"])).toContain(
+      "--shadow needs the option shadow.",
+    );
   });
 });
 
@@ -40,11 +50,15 @@ describe("scopegate explain", () => {
     for (const name of ["claimed", "principal"]) expect(data).not.toHaveProperty(name);
   });
 
-  it("prints no claims of a token whose refusal is only reported", async () => {
-    const config = fileOf({ ...keyed, scope_mappings: { "GET /agents": { report: ["agents:write"] } } });
+  it("prints what the shadow table decides for a token, without its claims", async () => {
+    const config = fileOf({
+      ...keyed,
+      scope_mappings: { "GET /agents": [] },
+      shadow: { scope_mappings: { "GET /agents": ["agents:write"] } },
+    });
     const token = await issuer.token({ aud: "agents-prod", scopes: ["agents:read"], secret: "canary-value" });
     const out = await outputOf([...args, config], 0, { input: token });
-    expect(JSON.parse(out)).toMatchObject({ allowed: true, reported: { reason: "scope_insufficient" } });
+    expect(JSON.parse(out)).toMatchObject({ allowed: true, shadow: { reason: "scope_insufficient" } });
     expect(out).not.toContain("canary-value");
   });
 });
@@ -52,9 +66,9 @@ describe("scopegate explain", () => {
 describe("scopegate lint", () => {
   const lint = (json: object, code = 0) => outputOf(["lint", "--config", fileOf(json)], code);
 
-  it("warns of rules and of a server that only report", async () => {
-    expect(await lint({ "GET /a": { report: ["a:b"] } })).toContain("warning report-only rules: 1");
-    expect(await lint({ ...keyed, enforcement: "report" })).toContain("the resource server only reports");
+  it("warns of a rule that allows callers whom the replaced rule of the base table does not allow", async () => {
+    const out = await lint({ ...keyed, scope_mappings: { "GET /agents/:id": [] } });
+    expect(out).toContain("warning `GET /agents/:id` requires a valid token. It replaces");
   });
 
   it("warns of tokens and of public rules in a file without usable keys", async () => {
@@ -83,8 +97,6 @@ describe("files", () => {
   it("names the file of a wrong configuration and of a wrong key", async () => {
     const config = fileOf({ admin_scope: 1 }, "c.json");
     expect(await mistakesOf(`routes --config ${config}`)).toMatch(/c\.json`: admin/);
-    const table = fileOf({ a: 1 }, "t.json");
-    expect(await mistakesOf(`replay ${fileOf("{}", "log")} --table ${table}`)).toMatch(/t\.json`: a/);
     const key = fileOf("not a key", "key.pem");
     chmodSync(key, 0o600);
     expect(await mistakesOf(`token --key ${key}`)).toMatch(/key\.pem`: .*isn't a private key/);
@@ -124,36 +136,5 @@ describe("files", () => {
     expect(notes).toMatch(/isn't valid JSON( \(line 3 column 3\))?:/);
     expect(notes).not.toContain("canary");
     expect(await mistakesOf(["lint", "--config", fileOf(" \n")])).toContain("is empty");
-  });
-});
-
-describe("scopegate replay", () => {
-  const replay = (log: string, ...more: readonly string[]) => [
-    "replay",
-    fileOf(log, "log"),
-    "--table",
-    fileOf({}),
-    ...more,
-  ];
-  const line = JSON.stringify({
-    ...{ id: "1", method: "GET", pattern: "/agents", result: "refused", reason: "credential_missing" },
-    ...{ matched: true, rules: ["GET /agents"] },
-  });
-
-  it("rejects a file without a decision, and finds broken lines", async () => {
-    for (const log of ["", "hello\n", "[]\n"])
-      expect(await mistakesOf(replay(log))).toContain("contains no decision");
-    await outputOf(replay(`${line}\n`));
-    await outputOf(replay(`${line}\n{"id":\n`), 1);
-  });
-
-  it("finds decisions that cannot be made again, unless --partial accepts them", async () => {
-    const undecidable = line.replace('"matched"', '"routeScopes":true,"matched"');
-    const both = `${line}\n${undecidable}\n`;
-    expect(await outputOf(replay(both), 1)).toContain("0 changed, 1 undecidable");
-    await outputOf(replay(both, "--partial"));
-    // Nothing was compared.
-    await outputOf(replay(`${undecidable}\n`, "--partial"), 1);
-    await outputOf(replay(`${both}{"id":\n`, "--partial"), 1);
   });
 });

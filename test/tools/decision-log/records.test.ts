@@ -154,19 +154,26 @@ describe("a record", () => {
     expect((await read())[1]).toMatchObject({ missing: ["(requireScopes)"], routeScopes: true });
   });
 
-  it("describes a reported refusal as reported, with what was missing", async () => {
-    const { log, read, server } = start({ sample: { allowed: 0 } });
-    const refused = explain(server, { method: "GET", path: "/agents/web", scopes: ["a:b"] }).decision;
-    const reported = { ...refused, allowed: true, missing: [], reported: refused } as unknown as Decision;
-    log(reported, { method: "GET", target: "/agents/web" }, { at: 0, durationMs: 1 });
-    expect(await read()).toMatchObject([
-      {
-        result: "reported",
+  it("contains what the shadow table decides where it differs, with scopes as they are written", async () => {
+    const scopeMappings = { "GET /agents/:id": ["agents:<id>:admin"], "GET /open": "public" } as const;
+    const { ask } = start({}, { shadow: { scopeMappings, defaultScopeMappings: {} } });
+    const authorization = await bearer({ sub: "user-1", scopes: ["agents:read"] });
+    expect(await ask("/agents/web", authorization)).toMatchObject({
+      result: "allowed",
+      shadow: {
+        result: "refused",
         reason: "scope_insufficient",
-        missing: ["agents:<agent_id>:read"],
-        granted: ["a:b"],
+        rule: "GET /agents/:id",
+        missing: ["agents:<id>:admin"],
       },
-    ]);
+    });
+    expect(await ask("/open", authorization)).toMatchObject({
+      result: "refused",
+      reason: "route_unmapped",
+      shadow: { result: "allowed", rule: "GET /open" },
+    });
+    expect(await ask("/agents/web", `${authorization}x`)).toMatchObject({ shadow: "undecided" });
+    expect(await ask("/agents/web")).not.toHaveProperty("shadow");
   });
 
   it("contains the rules of MCP operations, and the operations only with the path", async () => {

@@ -10,10 +10,11 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import express from "express";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { KeyFetch, ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { apiKeys, createApiKey } from "scopegate/api-keys";
 import { protect } from "scopegate/express";
 import { introspection } from "scopegate/introspection";
+import type { KeyFetch } from "scopegate/keys";
 import { startTelemetry } from "scopegate/otel";
 import { sharedRevocation } from "scopegate/revocation";
 import { memoryStore, type Store } from "scopegate/store";
@@ -70,17 +71,21 @@ describe("decisions", () => {
     }
   });
 
-  it("counts reported refusals separately from enforced ones", async () => {
-    vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
-    const server = create({ enforcement: "report" });
+  it("counts what a shadow table decides where it differs", async () => {
+    const scopeMappings = { "GET /agents/:agent_id": ["agents:<agent_id>:admin"] };
+    const server = create({ shadow: { scopeMappings, defaultScopeMappings: {} } });
     const { seriesOf } = measure(server);
-    const port = await serve(server);
-    const token = await tokenWith();
-    expect((await ask(port, { path: "/agents/web", token })).status).toBe(200);
-    expect((await ask(port, { path: "/agents/web" })).status).toBe(401);
-    expect(await seriesOf("decisions")).toEqual([
-      { result: "reported", reason: "scope_insufficient", ...READ, value: 1 },
-      { result: "refused", reason: "credential_missing", ...READ, value: 1 },
+    const authorization = `Bearer ${await tokenWith("agents:read")}`;
+    for (const [target, sent] of [
+      ["/agents/web", authorization],
+      ["/agents/web", `${authorization}x`],
+      ["/agents/web", undefined],
+    ] as const)
+      await server.check({ method: "GET", target, authorization: sent });
+    expect(await seriesOf("decisions")).toMatchObject([
+      { result: "allowed", shadow: "scope_insufficient", value: 1 },
+      { reason: "token_rejected", shadow: "undecided", value: 1 },
+      { reason: "credential_missing", value: 1 },
     ]);
   });
 

@@ -12,7 +12,7 @@ import type { ResourceServerOptions } from "../../support/server.ts";
 import { partsOf } from "./page-text.ts";
 
 const policyOf = (given: Partial<ResourceServerOptions>) =>
-  readPolicy(partsOf(page(createServer({ ...given }))).data);
+  readPolicy(partsOf(page(createServer({ adminScope: "platform:admin", ...given }))).data);
 
 function answer(requirement: Requirement, scopes?: readonly string[]) {
   const policy = policyOf({ scopeMappings: { "GET /orgs/:org/repos/:repo": requirement } });
@@ -90,6 +90,28 @@ describe("whoMay, for a rule with conditions", () => {
       { state: "yes", why: "no scope needed" },
     ]);
     expect(statesFor(["invoices:7:read"])[1]).toEqual({ state: "some", why: where });
+  });
+
+  it("counts the scopes of `also` of every rule that matches", () => {
+    const own = policyOf({
+      scopeMappings: {
+        "* /a{/*path}": { scopes: [], also: ["a:use"], except: ["GET /a/help"] },
+        "GET /a/help": [],
+        "GET /a/:id": ["a:<id>:read"],
+      },
+    });
+    const statesOf = (...scopes: readonly string[]) =>
+      own.rules.rules.map((compiled) => whoMay(own, compiled, own.callerWith(scopes)));
+    expect(statesOf("a:7:read")).toEqual([
+      { state: "no", why: "missing a:use" },
+      { state: "yes", why: "no scope needed" },
+      { state: "no", why: "missing a:<id>:read a:use" },
+    ]);
+    expect(statesOf("a:use", "a:7:read").map(({ why }) => why)).toEqual([
+      "a:use (exact)",
+      "no scope needed",
+      "if id = 7",
+    ]);
   });
 
   it("shows a missing scope or token before conditions", () => {

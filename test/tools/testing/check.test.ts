@@ -21,6 +21,7 @@ const issuer = createTestIssuer({ audience: "agents-prod" });
 const server = createResourceServer({
   ...issuer.resourceServerOptions,
   scopeMappings,
+  adminScope: "platform:admin",
   impliedScopes: { "a:write": ["reports:read"] },
 });
 

@@ -1,5 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { KeySource, ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
+import type { KeySource } from "scopegate/complete";
+import type { Keys } from "scopegate/keys";
 import { createTestIssuer, type TestIssuerOptions, type TestKeyServer } from "scopegate/testing";
 import { thrownBy, verdictOf } from "../../support/resource-servers.ts";
 import { createResourceServer } from "../../support/server.ts";
@@ -9,7 +11,7 @@ async function open(options: TestIssuerOptions = {}, how: { readonly asIssuer?: 
   const issuer = createTestIssuer(options);
   const served = await issuer.listen(how);
   onTestFinished(() => served.close());
-  const serverWith = (keys: KeySource): ResourceServer => {
+  const serverWith = (keys: Keys | KeySource): ResourceServer => {
     const server = createResourceServer({
       ...issuer.resourceServerOptions,
       keys,
@@ -34,7 +36,7 @@ describe("the key server of a test issuer", () => {
     expect(served.requests).toEqual({ jwks: 2, metadata: 1 });
   });
 
-  const sources: readonly (readonly [string, (served: TestKeyServer) => KeySource])[] = [
+  const sources: readonly (readonly [string, (served: TestKeyServer) => Keys | KeySource])[] = [
     ["its `keys`", ({ keys }) => keys],
     ["the URI of the set", ({ jwksUri }) => ({ jwksUri })],
     ["discovery at the URL of the metadata", ({ metadataUrl }) => ({ discovery: metadataUrl })],

@@ -5,7 +5,7 @@ import { type FastifyInstance, protect } from "../../fastify/index.ts";
 import { type FastifyReply, send } from "../../fastify/reply.ts";
 import { checkFirst } from "../../shared/check-first.ts";
 import type { Gate, Passed } from "../gate.ts";
-import { exchangeOf, type NodeMessage, passOn } from "./node-exchange.ts";
+import { checkCall, type NodeMessage } from "./node-exchange.ts";
 
 type Done = (fault?: Error | null, body?: Readable) => void;
 type Hook = (
@@ -21,15 +21,11 @@ export function createFrameworkGate(server: ResourceServer, gate: Gate) {
   const plugin = protect(server);
   const hook: Hook = ({ raw, method }, reply, payload, done) => {
     let body = payload;
-    const use = ({ bytes }: Passed): void => {
+    const storeBody = ({ bytes }: Passed): void => {
       // Fastify's own parser reads the body that was checked, and compares its length with `Content-Length`.
       if (bytes) body = Object.assign(Readable.from([bytes]), { receivedEncodedLength: bytes.length });
     };
-    const check = async () => {
-      const outcome = await gate(exchangeOf(raw, method, undefined));
-      return passOn(outcome, { raw, response: reply.raw, use });
-    };
-    checkFirst(check, {
+    checkFirst(() => checkCall(gate, { raw, response: reply.raw, method, storeBody }), {
       refuse: (refusal) => send(reply, refusal),
       next: (error) => done(error ?? null, body),
     });

@@ -1,12 +1,11 @@
 import type { ResourceServer } from "../../../core/server.ts";
-import { GrantedAccess, isAccess } from "../../fetch/access.ts";
-import { type Access, protect } from "../../fetch/index.ts";
-import { shareVerdicts } from "../../shared/guard.ts";
+import { type Access, GrantedAccess, isAccess } from "../../fetch/access.ts";
+import { decideAccess } from "../../fetch/decide-access.ts";
+import { assertNoSocket } from "../../fetch/no-socket.ts";
 import { toResponse } from "../../shared/web-request.ts";
-import { withBody } from "../body.ts";
 import type { AuthInfo } from "../caller.ts";
 import { type Gate, isPassed } from "../gate.ts";
-import { exchangeOf, finishResponse } from "./web-exchange.ts";
+import { checkCall } from "./web-exchange.ts";
 
 /** An allowed request. Pass `{ authInfo, parsedBody }` to the handler of the official SDK. */
 export interface McpAccess extends Access {
@@ -22,16 +21,13 @@ export interface McpAccess extends Access {
 
 /** Creates a guard for requests of the Fetch standard. */
 export function createFrameworkGate(server: ResourceServer, gate: Gate) {
-  const guard = protect(server);
+  assertNoSocket(server, "protectMcp of scopegate/mcp");
   return async (request: Request): Promise<McpAccess | Response> => {
-    const access = await guard(request);
+    const access = await decideAccess(server, request, false);
     if (!isAccess(access)) return access;
-    const outcome = await gate(exchangeOf(request, request));
+    const outcome = await checkCall(gate, request, request);
     if (!isPassed(outcome)) return toResponse(outcome);
-    const { verdict, authInfo, body: parsedBody, bytes, watch } = outcome;
-    const respond = (response: Response) => finishResponse(response, watch);
-    const readable = bytes ? withBody(request, bytes) : request;
-    shareVerdicts(request, readable);
+    const { verdict, authInfo, body: parsedBody, request: readable, respond } = outcome;
     Object.defineProperty(readable, "auth", { value: authInfo, configurable: true, writable: true });
     const mcpAccess = Object.assign(new GrantedAccess(verdict), { parsedBody, respond, request: readable });
     return authInfo === undefined ? mcpAccess : Object.assign(mcpAccess, { authInfo });

@@ -3,7 +3,7 @@ import type { ResourceServer } from "../../../core/server.ts";
 import { proceed } from "../../koa/context.ts";
 import { type KoaContext, protect } from "../../koa/index.ts";
 import type { Gate, Passed } from "../gate.ts";
-import { exchangeOf, type NodeMessage, passOn } from "./node-exchange.ts";
+import { checkCall, type NodeMessage } from "./node-exchange.ts";
 
 /** Creates a middleware of Koa: the body is `ctx.request.body`, and the caller `ctx.req.auth`. */
 export function createFrameworkGate(server: ResourceServer, gate: Gate) {
@@ -12,8 +12,9 @@ export function createFrameworkGate(server: ResourceServer, gate: Gate) {
     guard(context, async () => {
       const { req: raw, res: response } = context as typeof context & { readonly req: NodeMessage };
       const request = context.request as { body?: unknown };
-      const outcome = await gate(exchangeOf(raw, context.method.toUpperCase(), request.body));
-      const use = ({ body }: Passed) => body && Object.assign(request, { body });
-      await proceed(context, passOn(outcome, { raw, response, use }), next);
+      const storeBody = ({ body }: Passed) => body && Object.assign(request, { body });
+      const method = context.method.toUpperCase();
+      const refusal = checkCall(gate, { raw, response, method, parsed: request.body, storeBody });
+      await proceed(context, refusal, next);
     });
 }

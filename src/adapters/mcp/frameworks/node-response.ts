@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import onHeaders from "on-headers";
 import { isPending, type Pending } from "../../../core/runtime/pending.ts";
-import { SESSION_FIELD } from "../gate.ts";
+import { SESSION_FIELD } from "../exchange.ts";
 import { createEditor, isEventStream, type BodyEditor } from "../response-editor.ts";
 import type { ResponseWatch } from "../responses.ts";
 

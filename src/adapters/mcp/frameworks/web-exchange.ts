@@ -1,11 +1,38 @@
 /** What Hono and the Fetch standard share. */
-import { readWebBody } from "../body.ts";
-import { type Exchange, SESSION_FIELD } from "../gate.ts";
+import { orUndefined } from "../../../core/errors.ts";
+import type { HttpResponse } from "../../../core/response/refusal.ts";
+import { shareVerdicts } from "../../shared/guard.ts";
+import { type BodyLimits, readBody, type ReadBody, type Sink } from "../body.ts";
+import { type Exchange, SESSION_FIELD } from "../exchange.ts";
+import { type Gate, isPassed, type Passed } from "../gate.ts";
 import { type BodyEditor, createEditor, isEventStream } from "../response-editor.ts";
 import type { ResponseWatch } from "../responses.ts";
 
-/** `parsed` is the body, if an earlier parser has parsed it. */
-export const exchangeOf = (raw: object, request: Request, parsed?: unknown): Exchange => ({
+/** An allowed request of the Fetch standard. */
+export interface WebPassed extends Pick<Passed, "verdict" | "authInfo" | "body"> {
+  /** The request with a readable body, for code that doesn't use the parsed one. */
+  readonly request: Request;
+  /** Watches the handler's response; returns the one to send. */
+  readonly respond: (response: Response) => Promise<Response>;
+}
+
+/** Checks a request. `raw` has its verdict; `parsed` is the body, if an earlier parser has parsed it. */
+export async function checkCall(
+  gate: Gate,
+  raw: object,
+  request: Request,
+  parsed?: unknown,
+): Promise<WebPassed | HttpResponse> {
+  const outcome = await gate(exchangeOf(raw, request, parsed));
+  if (!isPassed(outcome)) return outcome;
+  const { verdict, authInfo, body, bytes, watch } = outcome;
+  const readable = bytes ? withBody(request, bytes) : request;
+  shareVerdicts(raw, readable);
+  const respond = (response: Response) => finishResponse(response, watch);
+  return { verdict, authInfo, body, request: readable, respond };
+}
+
+const exchangeOf = (raw: object, request: Request, parsed: unknown): Exchange => ({
   raw,
   method: request.method,
   fields: () => request.headers.keys(),
@@ -18,8 +45,28 @@ export const exchangeOf = (raw: object, request: Request, parsed?: unknown): Exc
   },
 });
 
+/** Returns a request with an unread body. The constructor rejects the requests of some servers. */
+const withBody = (raw: Request, body: Buffer): Request =>
+  orUndefined(() => new Request(raw, { body })) ??
+  new Request(raw.url, { method: raw.method, headers: raw.headers, signal: raw.signal, body });
+
+/** Reads the body of a request of the Fetch standard. */
+function readWebBody({ body, headers }: Request, limits: BodyLimits): Promise<ReadBody> {
+  const start = async ({ add, end, fail }: Sink): Promise<void> => {
+    try {
+      const reader = body?.getReader();
+      for (let next = await reader?.read(); next && !next.done; next = await reader?.read())
+        if (!add(next.value as Uint8Array)) return;
+      end();
+    } catch {
+      fail();
+    }
+  };
+  return readBody(start, limits, Number(headers.get("content-length") ?? 0));
+}
+
 /** Watches a response of the Fetch standard; returns the one to send. */
-export async function finishResponse(response: Response, watch: ResponseWatch): Promise<Response> {
+async function finishResponse(response: Response, watch: ResponseWatch): Promise<Response> {
   const { status, statusText, headers: received, body } = response;
   const headers = new Headers(received);
   watch.start(status, headers.get(SESSION_FIELD) ?? undefined);

@@ -130,15 +130,16 @@ export type Matcher = (path: Segments) => boolean;
 
 /**
  * Creates the matcher of some sources; `undefined` if they can't be read. The source `/((?!api).*)` excludes
- * all paths that start with these letters, such as `/apiary`. Next.js runs no route below `/_next`.
+ * all paths that start with these letters, such as `/apiary`. The page `/[lang]/[id]` runs below `/_next`.
  */
 export function createMatcher(sources: readonly string[] | undefined, basePath: string): Matcher | undefined {
   const matchers = sources?.map((source): Matcher | undefined => {
     const [, excluded] = /^\/\(\(\?!([\w/.|-]+)\)\.\*\)$/.exec(source) ?? [];
-    const starts = excluded?.split("|").filter((start) => !start.startsWith("_next/"));
-    const outside = starts?.flatMap((start) =>
-      start.endsWith("/") ? [`/${start}*rest`] : [`/${start}{/*rest}`, `/${start}:more{/*rest}`],
-    );
+    const outside = excluded
+      ?.split("|")
+      .flatMap((start) =>
+        start.endsWith("/") ? [`/${start}*rest`] : [`/${start}{/*rest}`, `/${start}:more{/*rest}`],
+      );
     const paths = (outside ?? [toPattern(source)]).flatMap((path) => alternativesOf(basePath + path));
     if (outside) return (path) => paths.every((each) => commonPatterns(each, path).length === 0);
     return source.includes("(") ? undefined : (path) => paths.some((each) => covers(each, path));

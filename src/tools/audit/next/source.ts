@@ -12,15 +12,20 @@ export interface Handler {
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-const COMMENT_OR_STRING =
-  /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\*[^]*?\*\/|\/\/[^\n]*/g;
+const LITERAL = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)/.source;
+const COMMENT_OR_STRING = new RegExp(`${LITERAL}|/\\*[^]*?\\*/|//[^\\n]*`, "g");
+const STRING_OR_PARENTHESIS = new RegExp(`${LITERAL}|[()]`, "g");
 
-/** The names of a variable, of a pattern, of a function, or of a list; or `*`. */
+/** The name of a variable or of a function, the names of a pattern or of a list; or an unreadable export. */
 const EXPORT =
-  /\bexport\s*(?:(?:const|let|var)\s+(?:(\w+)|\{([^}]*)\})\s*(?::[^=]*)?=\s*|(?:async\s+)?function\b[\s*]*(\w+)|\{([^}]*)\}|(\*))/g;
+  /\bexport\s*(?:(const|let|var)\s*(?:\b(\w+)|\{([^{}]*)\})\s*(?::[^=]*)?=\s*|(?:async\s+)?function\b[\s*]*(\w+)|\{([^}]*)\}|(\*|(?:const|let|var)\s*[[{]))/g;
 const NEXT_VARIABLE = new RegExp(`,\\s*(${METHODS.join("|")})\\s*(?::[^=,;(){}]*)?=(?![=>])`, "g");
 const WRAPPED =
-  /withScopes(?:<[^()]*>)?\(\s*[\w$.]+\s*,\s*(?:\{\s*route:\s*(?:"([^"]*)"|'([^']*)'|`([^`$]*)`))?/y;
+  /^withScopes(?:<[^()]*>)?\(\s*[\w$.]+\s*,\s*(?:\{\s*route:\s*(?:"([^"]*)"|'([^']*)'|`([^`$]*)`)\s*(?:,\s*(?:(?!route\b)\w+\s*(?::(?:[^(){},]|\([^()]*\))*)?)?)*\})?/;
+
+/** What may follow the whole value of a variable. */
+const END =
+  /^\s*(?:[;,]|$)|^[^\S\n]*\n\s*(?:export|import|const|let|var|async|function|class|interface|type|enum)\b/;
 
 export const withoutComments = (text: string): string => text.replace(COMMENT_OR_STRING, "$1");
 
@@ -37,14 +42,22 @@ export function findHandlers(text: string): readonly Handler[] {
   const handlers: Handler[] = [];
   for (const match of code.matchAll(EXPORT)) {
     const groups: readonly (string | undefined)[] = match.slice(1);
-    const [variable, pattern, functionName, list, all] = groups;
-    const names = [variable, functionName, all, ...(pattern ?? list ?? "").split(",").map(exportedName)];
-    WRAPPED.lastIndex = match.index + match[0].length;
-    const wrapped = hasWrapper && functionName === undefined ? WRAPPED.exec(code) : null;
+    const [keyword, variable, pattern = "", functionName, list, unreadable] = groups;
+    const entries = [variable, functionName, pattern, list].join().split(",");
+    if (unreadable !== undefined) entries.push("*");
+    const value = code.slice(match.index + match[0].length);
+    const isCall = hasWrapper && keyword === "const" && !pattern.includes("=") && isOneCall(value);
+    const wrapped = isCall ? WRAPPED.exec(value) : null;
     const route = wrapped?.slice(1).find((written: string | undefined) => written !== undefined);
-    for (const method of names)
-      if (method !== undefined && ["*", ...METHODS].includes(method))
-        handlers.push({ method, isWrapped: wrapped !== null, route });
+    for (const entry of entries) {
+      // In a list or a pattern, the last name is exported: `{ handler as GET }`, or `{ get: GET = handler }`.
+      const names = entry.replace(/=.*/s, "").match(/\w+|\*/g) ?? [];
+      const [key = "", method = key] = [names[0], names.at(-1)];
+      // Of `{ POST: GET }`, the handler has the route of POST.
+      const ownRoute = key === method ? route : route && `${key} ${route}`;
+      if (["*", ...METHODS].includes(method))
+        handlers.push({ method, isWrapped: wrapped !== null, route: ownRoute });
+    }
   }
   for (const [, method = ""] of code.matchAll(NEXT_VARIABLE)) handlers.push({ method, isWrapped: false });
   // A regular expression can look like the start of a comment, which would hide the next export.
@@ -52,8 +65,16 @@ export function findHandlers(text: string): readonly Handler[] {
   return handlers.length === 0 || isHiding ? [...handlers, { method: "*", isWrapped: false }] : handlers;
 }
 
-/** In a list or a pattern, the last name is exported: `{ handler as GET }`, or `{ get: GET }`. */
-const exportedName = (entry: string): string | undefined => entry.match(/\w+/g)?.at(-1);
+/** Returns whether the first call in some code is the end of its statement. */
+function isOneCall(code: string): boolean {
+  let depth = 0;
+  for (const { 0: token, index } of code.matchAll(STRING_OR_PARENTHESIS)) {
+    if (token === "(") depth += 1;
+    if (token === ")") depth -= 1;
+    if (token === ")" && depth === 0) return END.test(code.slice(index + 1));
+  }
+  return false;
+}
 
 const countExports = (text: string): number => text.match(/^[ \t]*export\b/gm)?.length ?? 0;
 

@@ -8,7 +8,7 @@ import {
   toPatterns,
   visit,
 } from "../../../adapters/express/router.ts";
-import { isGuard, isScopeCheck } from "../../../adapters/shared/roles.ts";
+import { isGuard, isScopeCheck } from "./guards.ts";
 import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
 import type { ListedRoute, UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";

@@ -1,4 +1,4 @@
-import { holdsGuard, isGuardedInstance } from "../../../adapters/fastify/guarded-instances.ts";
+import { holdsGuard, isGuardedInstance } from "./guards.ts";
 import { toWrittenPattern } from "../../../adapters/fastify/pattern.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";

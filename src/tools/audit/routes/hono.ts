@@ -1,6 +1,6 @@
 import { toPattern } from "../../../adapters/hono/pattern.ts";
 import { type HonoRoute, isRoute, unwrap } from "../../../adapters/hono/route-check.ts";
-import { isGuard, isScopeCheck } from "../../../adapters/shared/roles.ts";
+import { isGuard, isScopeCheck } from "./guards.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";

@@ -1,5 +1,5 @@
 import { isRouter, type KoaRouter } from "../../../adapters/koa/context.ts";
-import { isGuard } from "../../../adapters/shared/roles.ts";
+import { isGuard } from "./guards.ts";
 import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";

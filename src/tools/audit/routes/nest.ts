@@ -1,6 +1,6 @@
 import type { ExpressApplication } from "../../../adapters/express/router.ts";
 import { guardingServers, notedRoutes } from "../../../adapters/nest/noted-routes.ts";
-import { isCounted } from "../../../adapters/shared/roles.ts";
+import { isCounted } from "./guards.ts";
 import { orUndefined } from "../../../core/errors.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";

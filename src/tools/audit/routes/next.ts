@@ -1,7 +1,8 @@
 /** Lists the routes of a Next.js application: the files of its folder `app`, and its rewrites. */
-import { anyValue, checkOptions } from "../../../core/options/check-options.ts";
+import { checkOptions } from "../../../core/options/check-options.ts";
+import { anyValue } from "../../../core/options/option-checks.ts";
 import type { ListedRoute, UnguardedPlace } from "../../../core/policy/listed-route.ts";
-import { literalPattern, quoteName, unquote } from "../../../core/policy/render-pattern.ts";
+import { literalPattern, quoteName, unquote } from "../../../core/policy/pattern-text.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { SERVES } from "../mounts.ts";
 import {
@@ -14,7 +15,7 @@ import {
   readRewrite,
   toPattern,
 } from "../next/paths.ts";
-import { addNote, addWrongRoute, recordRewrite, type Rewrite } from "../next/rewrites.ts";
+import { addNote, addWrongRoute, FINAL_RSC, recordRewrite, type Rewrite } from "../next/rewrites.ts";
 import { findHandlers, importsFunction, readMatcher } from "../next/source.ts";
 
 /** How a Next.js application is configured. */
@@ -36,12 +37,13 @@ interface NextConfig {
   readonly rewrites?: () => Promise<
     readonly NextRewrite[] | Readonly<Record<string, readonly NextRewrite[]>>
   >;
+  readonly redirects?: () => Promise<readonly object[]>;
   readonly i18n?: unknown;
 }
 
 /** A file that Next.js serves. */
 interface Served {
-  readonly kind: "page" | "route" | "file";
+  readonly kind: "page" | "route" | "file" | "publicFile";
   /** The pattern of the paths that clients request. */
   readonly pattern: string;
   /** The pattern of its folder, which differs for an intercepting page. */
@@ -56,7 +58,7 @@ const PROXY_MISSING = Object.freeze({
 
 const OUTSIDE_MATCHER = Object.freeze({
   message: "is outside the matcher of proxy.ts, so nothing checks it.",
-  hint: "Let the matcher include its path.",
+  hint: "Let the matcher include its path. Below /_next, check the scopes in the page, and pass its pattern as guardedElsewhere.",
 });
 
 /** A route that a file adds. */
@@ -86,20 +88,31 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
   for (const path of (await readdir(folder, { recursive: true })).toSorted()) {
     const served = readServed(`/${path.replaceAll("\\", "/")}`, pageExtensions);
     if (!served) continue;
-    const pattern = atRoot(basePath + served.pattern);
-    if (served.kind === "route")
-      fileRoutes.push(...listHandlers(await readFile(`${folder}/${path}`, "utf8"), pattern));
-    else fileRoutes.push(listPage(served, pattern, basePath, isGuarded));
+    if (served.kind !== "route") fileRoutes.push(listFile(served, basePath, isGuarded));
+    else {
+      const text = await readFile(`${folder}/${path}`, "utf8");
+      fileRoutes.push(...listHandlers(text, atRoot(basePath + served.pattern)));
+    }
+  }
+
+  for (const path of await findPublicFiles(folder)) {
+    const pattern = literalPattern(encodeURI(path).replaceAll(/[?#;]/g, encodeURIComponent));
+    fileRoutes.push(listFile({ kind: "publicFile", pattern, written: pattern }, basePath, isGuarded));
   }
 
   const rewrites = (await readRewrites(config)).map(toWrittenRewrite);
-  const routes = [...fileRoutes, ...rewrites].map(({ route }) => route);
-  const areAllRecorded = recordRewrites([...rewrites, ...fileRoutes.flatMap(toAlias)], {
-    routes,
-    targets: targetsOf(fileRoutes),
-    isGuarded,
-  });
+  const aliases = fileRoutes.flatMap(toAlias);
+  const folders = aliases.map(({ source }) =>
+    Object.freeze({ method: "*", pattern: source, serves: SERVES.folder }),
+  );
+  const routes = [...[...fileRoutes, ...rewrites].map(({ route }) => route), ...folders];
+  const paths = fileRoutes.flatMap(({ route }) => alternativesOf(route.pattern));
+  const application = { paths, targets: targetsOf(fileRoutes), isGuarded };
+  const areAllRecorded = recordRewrites([...rewrites, ...aliases], application);
   const [first] = routes;
+  const guarded = application.targets.filter(({ unguarded }) => !unguarded);
+  if (first && !((await config.redirects?.()) ?? []).some(isForRsc))
+    recordRewrite(first, { ...application, ...FINAL_RSC, targets: guarded });
   if (first && !matcher)
     addNote(first, "the matcher of proxy.ts, which counts as matching no path: write it as strings");
   if (first && !areAllRecorded) addNote(first, "all orders in which these rewrites follow each other");
@@ -108,25 +121,40 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
   return Object.freeze(routes);
 }
 
+/** Finds the files of `public`, which is next to the folder `app`, or to its parent `src`. */
+async function findPublicFiles(folder: string): Promise<readonly string[]> {
+  const { readdir, realpath } = await import("node:fs/promises");
+  const parent = await realpath(`${folder}/..`);
+  const paths: string[] = [];
+  for (const each of /[\\/]src$/.test(parent) ? [parent, `${parent}/..`] : [parent]) {
+    if (!(await readdir(each)).includes("public")) continue;
+    const root = await realpath(`${each}/public`);
+    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => !entry.isDirectory());
+    paths.push(...files.map(({ parentPath, name }) => `${parentPath.slice(root.length)}/${name}`));
+  }
+  return paths.map((path) => path.replaceAll("\\", "/")).toSorted();
+}
+
 /** Lists the handlers of a `route` file. */
 function listHandlers(text: string, pattern: string): readonly FileRoute[] {
   return findHandlers(text).map((handler) => {
     const { method, isWrapped } = handler;
-    const unguarded = isWrapped ? undefined : unwrapped(method, pattern);
-    const route = Object.freeze({ method, pattern, ...compact({ unguarded }) });
+    const guard = isWrapped ? {} : { serves: SERVES.unwrapped, unguarded: unwrapped(method, pattern) };
+    const route = Object.freeze({ method, pattern, ...guard });
     const hasRightRoute = isWrapped && isRouteOf(route, handler.route);
     if (isWrapped && !hasRightRoute) addWrongRoute(route, handler.route);
-    return { route, isTarget: !hasRightRoute };
+    return { route, isTarget: !isWrapped };
   });
 }
 
-function listPage(
+function listFile(
   { kind, pattern: requested, written }: Served,
-  pattern: string,
   basePath: string,
   isGuarded: Matcher | undefined,
 ): FileRoute {
-  const serves = kind === "page" ? SERVES.page : undefined;
+  const pattern = atRoot(basePath + requested);
+  const serves = kind === "page" || kind === "publicFile" ? SERVES[kind] : undefined;
   const unguarded = findUnguardedPlace(pattern, isGuarded);
   const route = Object.freeze({ method: "GET", pattern, ...compact({ serves, unguarded }) });
   // A client can also request an intercepting page by the path of its folder.
@@ -168,7 +196,7 @@ function toAlias({ route, folderPattern }: FileRoute): readonly WrittenRewrite[]
 /** Records rewrites in their order. Returns whether every order in which they can follow is recorded. */
 function recordRewrites(
   rewrites: readonly WrittenRewrite[],
-  application: Pick<Rewrite, "routes" | "targets" | "isGuarded">,
+  application: Pick<Rewrite, "paths" | "targets" | "isGuarded">,
 ): boolean {
   const earlier: PathPair[] = [];
   for (const { route, text, source, destination } of rewrites) {
@@ -177,11 +205,19 @@ function recordRewrites(
     const followed = earlier.length > MAX_PAIRS ? [] : earlier;
     const chained = followed.flatMap((pair) => direct.flatMap((later) => chain(pair, later)));
     const pairs = [...direct, ...chained];
-    recordRewrite(route, { ...application, text, pairs });
+    recordRewrite(route, { ...application, text, hint: HINT, pairsFor: () => pairs, shown: "client" });
     earlier.push(...pairs);
   }
   return earlier.length <= MAX_PAIRS;
 }
+
+const HINT =
+  "Let the rules of these paths require what the rules of the routes require, or rewrite fewer paths.";
+
+/** Returns whether a redirect is for every path that ends with `.rsc`: one with a condition isn't. */
+const isForRsc = (redirect: object): boolean =>
+  /^\/:\w+\(\.\*\)\\?\.rsc$/.test(String(Reflect.get(redirect, "source"))) &&
+  ["has", "missing", "basePath"].every((name) => Reflect.get(redirect, name) === undefined);
 
 async function readConfig(exported: object = {}): Promise<NextConfig> {
   if (typeof exported !== "function") return exported;

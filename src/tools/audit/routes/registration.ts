@@ -1,5 +1,5 @@
 /** Shared code for listing the routes of all frameworks. */
-import { isScopeCheck } from "../../../adapters/shared/roles.ts";
+import { isScopeCheck } from "./guards.ts";
 import type { ListedRoute, UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { covers } from "../../../core/policy/overlap.ts";
 import type { PatternSegment } from "../../../core/policy/pattern.ts";

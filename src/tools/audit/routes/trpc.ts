@@ -1,7 +1,8 @@
 import { createPathOf, TRPC_OPTIONS, type TrpcOptions } from "../../../adapters/trpc/procedure-path.ts";
-import { checkOptions, flag } from "../../../core/options/check-options.ts";
+import { checkOptions } from "../../../core/options/check-options.ts";
+import { flag } from "../../../core/options/option-checks.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
-import { literalPattern } from "../../../core/policy/render-pattern.ts";
+import { literalPattern } from "../../../core/policy/pattern-text.ts";
 import { SERVES } from "../mounts.ts";
 
 /** The part of a tRPC router (11) whose procedures are listed. */

@@ -1,9 +1,9 @@
 import type { Rejection } from "../../../core/errors.ts";
-import { type Decision, type Refused, rulesOf } from "../../../core/policy/decision.ts";
+import type { Decision, Refused } from "../../../core/policy/decision.ts";
 import { explainDecision, explanationRow } from "../../../capabilities/explain/explain.ts";
 import { explain as explainRequest } from "../../../capabilities/explain/index.ts";
-import { splitOperation } from "../../../core/policy/operation-key.ts";
-import { isHousekeeping, MCP_METHODS } from "../../../core/policy/operation-methods.ts";
+import { splitOperation } from "../../../capabilities/mcp-operations/operation-key.ts";
+import { isHousekeeping, MCP_METHODS } from "../../../capabilities/mcp-operations/operation-methods.ts";
 import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
 import { compareWithRoute } from "../../../core/policy/route-comparison.ts";
 import { appliesTo, renderRules } from "../../../core/policy/rule.ts";
@@ -121,7 +121,7 @@ export const explain: Command = {
     const claimNames = isToken ? Object.keys(segmentOf(tokenText, 1)).sort() : undefined;
     const row = (name: string, value: string) => explanationRow(name, value.slice(0, 500));
     const text = [
-      explainDecision(query, decision, rulesOf(pipelineOf(server).policy.find(sent, false).matches)).text,
+      explainDecision(query, decision, pipelineOf(server).policy.find(sent, false)).text,
       ...(response ? [row("response", `${response.status} ${response.detail}`)] : []),
       ...(response?.because ?? []).map((cause) => row("because", cause)),
       ...(response?.found ? [row("found", response.found)] : []),

@@ -6,9 +6,8 @@ import { lint } from "./lint.ts";
 import { matrix } from "./matrix.ts";
 import { openapi } from "./openapi.ts";
 import { page } from "./page.ts";
-import { replay } from "./replay.ts";
 import { revoke } from "./revoke.ts";
 import { routes } from "./routes.ts";
 import { token } from "./token.ts";
 
-export const commands = [token, explain, audit, routes, matrix, lint, openapi, page, replay, revoke, key];
+export const commands = [token, explain, audit, routes, matrix, lint, openapi, page, revoke, key];

@@ -1,16 +1,18 @@
 import { findCatchAlls } from "../../audit/catch-all.ts";
 import { findInTable } from "../../audit/table-findings.ts";
+import { describeBaseTable } from "../../shared/base-table.ts";
 import { findOneSided } from "../../audit/vocabulary.ts";
 import { orUndefined, ConfigurationError, type ConfigurationIssue } from "../../../core/errors.ts";
 import { isSymmetric } from "../../../core/keys/algorithm.ts";
 import { toJsonIssue, toJsonText } from "../../../complete/configuration.ts";
-import type { ResourceServerOptions } from "../../../core/options/options.ts";
+import {
+  type ResourceServerOptions,
+  type TrustedIssuer,
+  withCapabilities,
+} from "../../../complete/create.ts";
 import { resolveOptions } from "../../../core/options/resolve.ts";
-import type { TrustedIssuer } from "../../../core/options/trusted-issuer.ts";
-import { findReportOnly } from "../../../core/policy/report-only.ts";
 import { pipelineOf } from "../../../core/port.ts";
 import type { ResourceServer } from "../../../core/server.ts";
-import { PROOF_HEADER } from "../../../core/token/binding/sender-constraint.ts";
 import { tokenHeadersOf } from "../../../core/token/credential.ts";
 import { type IssuerConfiguration, issuersOf } from "../../../core/token/issuers.ts";
 import type { Command } from "../command.ts";
@@ -57,12 +59,12 @@ function checkFile(file: string): Checked {
     const options = readOptions(file);
     const hasKeys = options.keys ?? options.verificationKeys ?? options.issuers;
     // Also found if a key file is absent.
-    const table = orUndefined(() => resolveOptions(withoutKeys(options)));
+    const table = orUndefined(() => resolveOptions(withCapabilities(withoutKeys(options))));
     // If the file has only scope mappings, the options for tokens are elsewhere.
     const checked = isTableAlone(options) ? { ...options, issuers: [] } : options;
     warnings = findWarnings(checked, table).map(toJsonText);
-    notes = tokenHeadersOf(options.tokenSources ?? []).map(describeTokenHeader);
-    resolveOptions(hasKeys ? options : withoutKeys(options));
+    notes = [...tokenHeadersOf(options.tokenSources ?? []).map(describeTokenHeader), ...baseTableOf(table)];
+    resolveOptions(withCapabilities(hasKeys ? options : withoutKeys(options)));
     return { issues: [], warnings, notes };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -76,14 +78,16 @@ function checkFile(file: string): Checked {
 
 /** Checks a server in code, whose options have no mistakes, because it was created. */
 function checkServer(server: ResourceServer): Checked {
-  const { policy, credentialHeaders, keyProofs } = pipelineOf(server);
+  const { policy, rules } = pipelineOf(server);
   const { authorization, unmappedRoutes, scopeRules } = policy.rules;
   const { adminScope, implied } = scopeRules;
   const impliedScopes = Object.fromEntries(implied);
   const issuers = issuersOf(server).map(toTrustedIssuer);
   const options = { authorization, unmappedRoutes, adminScope, impliedScopes, issuers };
-  const ofProofs = [PROOF_HEADER, keyProofs?.mtls?.kind === "header" ? keyProofs.mtls.header : ""];
-  const notes = credentialHeaders.filter((name) => !ofProofs.includes(name)).map(describeTokenHeader);
+  const notes = [
+    ...tokenHeadersOf(rules.tokenSources).map(describeTokenHeader),
+    ...baseTableOf(policy.rules),
+  ];
   return { issues: [], warnings: findWarnings(options, policy.rules), notes };
 }
 
@@ -98,6 +102,10 @@ function toTrustedIssuer({ keys, token, principal: { scopeSources } }: IssuerCon
     keys: isJwksUri ? { jwksUri: source } : {},
   } as TrustedIssuer;
 }
+
+/** The note on the base table, if the table has no mistakes. */
+const baseTableOf = (rules: Parameters<typeof describeBaseTable>[0] | undefined): readonly string[] =>
+  [rules && describeBaseTable(rules)].filter((note) => note !== undefined);
 
 /** Without such a proxy, a client could send a token that it got elsewhere, and act as its user. */
 const describeTokenHeader = (name: string): string =>
@@ -119,7 +127,7 @@ function findWarnings(
     for (const warning of findTokenWarnings({ ...options, ...issuer }))
       warnings.push(issuer.issuer === undefined ? warning : `${issuer.issuer}: ${warning}`);
   if (!table) return warnings;
-  const findings = [...findCatchAlls(table.rules, {}), ...findReportOnly(table), ...findInTable(table)];
+  const findings = [...findCatchAlls(table.rules, {}), ...findInTable(table)];
   for (const { message, hint, severity } of [...findings, ...findOneSided(options, table)])
     if (severity !== "note") warnings.push(`${message} ${hint}`);
   return warnings;

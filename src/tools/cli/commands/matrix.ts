@@ -1,6 +1,8 @@
 import { orUndefined } from "../../../core/errors.ts";
-import { refusalIn } from "../../../core/policy/decision.ts";
+import type { Decision } from "../../../core/policy/decision.ts";
+import { pipelineOf } from "../../../core/port.ts";
 import { compact } from "../../../core/runtime/compact.ts";
+import { describeBaseTable } from "../../shared/base-table.ts";
 import { renderMarkdown } from "../../shared/table.ts";
 import type { TestCaller } from "../../testing/caller.ts";
 import { type Command, readPairs, UsageError } from "../command.ts";
@@ -24,6 +26,7 @@ export const matrix: Command = {
       isRepeatable: true,
       text: "the value of a route parameter. Default: its name",
     },
+    shadow: { text: "show what the table of `shadow` decides" },
     check: { value: "FILE", text: "a snapshot: every difference is a finding" },
     write: {
       text: "with --check: write a new snapshot to FILE. Shows the changes, but they aren't findings",
@@ -43,6 +46,7 @@ export const matrix: Command = {
   async run(input) {
     const file = input.text("check");
     const isWritten = input.has("write");
+    const isShadow = input.has("shadow");
     const [{ server }, callers, params, before] = await input.all(
       () => readPolicy(input),
       () => readCallers(input.text("roles")),
@@ -52,17 +56,22 @@ export const matrix: Command = {
         return file === undefined ? undefined : readSnapshot(file, isWritten);
       },
     );
+    if (isShadow && !pipelineOf(server).rules.shadow)
+      throw new UsageError("--shadow needs the option shadow.");
     const { accessMatrix } = await import("../../testing/index.ts");
     const { cells, unasked } = await accessMatrix(server, { callers, params });
     const rows = [
-      ...cells.map(({ route, caller, decision }) => {
-        const reason = refusalIn(decision)?.reason ?? "allowed";
-        return [route, caller, decision.allowed && decision.reported ? `reported ${reason}` : reason];
-      }),
+      ...cells.map(({ route, caller, decision }) => [
+        route,
+        caller,
+        isShadow ? resultOf(shadowOf(decision)) : resultOf(decision),
+      ]),
       ...unasked.map((key) => [key, "every role", "no path found"]),
     ];
     const snapshot = renderMarkdown([HEAD, ...rows]);
-    if (file === undefined || !before) return { data: { rows }, text: snapshot };
+    // On standard error, because the output may become a snapshot.
+    const warning = describeBaseTable(pipelineOf(server).policy.rules);
+    if (file === undefined || !before) return compact({ data: { rows }, text: snapshot, warning });
     if (isWritten) writeText(file, `${snapshot}\n`);
     const note = isWritten
       ? `The new snapshot is in ${quote(file)}.`
@@ -80,6 +89,14 @@ export const matrix: Command = {
     });
   },
 };
+
+const resultOf = (decision: Decision | "undecided"): string => {
+  if (decision === "undecided") return decision;
+  return decision.allowed ? "allowed" : decision.reason;
+};
+
+/** Without a decision of its own, the table of `shadow` decides as the other one does. */
+const shadowOf = (decision: Decision): Decision | "undecided" => decision.shadow ?? decision;
 
 function readCallers(file: string | undefined): Readonly<Record<string, TestCaller>> {
   if (file === undefined) throw new UsageError("matrix needs roles: write --roles roles.json.");

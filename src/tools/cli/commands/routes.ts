@@ -1,5 +1,6 @@
 import { pipelineOf } from "../../../core/port.ts";
 import { describeRequirement } from "../../../core/policy/describe.ts";
+import { describeBaseTable } from "../../shared/base-table.ts";
 import { renderColumns } from "../../shared/table.ts";
 import type { Command } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
@@ -15,15 +16,16 @@ export const routes: Command = {
   ],
   async run(input) {
     const [{ server }] = await input.all(() => readPolicy(input));
-    const rows = server.routes.map(({ key, requirement, source, enforcement }) => [
+    const rows = server.routes.map(({ key, requirement, source }) => [
       key,
       describeRequirement(requirement),
-      enforcement === "report" ? `${source}, report-only` : source,
+      source,
     ]);
-    const { needsRule, rules } = pipelineOf(server).policy;
+    const { unmapped, rules } = pipelineOf(server).policy;
     const refused = rules.unmappedRoutes === "not_found" ? "refused with 404" : "refused";
-    const others = needsRule ? refused : "a valid token";
+    const others = unmapped === "refused" ? refused : "a valid token";
     rows.push(["every other route", others, "unmapped_routes"]);
-    return { data: { rules: server.routes, others }, text: renderColumns(rows) };
+    const lines = [renderColumns(rows), describeBaseTable(rules)].filter((line) => line !== undefined);
+    return { data: { rules: server.routes, others }, text: lines.join("\n") };
   },
 };

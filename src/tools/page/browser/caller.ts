@@ -13,13 +13,11 @@ interface EnteredCaller {
   readonly note: string;
 }
 
-/** Returns the caller with a role. */
 export function callerWithRole(role: PageRole): Omit<EnteredCaller, "note"> {
   if (role === "anonymous") return {};
   return "scopes" in role ? role : { scopes: role };
 }
 
-/** Returns the text to enter for a caller. */
 export function renderCaller({ scopes, claims }: Omit<EnteredCaller, "note">, claim: string): string {
   return claims ? JSON.stringify({ ...claims, [claim]: scopes }) : (scopes ?? []).join(" ");
 }

@@ -5,7 +5,7 @@ import { scopesOf } from "../../../core/policy/requirement.ts";
 import type { CompiledRule } from "../../../core/policy/rule.ts";
 import { escapeHidden } from "../../escape.ts";
 import { sampleMethodOf, samplePathOf } from "../../shared/sample-path.ts";
-import { type PageData, type PageRole, readPolicy } from "../page-data.ts";
+import { type PageData, type PageRole, readPolicy, readShadow } from "../page-data.ts";
 import { stepsOf } from "../steps.ts";
 import { callerWithRole, readCaller, renderCaller } from "./caller.ts";
 import { find, make } from "./dom.ts";
@@ -13,12 +13,13 @@ import { createTable } from "./table.ts";
 
 const data = JSON.parse(find("data").textContent) as PageData;
 const policy = readPolicy(data);
+const shadow = readShadow(data);
 const readEntered = () => readCaller(find("caller").value, find("claim").value);
 
 function explain(): void {
   const { scopes, claims } = readEntered();
   const query = { method: find("method").value, path: find("path").value };
-  const explanation = explainByPolicy(policy, { ...query, ...compact({ scopes, claims }) });
+  const explanation = explainByPolicy(policy, { ...query, ...compact({ scopes, claims }) }, shadow);
   const unmappedStatus = data.unmappedRoutes === "not_found" ? 404 : 403;
   const steps = stepsOf(explanation, unmappedStatus).map(({ name, state, lines }) => {
     const texts = lines.map((line) => make("code", "", line));
@@ -43,12 +44,12 @@ function showCaller(): void {
   explain();
 }
 
-/** The scopes that a rule names. A template stands for every id. */
+/** The scopes that a rule names. A template stands for every id, and `<any>` too. */
 const namedIn = ({ requirement }: CompiledRule): readonly string[] =>
   scopesOf(requirement).map(({ text, template }) =>
-    template ? `${template.resource}:*:${template.action}` : text,
+    template ? `${template.resource}:${template.action}` : text,
   );
-const named = [...policy.rules.rules, ...policy.rules.hiddenRules].flatMap(namedIn);
+const named = policy.rules.rules.flatMap(namedIn);
 const choices = new Map<string, PageRole>([
   ...data.roles.map(([name, role]) => [`Role ${name}`, role] as const),
   ...[data.adminScope ?? "", ...named].sort().map((scope) => [scope, [scope]] as const),
@@ -67,9 +68,9 @@ document.querySelector("h1")?.append(escapeHidden(data.title));
 find("summary").textContent =
   `${policy.rules.rules.length} rules. Admin scope: ${data.adminScope ?? "none"}.`;
 const notes = [
+  ...(data.baseTable === undefined ? [] : [data.baseTable]),
   ...(data.authorization ? [] : ["Scopes aren't checked: authorization is off."]),
   ...(data.unmappedRoutes !== "authenticated" ? [] : ["Without a rule, a valid token is enough."]),
-  ...(data.enforcement === "enforce" ? [] : ["Missing scopes and missing rules are only reported."]),
   ...data.implied.map(([scope, implied]) => `${scope} implies ${implied.join(", ")}.`),
 ];
 find("notes").append(...notes.map((note) => make("li", "", note)));

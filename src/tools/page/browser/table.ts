@@ -19,9 +19,8 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
   const headings = ["Rule", "Requires", "Source", "Caller", ...roles.map(({ name }) => name)];
   find("head").append(...headings.map((heading) => make("th", "", heading)));
   const rows = policy.rules.rules.map((compiled) => {
-    const { key, method, pattern, source, enforcement } = compiled.rule;
-    const beside = compiled.beside ? `; enforced: ${describeRule(compiled.beside.rule)}` : "";
-    const requires = describeRule(compiled.rule) + beside;
+    const { key, method, pattern, source } = compiled.rule;
+    const requires = describeRule(compiled);
     const findings = data.findings.filter(({ rule }) => rule === key);
     const notes = findings.map(({ severity, message }) => make("p", severity, `${severity}: ${message}`));
     const button = make("button", "", make("b", "", method), make("code", "", pattern));
@@ -33,11 +32,7 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
         cell: make("td", state, make("i", "", `${name} `), LABELS[state], make("small", "", why)),
       };
     };
-    const cells = [
-      make("td", "", make("code", "", requires)),
-      make("td", source, source, ...(enforcement === "report" ? [make("p", "warning", "report-only")] : [])),
-      make("td", ""),
-    ];
+    const cells = [make("td", "", make("code", "", requires)), make("td", source, source), make("td", "")];
     const ofRoles = roles.map(({ name, caller }) => decide(caller, name).cell);
     const row = make("tr", "", make("th", "", button, ...notes), ...cells, ...ofRoles);
     const words = `${key} ${requires} ${source} ${notes.map(({ textContent }) => textContent).join(" ")}`;

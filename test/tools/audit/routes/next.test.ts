@@ -12,9 +12,20 @@ type Rewrites = readonly (readonly [source: string, destination: string])[];
 
 const toRewrites = (all: Rewrites) => all.map(([source, destination]) => ({ source, destination }));
 
-/** Lists an application with these files. */
-const list = (files: Files, config?: object) =>
-  routesOf(folderWith(files), config === undefined ? {} : { config });
+const RSC = { source: "/:path(.*).rsc", destination: "/:path", permanent: false };
+const redirects = (...all: readonly object[]) => ({ redirects: () => all });
+
+/** Lists an application with these files, and the redirect of the guide. */
+const list = (files: Files, config: object = {}) =>
+  routesOf(folderWith(files), {
+    config: typeof config === "function" ? config : { ...redirects(RSC), ...config },
+  });
+
+/** What an audit reports: the kind, and the rule of each finding. */
+async function findingsOf(files: Files, table: ScopeMappings): Promise<readonly string[]> {
+  const { findings } = audit(serverFor(table), await list(files));
+  return findings.map((finding) => `${finding.kind} ${"rule" in finding ? finding.rule.key : ""}`);
+}
 
 /** The errors of an audit, without those about the table: what is the kind, and the routes of each. */
 async function errorsOf(files: Files, table: ScopeMappings, config?: object): Promise<readonly string[]> {
@@ -140,6 +151,9 @@ describe("a route handler of Next.js", () => {
     ],
     ["a template", "export const GET = withScopes(server, {\n  route: `GET /x`,\n}, handler);"],
     ["options and types", `export const dynamic = "force-dynamic";\nexport type GET = 1;\n${GET}`],
+    ["other options", `${GET.slice(0, -12)}, params: ({ id }, context) => context.params }, handler);`],
+    ["no semicolon", `${GET.slice(0, -1)}\n\nexport const dynamic = "auto"`],
+    ["brackets in strings and in functions", GET.replace("handler", '() => run(`)`, ")", () => f("("))')],
     ["comments", `// export const POST = raw;\n/* see\n * export const PUT = raw */\n${GET}`],
     ["strings with comments", `const a = "/*"; // "\n${GET}\nconst b = "*/";`],
   ])("is guarded with %s", async (_, code) => {
@@ -151,6 +165,22 @@ describe("a route handler of Next.js", () => {
     const files = { "app/x/route.ts": IMPORT + code };
     expect(await errorsOf(files, { "* /x": ["x:use"] })).toEqual([]);
     expect(written(await list(files))).toEqual(["GET /x", "POST /x"]);
+  });
+
+  it.each([
+    ["exchanged", "{ GET: POST, POST: GET }", ["POST", "GET"]],
+    ["one", '{ "GET": POST }', ["POST"]],
+    ["computed", "{ [name]: GET }", ["GET"]],
+  ])("is reported if methods of one object are exported under other names: %s", async (_, names, methods) => {
+    const code = `export const ${names} = withScopes(server, { route: "/x" }, { GET: a, POST: b });`;
+    const routes = await list({ "app/x/route.ts": IMPORT + code });
+    const { findings } = audit(serverFor({ "* /x": ["x:use"] }), routes);
+    expect(findings).toMatchObject(
+      methods.map((method) => ({
+        kind: "route_differs",
+        hint: expect.stringContaining(`{ route: "${method} /x" }`) as string,
+      })),
+    );
   });
 
   it.each([
@@ -170,6 +200,13 @@ describe("a route handler of Next.js", () => {
     ["another wrapper", "export const GET = limited(withScopes(server, handler));", ["GET"]],
     ["a second variable", `${GET.slice(0, -1)}, POST = raw;`, ["POST"]],
     ["a wrapped and an unwrapped handler", `${GET}\nexport const POST = raw;`, ["POST"]],
+    ["another value", `${GET.slice(0, -1)} || raw;`, ["GET"]],
+    ["a property of the wrapper", `${GET.slice(0, -1)}\n  .bind(null);`, ["GET"]],
+    ["a call of the wrapper", `${GET.slice(0, -1)}(raw);`, ["GET"]],
+    ["a variable that can change", GET.replace("const", "let"), ["GET"]],
+    ["a default in a pattern", GET.replace("GET =", "{ GET = raw } ="), ["GET"]],
+    ["a nested pattern", `${GET}\nexport const { a: { POST } } = handlers;`, ["*"]],
+    ["an array", `${GET}\nexport const [POST] = handlers;`, ["*"]],
     [
       "a comment that may be an expression",
       `${GET}\nconst a = /[/*]/;\nexport const POST = raw; /* */`,
@@ -191,10 +228,11 @@ describe("a route handler of Next.js", () => {
     expect(unguardedOf(await list({ "app/x/route.ts": statement + GET }))).toEqual(["GET /x"]);
   });
 
-  it("needs no wrapper if its rule is public", async () => {
-    expect(await errorsOf({ "app/x/route.ts": "export const GET = raw;" }, { "GET /x": "public" })).toEqual(
-      [],
-    );
+  it("needs a wrapper even if its rule is public", async () => {
+    const files = { "app/x/route.ts": "export const GET = raw, OPTIONS = raw;" };
+    const { findings, text } = audit(serverFor({ "* /x": "public" }), await list(files));
+    expect(findings.map(({ kind }) => kind)).toEqual(["route_unguarded", "route_unguarded"]);
+    expect(text).not.toContain("If anyone may call it");
   });
 
   it.each([
@@ -204,6 +242,13 @@ describe("a route handler of Next.js", () => {
     ["another method", 'export const GET = withScopes(server, { route: "POST /x" }, handler);', "x"],
     ["another name", 'export const GET = withScopes(server, { route: "GET /:name" }, handler);', "[id]"],
     ["one segment", 'export const GET = withScopes(server, { route: "GET /:id" }, handler);', "[...id]"],
+    ["a spread", 'export const GET = withScopes(server, { route: "GET /x", ...more }, handler);', "x"],
+    ["two", 'export const GET = withScopes(server, { route: "GET /x", route: "GET /y" }, handler);', "x"],
+    [
+      "a quoted name",
+      'export const GET = withScopes(server, { route: "GET /x", "route": a }, handler);',
+      "x",
+    ],
     ["no path", 'export const GET = withScopes(server, { route: "GET" }, handler);', "x"],
   ])("is reported with %s as its route, also if its rule is public", async (_, code, folder) => {
     const files = { [`app/${folder}/route.ts`]: IMPORT + code };
@@ -247,6 +292,16 @@ describe("a page of Next.js", () => {
     expect(found.toSorted()).toEqual(outside.map((path) => `route_unguarded GET ${path}`));
   });
 
+  it("is unguarded below `/_next`, which a matcher leaves out, if its first segment is a parameter", async () => {
+    const files = { "proxy.ts": proxy('"/((?!_next/static|_next/image).*)"'), "app/[lang]/page.tsx": "" };
+    const rules = { "GET /:lang": ["a:b"], "GET /:lang/:kind/:id": ["a:b"], "GET /docs{/*rest}": ["a:b"] };
+    const used = { "app/[lang]/[kind]/[id]/page.tsx": "", "app/docs/[...rest]/page.tsx": "" };
+    expect(await errorsOf({ ...files, ...used }, rules)).toEqual(["route_unguarded GET /:lang/:kind/:id"]);
+    const guarded = await list({ ...files, ...used });
+    const elsewhere = { guardedElsewhere: ["/:lang/:kind/:id"] };
+    expect(audit(serverFor(rules), guarded, elsewhere).ok).toBe(true);
+  });
+
   // A matcher with `missing` leaves out every request that has the header, whatever its `source` is.
   it.each([
     'matcherOf("/admin")',
@@ -259,6 +314,20 @@ describe("a page of Next.js", () => {
     expect(found.toSorted()).toEqual(["/admin", "/admin/:id"].map((path) => `route_unguarded GET ${path}`));
   });
 
+  it("has the same findings with `trailingSlash`, also if its rules end with a slash", async () => {
+    const files = { ...pages, "proxy.ts": proxy(), "app/teams/page.tsx": "" };
+    const rules = {
+      "GET /admin{/*path}{/}": ["admin:use"],
+      "GET /": "public",
+      "GET /teams{/}": "public",
+    } as const;
+    const config = { trailingSlash: true, rewrites: () => toRewrites([["/teams/:path*", "/:path*"]]) };
+    expect(await errorsOf(files, rules, config)).toEqual([]);
+    expect(await errorsOf(files, { ...rules, "GET /teams/*path{/}": "public" }, config)).toEqual([
+      "rewrite_weaker GET /admin/:id, GET /admin",
+    ]);
+  });
+
   it("is compared with a matcher below the basePath of the configuration", async () => {
     const below = { "GET /base/admin{/*path}": ["admin:use"], "GET /base": "public" } as const;
     const config = { basePath: "/base" };
@@ -268,11 +337,31 @@ describe("a page of Next.js", () => {
     expect(found).toEqual(["route_unguarded GET /base/admin/:id"]);
   });
 
+  it("is reached by rules for every method, such as POST for server actions", async () => {
+    const rules = { ...table, "POST /admin": ["admin:write"], "DELETE /admin/:id": ["admin:write"] };
+    const guarded = { ...pages, "proxy.ts": proxy() };
+    const { routes, findings } = audit(serverFor(rules), await list(guarded));
+    expect(findings).toEqual([]);
+    expect(routes.map(({ parts }) => parts.map(({ key }) => key))).toEqual([
+      ["DELETE /admin/:id"],
+      ["POST /admin"],
+      [],
+    ]);
+    const misspelled = audit(serverFor({ ...rules, "POST /admn": ["admin:write"] }), await list(guarded));
+    expect(misspelled.findings).toMatchObject([{ kind: "rule_unreached", rule: { key: "POST /admn" } }]);
+  });
+
+  it("is unguarded outside the matcher if only its rule for POST requires a token", async () => {
+    const files = { ...pages, "proxy.ts": proxy('"/admin/:path*"') };
+    expect(await errorsOf(files, { ...table, "* /{*path}": ["a:b"] })).toEqual([]);
+    expect(await errorsOf(files, { ...table, "POST /": ["a:b"] })).toEqual(["route_unguarded GET /"]);
+  });
+
   it("is rendered for every method, so a rule for all methods may open it", async () => {
     const weak = { ...table, "* /{*path}": [] };
     const routes = await list({ ...pages, "proxy.ts": proxy() });
     const { findings } = audit(serverFor(weak), routes);
-    expect(findings.map(({ kind }) => kind)).toContain("method_weaker");
+    expect(findings.map(({ kind }) => kind)).toContain("wider_rule_weaker");
   });
 });
 
@@ -328,10 +417,27 @@ describe("a rewrite of Next.js", () => {
     ]);
   });
 
+  it("opens nothing if the rules for each method require what those of the page require", async () => {
+    const rewrites: Rewrites = [["/boss", "/admin"]];
+    const same = (rules: Readonly<Record<string, string[]>>) => ({
+      ...rules,
+      ...Object.fromEntries(Object.entries(rules).map(([key, rule]) => [key.replace("admin", "boss"), rule])),
+    });
+    for (const method of ["POST", "*", "HEAD"]) {
+      const table = same({ "GET /admin": ["admin:see"], [`${method} /admin`]: ["admin:see", "admin:use"] });
+      expect(await openedBy(rewrites, table)).toEqual([]);
+      const weaker = { ...table, [`${method} /boss`]: ["admin:see"] };
+      expect(await openedBy(rewrites, weaker)).toEqual(["rewrite_weaker GET /admin"]);
+    }
+    // Without a rule for POST, the page is what the rule for GET protects.
+    const open = { ...same({ "GET /admin": ["admin:see"] }), "POST /boss": ["a:b"] };
+    expect(await openedBy(rewrites, open)).toEqual(["rewrite_weaker GET /admin"]);
+  });
+
   it.each<[string, Rewrites, ScopeMappings, readonly string[]]>([
     ["to one page", [["/a", "/admin"]], { "GET /a": "public" }, ["/admin"]],
     ["with a query", [["/a", "/admin?from=a#b"]], { "GET /a": [] }, ["/admin"]],
-    ["from every path", [["/:path*", "/admin"]], { "GET /:any": [] }, ["/admin"]],
+    ["from every path", [["/:path*", "/admin"]], { "GET /:page": [] }, ["/admin"]],
     ["by parts of a segment", [["/org-:x", "/orgs/:x"]], { "GET /:a": [] }, ["/orgs/:org"]],
     ["with the same value", [["/n/:x", "/orgs/:x"]], { "GET /n/:a": ["orgs:<a>:read"] }, []],
     ["with a fixed value", [["/mine", "/orgs/mine"]], { "GET /mine": ["orgs:mine:read"] }, []],
@@ -460,17 +566,14 @@ describe("a rewrite of Next.js", () => {
   });
 
   it("opens what the proxy doesn't guard under the path of the client", async () => {
-    const matcher = { "proxy.ts": proxy('["/", "/admin", "/docs/:path*", "/orgs/:org", "/a"]') };
+    const matcher = { "proxy.ts": proxy('["/", "/admin/:path*", "/docs/:path*", "/orgs/:org", "/a"]') };
     const table = { "GET /a": ["admin:use"], "GET /b": ["admin:use"] };
-    const found = await openedBy(
-      [
-        ["/a", "/admin"],
-        ["/b", "/admin"],
-      ],
-      table,
-      matcher,
-    );
-    expect(found).toEqual(["rewrite_weaker GET /admin"]);
+    for (const target of ["/admin", "/admin/icon.png"]) {
+      const rules = { ...table, "GET /admin/icon.png": ["admin:use"] };
+      const more = { ...matcher, "app/admin/icon.png": "" };
+      expect(await openedBy([["/a", target]], rules, more)).toEqual([]);
+      expect(await openedBy([["/b", target]], rules, more)).toEqual([`rewrite_weaker GET ${target}`]);
+    }
   });
 
   it("opens what requires scopes if any token is enough for a path without a rule", async () => {
@@ -516,6 +619,143 @@ describe("a rewrite of Next.js", () => {
   });
 });
 
+describe("a final .rsc, which proxy.ts of Next.js doesn't see,", () => {
+  const openedBy = (page: string, table: ScopeMappings, ...all: readonly object[]) =>
+    errorsOf({ [`app/${page}/page.tsx`]: "", "proxy.ts": proxy() }, table, redirects(...all));
+  const notes = { "GET /notes/:id": ["notes:<id>:read"] };
+
+  it("opens a page whose rule reads its last parameter", async () => {
+    expect(await openedBy("notes/[id]", notes)).toEqual(["rewrite_weaker GET /notes/:id"]);
+    expect(await openedBy("notes/[id]", { "GET /notes/:id": ["notes:read"] })).toEqual([]);
+    const middle = { "GET /notes/:id/parts/:part": ["notes:<id>:read"] };
+    expect(await openedBy("notes/[id]/parts/[part]", middle)).toEqual([]);
+    const where = { "GET /notes/:id": { scopes: [], where: { id: { claim: "note" } } } };
+    expect(await openedBy("notes/[id]", where)).toEqual(["rewrite_weaker GET /notes/:id"]);
+  });
+
+  it("opens a page for a path that another rule decides without it", async () => {
+    const table = { "GET /docs{/*path}": ["docs:read"] };
+    expect(await openedBy("docs/[[...path]]", table)).toEqual([]);
+    for (const path of ["/docs/open", "/docs/a/b/open"])
+      expect(await openedBy("docs/[[...path]]", { ...table, [`GET ${path}`]: "public" })).toEqual([
+        "rewrite_weaker GET /docs{/*path}",
+      ]);
+    // `/docs/open/x` and `/docs/open/x.rsc` have the same rule.
+    expect(await openedBy("docs/[[...path]]", { ...table, "GET /docs/open/*path": "public" })).toEqual([]);
+    expect(await openedBy("docs/open", { "GET /docs/open": ["a:b"], "GET /docs/*path": [] })).toEqual([]);
+  });
+
+  it("opens a page by the path of its folder alone, if a rule ends with a slash", async () => {
+    const table = { "GET /": "public", "GET /docs": "public", "GET /:name": ["a:b"] } as const;
+    expect(await openedBy("[name]", table)).toEqual(["rewrite_weaker GET /:name"]);
+    const below = { "GET /docs": "public", "GET /docs/:id": ["a:b"] } as const;
+    expect(await openedBy("docs/[id]", below)).toEqual([]);
+    expect(await openedBy("docs/[id]", { ...below, "GET /teams{/}": ["a:b"] })).toEqual([]);
+    const { "GET /docs": open, ...rest } = below;
+    expect(await openedBy("docs/[id]", { ...rest, "GET /docs{/}": open })).toEqual([
+      "rewrite_weaker GET /docs/:id",
+    ]);
+  });
+
+  it("opens no wrapped handler, and no page that is already reported", async () => {
+    const handler = { "app/notes/[id]/route.ts": wrapped("GET /notes/:id"), "proxy.ts": proxy() };
+    expect(await errorsOf(handler, notes, redirects())).toEqual([]);
+    const outside = { "app/notes/[id]/page.tsx": "", "proxy.ts": proxy('"/other"') };
+    expect(await errorsOf(outside, notes, redirects())).toEqual(["route_unguarded GET /notes/:id"]);
+  });
+
+  it("opens nothing with a redirect for every such path", async () => {
+    const opened = ["rewrite_weaker GET /notes/:id"];
+    for (const redirect of [RSC, { ...RSC, source: "/:any(.*)\\.rsc", destination: "/" }])
+      expect(await openedBy("notes/[id]", notes, {}, redirect)).toEqual([]);
+    for (const change of [
+      { source: "/docs/:path(.*).rsc" },
+      // This doesn't match `/.rsc`.
+      { source: "/:path*.rsc" },
+      { has: [{ type: "header", key: "rsc" }] },
+      { missing: [{ type: "header", key: "rsc" }] },
+      { basePath: false },
+    ])
+      expect(await openedBy("notes/[id]", notes, { ...RSC, ...change })).toEqual(opened);
+  });
+
+  it("is reported once, with the redirect to write", async () => {
+    const files = {
+      "app/notes/[id]/page.tsx": "",
+      "app/docs/[...path]/page.tsx": "",
+      "proxy.ts": proxy(),
+    };
+    const table = { ...notes, "GET /docs/*path": ["docs:read"], "GET /docs/open": "public" } as const;
+    const { findings } = audit(serverFor(table), await list(files, redirects()));
+    expect(findings).toMatchObject([
+      {
+        kind: "rewrite_weaker",
+        message: [
+          "`.rsc`, which proxy.ts doesn't see at the end of a path, opens 2 routes:",
+          "`/docs/:part2.rsc` runs `GET /docs/*path` by `GET /docs/open` instead of `GET /docs/*path`;",
+          "`/notes/:part2.rsc` runs `GET /notes/:id` by `GET /notes/:id` for another value.",
+        ].join(" "),
+        hint: expect.stringContaining(JSON.stringify(RSC.source)) as string,
+      },
+    ]);
+  });
+});
+
+describe("a file in the folder public of Next.js", () => {
+  const files = {
+    "app/page.tsx": "",
+    "proxy.ts": proxy(),
+    "public/logo.svg": "",
+    "public/reports/2026 (1)/a#b.pdf": "",
+  };
+  const table = { "GET /": "public", "GET /reports{/*path}": ["reports:read"] } as const;
+
+  it("is listed with its path, also next to `src` and below `basePath`", async () => {
+    const paths = ["/logo.svg", "/reports/2026%20\\(1\\)/a%23b.pdf"];
+    expect(written(await list(files))).toEqual(["GET /", ...paths.map((path) => `GET ${path}`)]);
+    const moved = Object.entries(files).map(([path]) => [path.replace(/^(app|proxy)/, "src/$1"), ""]);
+    const folder = `${folderWith(Object.fromEntries(moved) as Files)}/../src/app`;
+    const below = await routesOf(folder, { config: { basePath: "/base" } });
+    expect(written(below)).toEqual(["GET /base", ...paths.map((path) => `GET /base${path}`)]);
+  });
+
+  it("needs no rule, and a rule for it isn't unreached", async () => {
+    expect(await findingsOf(files, table)).toEqual([]);
+    const more = { ...table, "GET /logo.svg": "public", "GET /logo.png": "public" } as const;
+    expect(await findingsOf(files, more)).toEqual(["rule_unreached GET /logo.png"]);
+  });
+
+  it("is unguarded outside the matcher if its rule requires a token", async () => {
+    const outside = { ...files, "proxy.ts": proxy('["/", "/other"]') };
+    const file = "route_unguarded GET /reports/2026%20\\(1\\)/a%23b.pdf";
+    expect(await errorsOf(outside, { ...table, "GET /logo.svg": "public" })).toEqual([file]);
+    expect(await errorsOf({ ...outside, "proxy.ts": "" }, table)).toEqual(["guard_missing"]);
+  });
+
+  it("is opened by a rewrite from a rule that requires less", async () => {
+    const rewritesOf = (...all: Rewrites) => ({ rewrites: () => toRewrites(all) });
+    const config = rewritesOf(["/files/:path*", "/reports/:path*"]);
+    const opened = "rewrite_weaker GET /reports/2026%20\\(1\\)/a%23b.pdf";
+    expect(await errorsOf(files, { ...table, "GET /files{/*path}": "public" }, config)).toEqual([opened]);
+    const same = { ...table, "GET /files{/*path}": ["reports:read"], "POST /files{/*path}": [] };
+    expect(await errorsOf(files, same, config)).toEqual([]);
+    const logo = rewritesOf(["/a", "/logo.svg"]);
+    expect(await errorsOf(files, { ...table, "GET /a": "public" }, logo)).toEqual([]);
+  });
+
+  it("is named once for each rule, however many there are", async () => {
+    const many = Array.from({ length: 500 }, (_, index) => [`public/reports/${index}.pdf`, ""]);
+    const all = { ...files, ...(Object.fromEntries(many) as Files) };
+    const rules = { ...table, "GET /files{/*path}": "public", "GET /reports/0.pdf": ["a:b"] } as const;
+    const config = { rewrites: () => toRewrites([["/files/:path*", "/reports/:path*"]]) };
+    const { text, summary } = audit(serverFor(rules), await list(all, config));
+    expect(summary).toBe("3 routes, each with a rule; 1 error");
+    expect(text.match(/`\/files\/[^`]*` runs/g)).toHaveLength(2);
+    const outside = audit(serverFor(table), await list({ ...all, "proxy.ts": proxy('"/"') }));
+    expect(outside.findings.map(({ kind }) => kind)).toEqual(["route_unguarded"]);
+  });
+});
+
 describe("an intercepting route of Next.js", () => {
   it.each([
     ["feed/(.)photo/[id]", "/feed/photo/:id", "/feed/\\(.\\)photo/:id"],
@@ -524,11 +764,24 @@ describe("an intercepting route of Next.js", () => {
     ["a/b/(...)photo/[id]", "/photo/:id", "/a/b/\\(...\\)photo/:id"],
   ])("has the rule of the path that it intercepts: %s", async (folder, pattern, path) => {
     const files = { [`app/${folder}/page.tsx`]: "", "proxy.ts": proxy() };
-    expect(written(await list(files))).toEqual([`GET ${pattern}`]);
+    expect(written(await list(files))).toEqual([`GET ${pattern}`, `* ${path}`]);
     const table = { [`GET ${pattern}`]: ["photos:<id>:read"] };
-    expect(await errorsOf(files, table)).toEqual([]);
+    expect(await findingsOf(files, table)).toEqual([]);
     // A client can request the page by the path of its folder.
     const open = { ...table, [`GET ${path}`]: "public" as const };
     expect(await errorsOf(files, open)).toEqual([`rewrite_weaker GET ${pattern}`]);
+  });
+
+  it("reaches the rules for the path of its folder, also for server actions", async () => {
+    const files = { "app/feed/(.)photo/[id]/page.tsx": "", "proxy.ts": proxy() };
+    const folder = "/feed/\\(.\\)photo/:id";
+    for (const method of ["GET", "POST", "*"]) {
+      const table = { "GET /feed/photo/:id": ["a:b"], [`${method} ${folder}`]: ["a:b"] };
+      expect(await findingsOf(files, table)).toEqual([]);
+      const misspelled = `${method} ${folder.replace("photo", "foto")}`;
+      expect(await findingsOf(files, { ...table, [misspelled]: ["a:b"] })).toEqual([
+        `rule_unreached ${misspelled}`,
+      ]);
+    }
   });
 });

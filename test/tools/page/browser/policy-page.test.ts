@@ -104,7 +104,7 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
   it("opens with a decision: a caller with the scopes of the first rule that needs some", async () => {
     const scopeMappings: ScopeMappings = { "GET /health": "public", "* /orders/:id": ["orders:<id>:read"] };
     const tab = await open(createServer({ scopeMappings }));
-    expect(await tab.inputValue("#caller")).toBe("orders:*:read");
+    expect(await tab.inputValue("#caller")).toBe("orders:read");
     expect(await tab.inputValue("#path")).toBe("/orders/id");
     expect(await tab.locator("#response").textContent()).toBe("allowed");
     await tab.close();
@@ -139,7 +139,7 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
   it("does not run hostile texts", async () => {
     const hostile = "a</script><img src=x onerror=alert(1)><script>alert(1)</script>b";
     const server = createServer({
-      adminScope: "<img/src=x/onerror=alert(1)>",
+      adminScope: "a<img/src=x/onerror=alert(1)>",
       scopeMappings: { [`MCP tools/call ${hostile}`]: [] },
     });
     const tab = await open(server, { title: hostile, roles: { [hostile]: [hostile] } });

@@ -1,0 +1,238 @@
+/** Checks the conditions of one rule against the other rules of the table. */
+import type { ConfigurationIssue, Report } from "../../core/errors.ts";
+import type { ConditionedTable, ConditionOptions } from "../../core/policy/condition-language.ts";
+import type { Where } from "../../core/policy/conditions.ts";
+import { findRouteRule } from "../../core/policy/find-rules.ts";
+import type { KeyLanguage } from "../../core/policy/key-language.ts";
+import { commonPatterns } from "../../core/policy/overlap.ts";
+import type { PatternSegment } from "../../core/policy/pattern.ts";
+import { renderPattern } from "../../core/policy/render-pattern.ts";
+import {
+  commonMethod,
+  type CompiledRule,
+  optionPath,
+  type Rule,
+  ruleIdentity,
+} from "../../core/policy/rule.ts";
+import { parseRouteKey } from "../../core/policy/route-key.ts";
+import { OPERATION_METHOD } from "../../core/request.ts";
+import { identitiesOf } from "./conditions.ts";
+
+/** Reports conditions that can't take effect as written: at most 20. */
+export function checkConditions(
+  table: ConditionedTable,
+  { authorization, issuers, checksKeys }: ConditionOptions,
+  report: Report,
+): void {
+  const all = table.rules;
+  const conditioned = all.filter(({ conditions }) => conditions);
+  const open = all.filter(({ requirement: { kind } }) => kind === "public" || kind === "optional");
+  const withAcr = conditioned.filter(({ rule }) => rule.conditions?.acr);
+  const issues = conditioned.flatMap((restricting) => [
+    ...(authorization ? [] : [withoutAuthorization(restricting.rule)]),
+    ...(checksKeys || !restricting.rule.conditions?.senderConstrained
+      ? []
+      : [withoutSenderConstraint(restricting.rule)]),
+    ...findUnknownIssuers(restricting, issuers),
+    ...findUnknownExceptions(restricting, all, table.language),
+    ...open.flatMap((other) => findMissingException(restricting, other, table) ?? []),
+    ...withAcr.flatMap((other) => findDisjointAcr(restricting, other) ?? []),
+  ]);
+  for (const issue of issues.slice(0, MAX_ISSUES)) report(issue);
+}
+
+/** One condition on a prefix can conflict with thousands of rules. The first issues are enough to find it. */
+const MAX_ISSUES = 20;
+
+const withoutAuthorization = (rule: Rule): ConfigurationIssue => ({
+  code: "option_conflict",
+  path: optionPath(rule),
+  message: "has conditions, which `authorization: false` doesn't check.",
+  hint: "Remove `authorization: false`, or the conditions.",
+});
+
+const withoutSenderConstraint = (rule: Rule): ConfigurationIssue => ({
+  code: "option_conflict",
+  path: [...optionPath(rule), "senderConstrained"],
+  message: "refuses every token: without `senderConstraint`, none can be bound to a key.",
+  hint: 'Write senderConstraint: senderConstraint({ dpop: { origins: ["https://api.example"] } }), imported from scopegate/sender-constraint, or remove the condition.',
+});
+
+/** Issuers may use one name for different claims: users of one of them may choose their own `org_id`. */
+function findUnknownIssuers(
+  { rule }: CompiledRule,
+  issuers: readonly string[],
+): readonly ConfigurationIssue[] {
+  const written: Where = rule.conditions?.where ?? {};
+  return Object.entries(written).flatMap(([parameter, sources]) =>
+    [sources].flat().flatMap(({ issuer }): readonly ConfigurationIssue[] => {
+      const path = [...optionPath(rule), "where", parameter];
+      const list = issuers.map((name) => JSON.stringify(name)).join(" or ");
+      if (issuer === undefined && issuers.length > 1)
+        return [
+          {
+            code: "condition_conflict",
+            path,
+            message: "names no issuer, but the server accepts tokens of several.",
+            hint: `Write { claim, issuer } with ${list}, in an array for several issuers.`,
+          },
+        ];
+      if (issuer === undefined || issuers.length === 0 || issuers.includes(issuer)) return [];
+      return [
+        {
+          code: "condition_conflict",
+          path,
+          message: "names an issuer whose tokens the server doesn't accept.",
+          hint: `Write ${list}.`,
+        },
+      ];
+    }),
+  );
+}
+
+/** A misspelled rule wouldn't be exempt, and a renamed rule would lose its exception. */
+function findUnknownExceptions(
+  restricting: CompiledRule,
+  all: readonly CompiledRule[],
+  language: KeyLanguage | undefined,
+): readonly ConfigurationIssue[] {
+  const { rule } = restricting;
+  const restrictedIdentities = identitiesOfRule(restricting);
+  return [...(rule.conditions?.except ?? [])].flatMap((key, index): readonly ConfigurationIssue[] => {
+    const exempt = all.find((compiled) => compiled.rule.key === key) ?? findByRoute(key, all, language);
+    const path = [...optionPath(rule), "except", index];
+    if (!exempt || identitiesOfRule(exempt).some((identity) => restrictedIdentities.includes(identity)))
+      return [
+        {
+          code: "exception_unknown",
+          path,
+          message: `\`${key}\` isn't the key of another rule.`,
+          hint: "Write the key of a rule of the table, or remove the exception.",
+        },
+      ];
+    if (meet(restricting, exempt).length > 0) return [];
+    return [
+      {
+        code: "exception_unknown",
+        path,
+        message: `\`${key}\` decides no request that this rule matches.`,
+        hint: "Remove the exception.",
+      },
+    ];
+  });
+}
+
+/** The same route may be written differently. */
+function findByRoute(
+  key: string,
+  all: readonly CompiledRule[],
+  language: KeyLanguage | undefined,
+): CompiledRule | undefined {
+  const route = parseRouteKey(key, language);
+  if ("code" in route) return undefined;
+  const identities = identitiesOf(route);
+  return all.find((compiled) => identitiesOfRule(compiled).some((identity) => identities.includes(identity)));
+}
+
+const identitiesOfRule = ({ rule, pattern }: CompiledRule): readonly string[] =>
+  identitiesOf({ method: rule.method, pattern });
+
+/** A rule that allows callers without a token would open what another rule's conditions close. */
+function findMissingException(
+  restricting: CompiledRule,
+  other: CompiledRule,
+  table: ConditionedTable,
+): readonly ConfigurationIssue[] | undefined {
+  const { kind } = other.requirement;
+  const { conditions } = restricting;
+  if (!conditions) return undefined;
+  const identities = identitiesOfRule(other);
+  if (identities.every((identity) => conditions.except.has(identity))) return undefined;
+  const common = meet(restricting, other).find((overlap) => decides(other, overlap, table));
+  if (!common) return undefined;
+  return [
+    {
+      code: "exception_missing",
+      path: optionPath(other.rule),
+      message: `is "${kind}", but the conditions of \`${restricting.rule.key}\` also apply to \`${common.text}\`.`,
+      hint: `Add except: ["${other.rule.key}"] to \`${restricting.rule.key}\`, or require a token here.`,
+    },
+  ];
+}
+
+/** Returns whether a rule decides a request that another rule also matches. */
+const decides = (
+  compiled: CompiledRule,
+  { method, segments, text }: Overlap,
+  table: ConditionedTable,
+): boolean =>
+  segments === undefined
+    ? table.operations?.find(text.slice(OPERATION_METHOD.length + 1)) === compiled
+    : findRouteRule(table.tree, method, segments)?.compiled === compiled;
+
+/** Two rules that apply to one request and have no `acr` in common would refuse every login. */
+function findDisjointAcr(
+  restricting: CompiledRule,
+  other: CompiledRule,
+): readonly ConfigurationIssue[] | undefined {
+  const values = restricting.rule.conditions?.acr?.anyOf;
+  const otherValues = other.rule.conditions?.acr?.anyOf;
+  // A report-only rule and the enforced rule next to it have the same key.
+  if (restricting.rule.key === other.rule.key) return undefined;
+  if (!values || !otherValues || values.some((value) => otherValues.includes(value))) return undefined;
+  const [common] = meet(restricting, other);
+  const [first] = [restricting.rule.key, other.rule.key].toSorted();
+  const isException = [
+    [restricting, other],
+    [other, restricting],
+  ].some(
+    ([rule, exempt]) =>
+      exempt && identitiesOfRule(exempt).every((identity) => rule?.conditions?.except.has(identity)),
+  );
+  // Each pair only once.
+  if (!common || isException || restricting.rule.key !== first) return undefined;
+  return [
+    {
+      code: "condition_conflict",
+      path: [...optionPath(restricting.rule), "acr"],
+      message: `has no value in common with \`${other.rule.key}\`, but both apply to \`${common.text}\`.`,
+      hint: "Add a value that satisfies both, or an exception.",
+    },
+  ];
+}
+
+/** The requests that two rules both match. */
+interface Overlap {
+  readonly method: string;
+  /** Absent for an operation. */
+  readonly segments?: readonly PatternSegment[];
+  /** As a key of the table. */
+  readonly text: string;
+}
+
+/** Returns what two rules both match; nothing if no request matches both. */
+function meet(first: CompiledRule, second: CompiledRule): readonly Overlap[] {
+  const methods = [first.rule.method, second.rule.method];
+  if (methods.includes(OPERATION_METHOD)) return meetAsOperations(first, second);
+  const method = commonMethod(first, second);
+  if (method === undefined) return [];
+  const common = first.pattern.alternatives.flatMap((alternative) =>
+    second.pattern.alternatives.flatMap((other) => commonPatterns(alternative.segments, other.segments)),
+  );
+  return common.map((segments) => ({
+    method,
+    segments,
+    text: `${method} ${renderPattern({ segments, hasSlash: false })}`,
+  }));
+}
+
+/** Two operations are the same, or one of them matches every name that the other one matches. */
+function meetAsOperations(first: CompiledRule, second: CompiledRule): readonly Overlap[] {
+  const narrower = [first, second].find((rule, index) => isWithin(rule, index === 0 ? second : first));
+  if (!narrower) return [];
+  return [{ method: OPERATION_METHOD, text: ruleIdentity(OPERATION_METHOD, narrower.rule.pattern) }];
+}
+
+/** Returns whether one operation matches only names that the other one matches. */
+const isWithin = ({ pattern: narrower }: CompiledRule, { pattern: wider }: CompiledRule): boolean =>
+  narrower.operation !== undefined && wider.operation?.includes(narrower.operation) === true;

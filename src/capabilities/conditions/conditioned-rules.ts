@@ -1,0 +1,90 @@
+/** The rules with conditions have their own tree, so that tables without conditions search nothing. */
+import type { ConditionedRules, PlacedRule, Requests } from "../../core/policy/condition-language.ts";
+import { covers } from "../../core/policy/overlap.ts";
+import { identityOf, type PatternSegment } from "../../core/policy/pattern.ts";
+import { type DividedRestrictions, lookUpOnce } from "../../core/policy/restrictions.ts";
+import {
+  appliesTo,
+  type CompiledRule,
+  type Restriction,
+  type Rule,
+  ruleIdentity,
+} from "../../core/policy/rule.ts";
+import { type LeafMatch, matchOf, RuleTree } from "../../core/policy/rule-tree.ts";
+import type { Path } from "../../core/request.ts";
+import { bindScope, type RequiredScope } from "../../core/scopes/required-scope.ts";
+import { checkConditions } from "./check-conditions.ts";
+import { collectMatching } from "./matching-rules.ts";
+import { areConditionsMet, decideByConditions } from "./evaluate.ts";
+import { addDeciding, divideRestrictions, toRestriction } from "./restrictions.ts";
+
+/** Collects the rules of a table that have conditions; `undefined` if none has. */
+export function collectConditioned(rules: readonly CompiledRule[]): ConditionedRules | undefined {
+  const conditioned = rules.filter(({ conditions }) => conditions);
+  if (conditioned.length === 0) return undefined;
+  const tree = growTree(conditioned);
+  return {
+    check: checkConditions,
+    forPath: (method, path, deciding) => lookUpOnce(() => findRestrictions(tree, method, path, deciding)),
+    forOperation(matches, place, deciding) {
+      const restrictions = matches.flatMap((match) => toRestriction(match, place));
+      const divided = divideRestrictions(restrictions, deciding);
+      return () => divided;
+    },
+    addDeciding,
+    alsoAt: (deciding, requests, sample) =>
+      findAlso([deciding.compiled, ...conditioned], deciding, requests).flatMap(({ scopes, segments }) =>
+        scopes.map((scope) => bindScope(scope, sample(segments)).text),
+      ),
+    decide: decideByConditions,
+    areMet: areConditionsMet,
+  };
+}
+
+/** Finds the rules that match any reading of a path, and divides them by the rules that decide it. */
+function findRestrictions(
+  tree: RuleTree,
+  method: string,
+  path: Path,
+  deciding: readonly LeafMatch[],
+): DividedRestrictions {
+  // A rule with optional groups may match a path several times.
+  const byRule = new Map<Rule, Restriction>();
+  for (const leaf of collectMatching(tree, method, path)) {
+    const [restriction] = toRestriction(matchOf(leaf, path), path, method);
+    if (restriction) byRule.set(leaf.compiled.rule, restriction);
+  }
+  return divideRestrictions([...byRule.values()], deciding);
+}
+
+/** Scopes, and the segments that their parameters belong to. */
+interface PlacedScopes {
+  readonly scopes: readonly RequiredScope[];
+  readonly segments: readonly PatternSegment[];
+}
+
+/** Finds each `also` for all of the requests. The rules that have `deciding` as an exception don't count. */
+function findAlso(
+  rules: readonly CompiledRule[],
+  deciding: PlacedRule,
+  { method, segments }: Requests,
+): readonly PlacedScopes[] {
+  const decidingIdentity = ruleIdentity(deciding.compiled.rule.method, identityOf(deciding.segments));
+  return rules.flatMap((compiled): readonly PlacedScopes[] => {
+    const { rule, pattern, conditions } = compiled;
+    if (!conditions || conditions.except.has(decidingIdentity)) return [];
+    const { scopes } = conditions.also;
+    // An operation has no path that a pattern could cover.
+    if (compiled === deciding.compiled) return [{ scopes, segments: deciding.segments }];
+    if (!appliesTo(rule, method)) return [];
+    const covering = pattern.alternatives.find((alternative) => covers(alternative.segments, segments));
+    return covering ? [{ scopes, segments: covering.segments }] : [];
+  });
+}
+
+function growTree(rules: readonly CompiledRule[]): RuleTree {
+  const tree = new RuleTree();
+  for (const compiled of rules)
+    for (const alternative of compiled.pattern.alternatives) tree.add(compiled, alternative);
+  return tree;
+}

@@ -1,0 +1,111 @@
+/** The identity of the server for OAuth clients (RFC 9728). */
+import { orUndefined, type Report } from "../../core/errors.ts";
+import type { ResourceContext } from "../../core/options/resource.ts";
+import type { CompiledTable } from "../../core/policy/compile-rules.ts";
+import { findPathRule } from "../../core/policy/find-rules.ts";
+import { scopesOf } from "../../core/policy/requirement.ts";
+import { type CompiledRule, hasOperations } from "../../core/policy/rule.ts";
+import { readPath } from "../../core/request.ts";
+import type { Resource } from "../../core/response/resource-metadata.ts";
+
+/** The identity of a server for OAuth clients. */
+export interface ResourceOptions {
+  /**
+   * The resource identifier (RFC 8707): the URL that clients use, as `new URL(id).href` writes it, without a
+   * fragment; https, or http on this machine. It's the default of `audience`, which must contain it.
+   */
+  readonly id: string;
+  /** The issuers that give tokens to clients. Default: the `issuer` of the server, or of all `issuers`. */
+  readonly authorizationServers?: readonly string[];
+  /** The scopes in the metadata. Default: the scopes of the table, except templates such as `<id>`. */
+  readonly scopesSupported?: readonly string[];
+  /** More properties of the document, by their names in RFC 9728: `{ resource_name: "Agents" }`. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+export function resolveResource(
+  resource: ResourceOptions,
+  { issuers, metadataUrl, table, boundTokens }: ResourceContext,
+  report: Report,
+): Resource {
+  const { id, metadata = {} } = resource;
+  const { authorizationServers = issuers, scopesSupported = supportedScopes(table, id) } = resource;
+  if (authorizationServers.length === 0)
+    report({
+      code: "option_missing",
+      path: ["resource", "authorizationServers"],
+      message: "is missing, and the server has no `issuer`.",
+      hint: 'Write where clients get tokens: ["https://login.example/"].',
+    });
+  const fromOptions = {
+    resource: id,
+    authorization_servers: authorizationServers,
+    scopes_supported: scopesSupported,
+  };
+  const all = { ...fromOptions, ...boundTokens };
+  for (const name of Object.keys(all))
+    if (Object.hasOwn(metadata, name))
+      report({
+        code: "option_conflict",
+        path: ["resource", "metadata", name],
+        message: "is set by another option.",
+        hint: "Write `id`, `authorizationServers` or `scopesSupported` of `resource`, or `senderConstraint`.",
+      });
+  const properties = { ...all, bearer_methods_supported: ["header"], ...metadata };
+  return Object.freeze({
+    id,
+    metadataUrl: metadataUrl ?? metadataUrlOf(id),
+    metadata: Object.freeze(withoutEmptyArrays(properties)),
+  });
+}
+
+const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+
+/** Puts `WELL_KNOWN` before the path; without a path, adds no slash at the end (RFC 9728 section 3.1). */
+export function metadataUrlOf(id: string): string {
+  const { origin, pathname, search } = new URL(id);
+  return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}${search}`;
+}
+
+/**
+ * RFC 9728 section 3.2: an array without elements must be omitted. The document is a copy, so later changes
+ * to the options don't reach a server.
+ */
+const withoutEmptyArrays = (properties: object): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(JSON.parse(JSON.stringify(properties)) as object).filter(
+      ([, value]) => !(Array.isArray(value) && value.length === 0),
+    ),
+  );
+
+/**
+ * Returns the scopes that clients request at the first sign-in. For an MCP server, these are the scopes of
+ * the transport and of the lists: clients request others when they need them. If there are none, these are
+ * all scopes of the table, because many authorization servers refuse a request without a scope.
+ */
+function supportedScopes(
+  { rules, tree }: Pick<CompiledTable, "rules" | "tree">,
+  id: string,
+): readonly string[] {
+  if (!hasOperations(rules)) return scopesOfRules(rules);
+  const path = readPath(orUndefined(() => new URL(id).pathname) ?? "");
+  const transport = path && findPathRule(tree, "POST", path).leaf?.compiled;
+  const lists = rules.filter(({ pattern: { operation } }) => operation?.method.endsWith("/list"));
+  const initial = scopesOfRules(transport ? [transport, ...lists] : lists);
+  if (initial.length > 0) return initial;
+  // An MCP server seldom has the routes of a base table, so its clients must not request their scopes.
+  return scopesOfRules(rules.filter(({ rule }) => rule.source !== "default"));
+}
+
+/** A template isn't a scope: its parameters have no values. With `<any>`, clients request every id. */
+const scopesOfRules = (rules: readonly CompiledRule[]): readonly string[] =>
+  [
+    ...new Set(
+      rules.flatMap(({ requirement }) =>
+        scopesOf(requirement).flatMap(({ template, text }) => {
+          if (!template) return [text];
+          return template.parameter === undefined ? [`${template.resource}:${template.action}`] : [];
+        }),
+      ),
+    ),
+  ].sort();

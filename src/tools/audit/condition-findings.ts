@@ -1,0 +1,259 @@
+/** Findings about conditions: a forgotten tenant check, or an exception that is wider than intended. */
+import { findRouteRule } from "../../core/policy/find-rules.ts";
+import { type CheckedTable, implies } from "../../core/policy/implication.ts";
+import { covers } from "../../core/policy/overlap.ts";
+import { identityOf, namesOf, type PatternSegment } from "../../core/policy/pattern.ts";
+import { classOf, scopesOf } from "../../core/policy/requirement.ts";
+import { isForSomeIds } from "../../core/scopes/required-scope.ts";
+import { appliesTo, type CompiledRule, ruleIdentity } from "../../core/policy/rule.ts";
+import type { Leaf } from "../../core/policy/rule-tree.ts";
+import { leavesInOrder } from "../../core/policy/walk-tree.ts";
+import type { AuditFinding } from "./report.ts";
+import { CHANGING } from "./wider-rules.ts";
+
+type Segments = readonly PatternSegment[];
+
+/** A rule whose `where` compares a parameter with a claim, and one of its paths. */
+interface Binding {
+  readonly compiled: CompiledRule;
+  readonly segments: Segments;
+  readonly name: string;
+  readonly index: number;
+}
+
+/** Finds conditions that are missing, that no caller meets, or that have a wide exception. */
+export function findInConditions(table: CheckedTable): readonly AuditFinding[] {
+  const bindings = table.rules.flatMap(bindingsOf);
+  const leaves = [...leavesInOrder(table.tree.root)];
+  // Rules that need no token are written on purpose.
+  const closed = leaves.filter(({ compiled }) => classOf(compiled.requirement) !== "nothing");
+  return [
+    ...closed.flatMap((leaf) => findUnboundParameters(table, leaf, bindings)),
+    ...closed.flatMap((leaf) => findFixedTexts(table, leaf, bindings)),
+    ...closed.flatMap((leaf) => findUnboundLists(leaf, bindings)),
+    ...findUnfilteredCollections(table, bindings),
+    ...table.rules.flatMap(findWideExceptions),
+    ...findNeedlessConditions(table, leaves),
+    ...findClaimSpellings(table.rules),
+  ];
+}
+
+function bindingsOf(compiled: CompiledRule): readonly Binding[] {
+  const names = (compiled.conditions?.all ?? []).flatMap(({ boundParameters = [] }) => boundParameters);
+  return compiled.pattern.alternatives.flatMap(({ segments }) =>
+    names.flatMap((name) => {
+      const index = segments.findIndex((segment) => segment.kind === "parameter" && segment.name === name);
+      return index < 0 ? [] : { compiled, segments, name, index };
+    }),
+  );
+}
+
+const isExempt = ({ conditions }: CompiledRule, { compiled, identity }: Leaf): boolean =>
+  conditions?.except.has(ruleIdentity(compiled.rule.method, identity)) === true;
+
+/** Returns whether a binding applies to all paths of a rule, without an exception for it. */
+const restricts = ({ compiled, segments }: Binding, leaf: Leaf): boolean =>
+  appliesTo(compiled.rule, leaf.compiled.rule.method) &&
+  !isExempt(compiled, leaf) &&
+  covers(segments, leaf.segments);
+
+/** Returns whether every caller of a rule has the scopes that lift a binding. */
+function mayCross(table: CheckedTable, { compiled, segments }: Binding, leaf: Leaf): boolean {
+  const { scopes = [], methods } = compiled.conditions?.unless ?? {};
+  const { method } = leaf.compiled.rule;
+  if (scopes.length === 0 || methods?.some((each) => appliesTo({ method: each }, method)) === false)
+    return false;
+  const unless = { compiled: { ...compiled, requirement: { kind: "allOf", scopes } as const }, segments };
+  return implies(leaf, unless, { method, segments: leaf.segments }, table);
+}
+
+/** Returns whether callers need a scope that contains the parameter, so that their token limits its value. */
+function isInScopes({ compiled: { requirement } }: Leaf, name: string): boolean {
+  if (requirement.kind !== "allOf" && requirement.kind !== "anyOf") return false;
+  const names = requirement.scopes.map(({ template }) => template?.parameter);
+  return requirement.kind === "allOf" ? names.includes(name) : names.every((each) => each === name);
+}
+
+/** The fixed text in front of a segment; empty if there is none. */
+function textBefore(segments: Segments, index: number): string {
+  const segment = segments[index - 1];
+  return segment?.kind === "static" ? segment.text : "";
+}
+
+/** Finds a forgotten tenant check: other rules bind the parameter behind this text, but none does here. */
+function findUnboundParameters(
+  table: CheckedTable,
+  leaf: Leaf,
+  bindings: readonly Binding[],
+): readonly AuditFinding[] {
+  const { segments, compiled } = leaf;
+  const [place] = bindings.flatMap((binding) => {
+    const index = segments.findIndex(
+      (segment, position) =>
+        segment.kind === "parameter" &&
+        segment.name === binding.name &&
+        textBefore(segments, position) === textBefore(binding.segments, binding.index),
+    );
+    const isBound = bindings.some((other) => other.index === index && restricts(other, leaf));
+    const isMeant =
+      isExempt(binding.compiled, leaf) || isInScopes(leaf, binding.name) || mayCross(table, binding, leaf);
+    return index < 0 || isBound || isMeant ? [] : binding;
+  });
+  if (!place) return [];
+  return [
+    {
+      kind: "where_missing",
+      severity: "warning",
+      rule: compiled.rule,
+      message: `\`${compiled.rule.key}\` doesn't compare <${place.name}> with a claim, but \`${place.compiled.rule.key}\` does.`,
+      hint: `Add \`where\` here, or on a path that contains both. If any caller may choose it here, give the parameter another name.`,
+    },
+  ];
+}
+
+/** `GET /users/me` matches `/users/:id`, whose `where` compares `me` with a claim. */
+function findFixedTexts(
+  table: CheckedTable,
+  leaf: Leaf,
+  bindings: readonly Binding[],
+): readonly AuditFinding[] {
+  const binding = bindings.find(
+    (each) =>
+      leaf.segments[each.index]?.kind === "static" && restricts(each, leaf) && !mayCross(table, each, leaf),
+  );
+  const segment = leaf.segments[binding?.index ?? -1];
+  if (!binding || segment?.kind !== "static") return [];
+  const { rule } = leaf.compiled;
+  const { key } = binding.compiled.rule;
+  return [
+    {
+      kind: "where_fixed_text",
+      severity: "warning",
+      rule,
+      message: `\`${rule.key}\` has the text \`${segment.text}\` where \`${key}\` compares <${binding.name}> with a claim: callers without the claim \`${segment.text}\` are refused.`,
+      hint: `If the text isn't an id, add except: [${JSON.stringify(rule.key)}] to \`${key}\`.`,
+    },
+  ];
+}
+
+/**
+ * Finds `<any>` below a parameter that nothing compares with the caller: at `/workspaces/:id/members`, a
+ * caller with one workspace lists the members of another.
+ */
+function findUnboundLists(leaf: Leaf, bindings: readonly Binding[]): readonly AuditFinding[] {
+  const { rule, requirement } = leaf.compiled;
+  const template = scopesOf(requirement).find(isForSomeIds)?.template;
+  if (!template) return [];
+  const isBound = (index: number): boolean =>
+    bindings.some((binding) => binding.index === index && restricts(binding, leaf));
+  // Of alternatives, `<any>` alone is enough.
+  const isCompared = (name: string): boolean => requirement.kind === "allOf" && isInScopes(leaf, name);
+  const unbound = leaf.segments.flatMap((segment, index) =>
+    namesOf(segment).filter((name) => !isCompared(name) && !isBound(index)),
+  )[0];
+  if (unbound === undefined) return [];
+  const { resource, action } = template;
+  return [
+    {
+      kind: "scope_unbound",
+      severity: "warning",
+      rule,
+      message: `\`${rule.key}\` lets any id decide for \`${resource}\`, and nothing compares <${unbound}> with the caller: a caller with one id can use every path.`,
+      hint: `Write \`${resource}:<${unbound}>:${action}\`, or compare <${unbound}> with a claim in \`where\`.`,
+    },
+  ];
+}
+
+/** `GET /orgs` lists what `GET /orgs/:org` only shows to its tenant. */
+function findUnfilteredCollections(
+  { tree }: CheckedTable,
+  bindings: readonly Binding[],
+): readonly AuditFinding[] {
+  const reported = new Set<string>();
+  return bindings.flatMap(({ compiled, segments, index }): readonly AuditFinding[] => {
+    const collection = segments.slice(0, index);
+    const leaf = index > 0 ? findRouteRule(tree, "GET", collection) : undefined;
+    if (leaf?.identity !== identityOf(collection)) return [];
+    const { rule, requirement } = leaf.compiled;
+    const scopes = scopesOf(requirement);
+    const isFiltered = requirement.kind === "allOf" ? scopes.some(isForSomeIds) : scopes.every(isForSomeIds);
+    const isChecked = isFiltered || classOf(requirement) === "nothing";
+    if (isChecked || reported.has(rule.key)) return [];
+    reported.add(rule.key);
+    return [
+      {
+        kind: "collection_unfiltered",
+        severity: "note",
+        rule,
+        message: `\`${rule.key}\` lists what \`${compiled.rule.key}\` shows only to callers with the right claim.`,
+        hint: "Let the handler filter its list by principal.values({ claim }). The table can't see what it returns.",
+      },
+    ];
+  });
+}
+
+/** An exception for a wildcard also holds for rules that are added later. */
+function findWideExceptions({ rule }: CompiledRule): readonly AuditFinding[] {
+  const wide = (rule.conditions?.except ?? []).filter(
+    (key) => key.includes("*") || CHANGING.includes(key.split(" ")[0] ?? ""),
+  );
+  if (wide.length === 0) return [];
+  const keys = wide.map((key) => `\`${key}\``).join(", ");
+  return [
+    {
+      kind: "exception_wide",
+      severity: "warning",
+      rule,
+      message: `the conditions of \`${rule.key}\` don't apply to ${keys}: an exception with a wildcard, or for a method that changes something.`,
+      hint: "List single rules for GET in `except`. If only some callers may ignore `where`, `actors` and `clients`, write `unless`.",
+    },
+  ];
+}
+
+/** `unless` with the scopes that the rule requires anyway: its conditions restrict none of its callers. */
+function findNeedlessConditions(table: CheckedTable, leaves: readonly Leaf[]): readonly AuditFinding[] {
+  const liftedRules = leaves.flatMap(({ compiled, segments }) => {
+    const { scopes = [] } = compiled.conditions?.unless ?? {};
+    const lifting = { compiled: { ...compiled, requirement: { kind: "allOf", scopes } as const }, segments };
+    const requests = { method: compiled.rule.method, segments };
+    return scopes.length > 0 && implies({ compiled, segments }, lifting, requests, table)
+      ? compiled.rule
+      : [];
+  });
+  return [...new Set(liftedRules)].map((rule) => ({
+    kind: "exception_wide",
+    severity: "warning",
+    rule,
+    message: `every caller of \`${rule.key}\` has the scopes of its \`unless\`, so its \`where\`, \`actors\` and \`clients\` never apply.`,
+    hint: "Write in `unless` only scopes that few callers have.",
+  }));
+}
+
+/** `org_id` in one rule and `orgId` in another: one of the two is probably missing in every token. */
+function findClaimSpellings(rules: readonly CompiledRule[]): readonly AuditFinding[] {
+  const spellings = new Map<string, string>();
+  const reported = new Set<string>();
+  const claims = rules.flatMap(({ rule }) =>
+    Object.entries(rule.conditions?.where ?? {}).flatMap(([parameter, sources]) =>
+      [sources]
+        .flat()
+        .map(({ claim, issuer }) => ({ rule, parameter, claim: [claim].flat().join("."), issuer })),
+    ),
+  );
+  return claims.flatMap(({ rule, parameter, claim, issuer }): readonly AuditFinding[] => {
+    const id = JSON.stringify([parameter, issuer, claim.replaceAll(/[_-]/g, "").toLowerCase()]);
+    const earlier = spellings.get(id) ?? claim;
+    spellings.set(id, earlier);
+    if (earlier === claim || reported.has(id)) return [];
+    reported.add(id);
+    return [
+      {
+        kind: "claim_spelling",
+        severity: "warning",
+        rule,
+        message: `\`${rule.key}\` compares <${parameter}> with the claim \`${claim}\`, but another rule writes \`${earlier}\`.`,
+        hint: "Write the claim as your issuer does: without it, every caller is refused.",
+      },
+    ];
+  });
+}
