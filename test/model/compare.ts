@@ -11,7 +11,6 @@ import {
   alternativesOf,
   areDistinct,
   candidatesFor,
-  implies,
   isOrdered,
   matchSegments,
   narrowestOf,
@@ -69,21 +68,11 @@ interface Expected {
   readonly keys: string;
 }
 
-/** What is wrong with a ruling, unless one of its rules requires what `skipped` requires. */
-interface Unsafe {
-  readonly details: string;
-  readonly skipped?: Key;
-}
-
-interface ExpectedForRoute extends Expected {
-  readonly unsafe: readonly Unsafe[];
-}
-
 interface ExpectedForPath {
   readonly alone: Expected;
   readonly byPath: Expected;
   readonly ruling: Ruling;
-  readonly byRoute: Map<string, ExpectedForRoute>;
+  readonly byRoute: Map<string, Expected>;
 }
 
 const SCOPE_RULES: ScopeRules = { adminScope: "platform:admin", implied: new Map() };
@@ -174,14 +163,16 @@ export class Comparison {
         let expectedForRoute = expected.byRoute.get(routeKey);
         if (!expectedForRoute) {
           const ruling = rulesOfRoute(table, method, path, route, expected.ruling);
-          const unsafe = [...findUnsafe(table, method, prepared, route, ruling)];
-          expectedForRoute = { ...toExpected(ruling), unsafe };
+          expectedForRoute = toExpected(ruling);
           expected.byRoute.set(routeKey, expectedForRoute);
+          for (const details of findUnsafe(table, method, prepared, route, ruling))
+            this.#report(
+              "No router runs a route without its rules.",
+              table,
+              `${method} ${text} at ${route}`,
+              details,
+            );
         }
-        const request = `${method} ${text} at ${route}`;
-        for (const { details, skipped } of expectedForRoute.unsafe)
-          if (!isRequired(skipped, expectedForRoute, table))
-            this.#report("No router runs a route without its rules.", table, request, details);
         this.#compare("The route decides, too.", table, method, text, expectedForRoute, actual, route);
       }
     }
@@ -265,13 +256,6 @@ function decidePath(table: readonly Rule[], method: string, path: Divided): Expe
   };
 }
 
-/** Returns whether a rule of the ruling requires what a skipped rule requires: the order of rules proves it. */
-function isRequired(skipped: Key | undefined, { keys }: Expected, table: readonly Rule[]): boolean {
-  const requirement = table.find((rule) => skipped && keyOf(rule) === keyOf(skipped))?.requirement;
-  const asked = table.filter((rule) => keys.split(", ").includes(keyOf(rule)));
-  return requirement !== undefined && asked.some((rule) => implies(rule.requirement, requirement));
-}
-
 const toExpected = ({ kind, rules }: Ruling): Expected => ({ kind, keys: keysOf([...rules]) });
 
 /**
@@ -284,14 +268,14 @@ function* findUnsafe(
   { text, path, readings }: PreparedPath,
   route: string,
   ruling: Ruling,
-): Iterable<Unsafe> {
+): Iterable<string> {
   if (ruling.kind === "ambiguous") {
     const isCanonical =
       isRouteFor(route, text, STRICTEST) &&
       candidatesFor(table, method, path).every(
         ({ misspelled, endsAsWritten }) => misspelled.size === 0 && endsAsWritten,
       );
-    if (isCanonical) yield { details: "It is refused, although all routers read it in one way." };
+    if (isCanonical) yield "It is refused, although all routers read it in one way.";
     return;
   }
   const withEmptySegment = { segments: [...path.segments, ""], hasSlash: false };
@@ -312,10 +296,7 @@ function* findUnsafe(
     );
     const requiredRule = narrowestOf(read, method)?.rule;
     if (requiredRule && ![...ruling.rules].some((rule) => isSameRoute(rule, requiredRule)))
-      yield {
-        details: `${keyOf(requiredRule)} is not required if a router reads ${JSON.stringify(reading)}.`,
-        skipped: requiredRule,
-      };
+      yield `${keyOf(requiredRule)} is not required if a router reads ${JSON.stringify(reading)}.`;
   }
 }
 

@@ -11,6 +11,8 @@ import {
   findWrongScopes,
   findWrongTables,
 } from "./claims.ts";
+import { MUTANTS } from "./mutants.ts";
+import { apply } from "./run-mutants.ts";
 import { choiceAt, countChoices, countTables, tablesWith, UNIVERSES } from "./universe.ts";
 
 describe("the library, compared with its specification", () => {
@@ -39,6 +41,10 @@ describe("a universe", () => {
     const tables = new Set(tablesWith(choiceAt(universe, 0), universe).map((table) => JSON.stringify(table)));
     expect(choices.size * tables.size).toBe(countTables(universe));
   });
+});
+
+it("each mutant changes one place of the library", () => {
+  for (const mutant of MUTANTS) expect(() => apply(mutant)).not.toThrow();
 });
 
 it("the documentation has the counts of the last full run", () => {

@@ -45,8 +45,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "`agents:web:read` covers `agents:<any>:read`.",
     file: "scopes/granted-scopes.ts",
-    text: "(this.#withId.get(text) ?? [])",
-    replacement: "[]",
+    text: 'const [[someId] = [""]] = this.#withIds(resource, action);',
+    replacement: "const someId = `${resource}${action}`;",
   },
   {
     sentence: "`agents:<any>:read` does not imply `agents:read`.",
@@ -161,24 +161,25 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "A parameter is narrower than a wildcard.",
     file: "policy/find-rules.ts",
-    text: "(node.parameter && findLeaf(node.parameter, end + 1, walk)) ??\n    (node.wildcard && findLeafAfterWildcard(node.wildcard, end, walk))",
+    text: "(node.parameter && findLeaf(node.parameter, end + 1, walk)) ??\n    (node.wildcard && leafFor(node.wildcard, walk.method))",
     replacement:
-      "(node.wildcard && findLeafAfterWildcard(node.wildcard, end, walk)) ??\n    (node.parameter && findLeaf(node.parameter, end + 1, walk))",
+      "(node.wildcard && leafFor(node.wildcard, walk.method)) ??\n    (node.parameter && findLeaf(node.parameter, end + 1, walk))",
   },
   {
-    sentence: "Text beside a parameter is wider than text and narrower than a parameter.",
+    sentence: "A parameter with a text behind it is wider than text and narrower than a parameter.",
     file: "policy/find-rules.ts",
-    text: "for (const mixed of mixedFor(node, segment)) {",
-    replacement: "for (const mixed of node.parameter ? [] : mixedFor(node, segment)) {",
+    text: "for (const ending of endingsOf(node, segment)) {",
+    replacement: "for (const ending of node.parameter ? [] : endingsOf(node, segment)) {",
   },
   {
     sentence: "A wildcard matches at least one segment.",
     file: "policy/find-rules.ts",
-    text: "if (end < firstEnd) continue;",
-    replacement: "if (end < firstEnd - 2) continue;",
+    text: "if (start > path.end) return leafFor(node, walk.method);",
+    replacement:
+      "if (start > path.end) return leafFor(node, walk.method) ?? (node.wildcard && leafFor(node.wildcard, walk.method));",
   },
   {
-    sentence: "A wildcard that ends sooner is narrower.",
+    sentence: "Of two texts behind a parameter, the longer one is narrower.",
     file: "policy/rule-tree.ts",
     text: ".sort((a, b) => b - a);",
     replacement: ".sort((a, b) => a - b);",
@@ -235,8 +236,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "Rules of which one implies the other may cross.",
     file: "policy/rule-order.ts",
-    text: " && !implies(deciding, other, path, scopeRules),",
-    replacement: ",",
+    text: "isDecidedByThird || implies(deciding, other, { method, segments }, table)",
+    replacement: "isDecidedByThird",
   },
   {
     sentence: "A public rule does not imply an optional one.",
@@ -283,8 +284,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "Any other path must satisfy all rules that a reading reaches.",
     file: "policy/table.ts",
-    text: "const matches = [...leaves].flatMap((leaf) => matchesOf(leaf, path));",
-    replacement: "const matches = matchesOf(narrowest, path);",
+    text: "for (const leaf of leaves) matches.push(...matchesOf(leaf, path));",
+    replacement: "matches.push(...matchesOf(narrowest, path));",
   },
   {
     sentence: "Letter case is folded with both steps.",
@@ -325,8 +326,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "A wildcard also matches the slash at the end.",
     file: "policy/find-rules.ts",
-    text: "strict.endsInWildcard || endsAsWritten(strict, path)",
-    replacement: "endsAsWritten(strict, path)",
+    text: "leaf.endsInWildcard || endsAsWritten(leaf, path)",
+    replacement: "endsAsWritten(leaf, path)",
   },
   {
     sentence: "A reading that decodes never maps a path.",
@@ -355,14 +356,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "The rule that covers the matched route must be satisfied.",
     file: "policy/table.ts",
-    text: "return this.#addRouteRules(pathRules, method, matchedRoutes);",
-    replacement: "return pathRules;",
+    text: "const rules = this.#addRouteRules(pathRules, method, matchedRoutes);",
+    replacement: "const rules = pathRules;",
   },
   {
     sentence: "The rule of a route covers the whole route.",
     file: "policy/find-rules.ts",
-    text: 'if (segment.kind !== "wildcard" && parameter) yield',
-    replacement: "if (parameter) yield",
+    text: 'if (segment.kind === "wildcard") return;',
+    replacement: "",
   },
   {
     sentence: "The narrowest rule that covers a route counts.",
@@ -379,8 +380,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "A path that does not fit the matched route is refused.",
     file: "policy/table.ts",
-    text: "if (hasReadable && matchedRoutes.length === 0)",
-    replacement: "if (hasReadable && matchedRoutes.length < 0)",
+    text: "unreadable.length < patterns.length && matchedRoutes.length === 0",
+    replacement: "unreadable.length < patterns.length && matchedRoutes.length < 0",
   },
   {
     sentence: "After a slash, a parameter or wildcard may be empty.",
@@ -393,6 +394,12 @@ export const MUTANTS: readonly Mutant[] = [
     file: "policy/table.ts",
     text: "pathAsRead === path ? [] : collectReadings(this.#tree, method, pathAsRead).leaves",
     replacement: "[]",
+  },
+  {
+    sentence: "An empty value may be one of a wildcard only.",
+    file: "policy/find-rules.ts",
+    text: "&& end > start) return true",
+    replacement: ") return true",
   },
   {
     sentence: "What is unmapped stays unmapped.",

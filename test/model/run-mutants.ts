@@ -19,18 +19,24 @@ export function runMutants(): number {
   return survivors.length === 0 ? 0 : 1;
 }
 
+/** Returns the changed file. */
+export function apply({ file, text, replacement, sentence }: Mutant): string {
+  const [before, after, ...others] = readFileSync(`${ROOT}src/core/${file}`, "utf8").split(text);
+  if (before === undefined || after === undefined || others.length > 0)
+    throw new Error(`The mutant "${sentence}" does not fit ${file}: its text must be there once.`);
+  return before + replacement + after;
+}
+
 /** Returns the first claim that does not hold for a mutant. */
-function findDifference({ file, text, replacement, sentence }: Mutant): string | undefined {
+function findDifference(mutant: Mutant): string | undefined {
+  const { file, sentence } = mutant;
+  const changed = apply(mutant);
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER, { recursive: true });
   for (const folder of ["src", "test/model", "test/support"])
     cpSync(ROOT + folder, FOLDER + folder, { recursive: true });
   for (const name of ["package.json", "tsconfig.json"]) symlinkSync(ROOT + name, FOLDER + name);
-  const path = `${FOLDER}src/core/${file}`;
-  const [before, after, ...others] = readFileSync(path, "utf8").split(text);
-  if (before === undefined || after === undefined || others.length > 0)
-    throw new Error(`The mutant "${sentence}" does not fit ${file}: its text must be there once.`);
-  writeFileSync(path, before + replacement + after);
+  writeFileSync(`${FOLDER}src/core/${file}`, changed);
   const { status, stdout, stderr } = runChild(
     process.execPath,
     ["--import", "tsx", `${FOLDER}test/model/first-difference.ts`],

@@ -94,7 +94,8 @@ const routeOf = remember((all: Texts): string =>
   all.map((text) => `/${loosen(withoutNames(text))}`).join(""),
 );
 
-type Spelling = "exact" | "case" | "decoded";
+/** `empty` is the value of a parameter: some routers match it, others match it only to a wildcard. */
+type Spelling = "exact" | "case" | "decoded" | "empty";
 /** Returns how a path spells the text of one segment of a pattern, or `undefined` for another text. */
 function spellingOf(pattern: string, segment: string): Spelling | undefined {
   const matchesText = (spell: (text: string) => string): boolean => {
@@ -130,9 +131,11 @@ export const matchSegments = remember((pattern: Texts, path: Texts): Match | und
   for (const [index, segment] of pattern.entries()) {
     ranks.push(rankOf(segment));
     if (index === wildcard) ranks.push(...new Array<string>(surplus).fill(REST_OF_WILDCARD));
-    if (index === wildcard || isParameter(segment)) continue;
+    if (index === wildcard) continue;
     const place = wildcard >= 0 && index > wildcard ? index + surplus : index;
-    const spelling = spellingOf(segment, path[place] ?? "");
+    const text = path[place] ?? "";
+    if (isParameter(segment) && text !== "") continue;
+    const spelling = isParameter(segment) ? "empty" : spellingOf(segment, text);
     if (!spelling) return undefined;
     // A router treats one text at one place in one way, whichever rule it belongs to.
     if (spelling !== "exact") misspelled.set(`${place} ${routeOf(pattern.slice(0, index + 1))}`, spelling);

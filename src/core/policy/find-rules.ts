@@ -130,7 +130,8 @@ function collectAt(node: TreeNode, start: number, walk: ReadingsWalk, isDecoded:
     // to collect the others.
     if ((isCertain && spelling === "exact") || walk.leaves.size > MAX_RULES) return true;
   }
-  if (node.parameter && collectAt(node.parameter, end + 1, walk, isDecoded)) return true;
+  // Some routers match an empty segment to a wildcard, but not to a parameter.
+  if (node.parameter && collectAt(node.parameter, end + 1, walk, isDecoded) && end > start) return true;
   return node.wildcard !== undefined && collectLeaf(node.wildcard, walk, isDecoded);
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ScopeMappings } from "../../../src/core/policy/scope-mappings.ts";
 import { textOf } from "../../support/patterns.ts";
 import { governingOf, keyOf, keysOf, matchesOf, matchOf, tableOf } from "../../support/policy.ts";
 
@@ -221,6 +222,20 @@ describe("forRoute", () => {
     ]);
     expect(matches.map(({ parameter }) => parameter("id"))).toEqual(["", ""]);
     expect(keyOf(table, "GET", "/agents/", "/*path")).toBe("unmapped");
+  });
+
+  it("requires the rule for an empty wildcard, too, because a router may match no empty parameter", () => {
+    const mappings: ScopeMappings = {
+      "GET /a/:id": "public",
+      "GET /a/*path": ["a:read"],
+      "GET /:section/*path": "public",
+    };
+    const matches = matchesOf(tableOf(mappings), "GET", "/a/", "/:section/*path");
+    expect(matches.map(({ compiled }) => compiled.rule.key)).toEqual([
+      "GET /:section/*path",
+      "GET /a/:id",
+      "GET /a/*path",
+    ]);
   });
 
   it("fills a parameter from the empty segment, not from the one before it", () => {
