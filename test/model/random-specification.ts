@@ -307,13 +307,12 @@ export function mistakesIn(policy: Policy): ReadonlySet<string> | undefined {
   const codes = new Set<string>();
   const customs = rulesOf(policy.custom);
   for (const base of rulesOf(policy.base)) {
-    if (isReplaced(base, customs) && isRestricted(base)) return undefined;
-    const isMissed = customs.some(({ method, alternatives }) => {
-      return (
-        method === "*" &&
-        alternatives.some((one) => base.alternatives.some((o) => shapeOf(o) === shapeOf(one)))
-      );
-    });
+    const atOnePath = customs.filter(({ alternatives }) =>
+      alternatives.some((one) => base.alternatives.some((other) => shapeOf(other) === shapeOf(one))),
+    );
+    // It may lose a condition.
+    if (isRestricted(base) && atOnePath.some(({ method }) => method === base.method)) return undefined;
+    const isMissed = atOnePath.some(({ method }) => method === "*");
     if (base.method !== "*" && base.method !== "MCP" && !isReplaced(base, customs) && isMissed)
       codes.add("override_partial");
   }

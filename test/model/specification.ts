@@ -294,9 +294,10 @@ export function isOrdered(table: Table, method: string, path: Divided): boolean 
   const deciding = narrowestOf(matching, method);
   if (!deciding) return true;
   const { rule, alternative } = deciding;
-  // Frameworks run the GET handler for HEAD.
-  const ofGet = narrowestOf(candidatesFor(table, "GET", path).filter(isSpelled), "GET");
-  if (rule.method === "HEAD" && ofGet && !implies(rule.requirement, ofGet.rule.requirement)) return false;
+  // Frameworks run the GET handler for HEAD: that of the path, and that of a route in any spelling.
+  const ofGet = narrowestOf(candidatesFor(table, "GET", path).filter(isSpelled), "GET")?.rule;
+  for (const get of [ofGet, ruleCovering(table, "GET", alternative.segments)])
+    if (rule.method === "HEAD" && get && !implies(rule.requirement, get.requirement)) return false;
   const methods = methodsFor(method);
   return matching.every((other) => {
     const isMethodNarrower = methods.indexOf(rule.method) <= methods.indexOf(other.rule.method);
