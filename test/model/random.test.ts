@@ -1,6 +1,6 @@
 /** Random tables against the random model. `npm run test:model` tries more of them. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { ResourceServer } from "scopegate";
+import { ConfigurationError, type ResourceServer } from "scopegate";
 import {
   ask,
   compareRandomly,
@@ -8,6 +8,7 @@ import {
   identityOf,
   isServer,
   rulingOf,
+  serverOf,
   start,
 } from "./random-comparison.ts";
 import type { Policy, Table } from "./random-specification.ts";
@@ -67,6 +68,23 @@ describe("a random table", () => {
       });
     }));
 
+  it("has the same mistakes, in whatever order its rules are written", () => {
+    const random = randomOf(204);
+    let withMistakes = 0;
+    while (withMistakes < 40) {
+      const { custom, base, ...policy } = policyOf(random);
+      const repeated = Object.keys(custom).filter(() => random.chance(0.1));
+      const withRepeated = {
+        ...custom,
+        ...Object.fromEntries(repeated.map((key) => [key.replace(/:\w+/, ":again"), []])),
+      };
+      const mistakes = mistakesOf({ ...policy, base, custom: withRepeated });
+      if (mistakes.length > 0) withMistakes += 1;
+      const reversed = { ...policy, base: reverse(base), custom: reverse(withRepeated) };
+      expect(mistakesOf(reversed)).toEqual(mistakes);
+    }
+  });
+
   it("never refuses a caller because of further scopes", () =>
     forTables(202, ({ policy, server, random }) =>
       forRequests(policy, random, async (request, identity) => {
@@ -121,6 +139,17 @@ async function forRequests(
 ): Promise<void> {
   for (const identity of identitiesFor(random))
     for (let made = 0; made < 5; made += 1) await run(requestOf(random, policy), identity);
+}
+
+/** Returns the mistakes of a policy as texts, sorted. */
+function mistakesOf(policy: Policy): readonly string[] {
+  try {
+    serverOf(policy);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return error.issues.map((issue) => JSON.stringify(issue)).toSorted();
+  }
 }
 
 const reverse = (table: Table): Table => Object.fromEntries(Object.entries(table).toReversed());

@@ -121,23 +121,32 @@ function compileTable(
   report: Report,
   settings: Required<TableSettings>,
 ): SourceTable {
-  const rules: CompiledRule[] = [];
+  const rules = Object.entries(table).flatMap(
+    ([key, entry]) => compileRule(source, key, entry, report, settings) ?? [],
+  );
   const routes = new Map<string, CompiledRule>();
-  /** Rules whose routes also belong to later rules, which isn't a mistake if both require the same. */
+  /** Rules whose routes also belong to other rules, which isn't a mistake if both require the same. */
   const repeated = new Set<CompiledRule>();
-  for (const [key, entry] of Object.entries(table)) {
-    const rule = compileRule(source, key, entry, report, settings);
-    if (!rule) continue;
+  for (const rule of inOrderOfText(rules)) {
     const identities = identitiesOf(rule);
     const sameRoutes = identities.flatMap((identity) => routes.get(identity) ?? []);
     const duplicate = sameRoutes.find((earlier) => !isRepetition(rule, earlier));
     if (duplicate) report(describeDuplicate(rule, duplicate));
     for (const earlier of sameRoutes) if (isRepetition(rule, earlier)) repeated.add(earlier);
-    rules.push(rule);
     for (const identity of identities) routes.set(identity, rule);
   }
   const decisive = new Set(routes.values());
   return { rules: rules.filter((rule) => decisive.has(rule) || repeated.has(rule)), routes };
+}
+
+/**
+ * Mistakes don't depend on the order of writing. A rule of the base table comes before custom rules, and small
+ * letters before capital ones: the first rule has the spelling to keep.
+ */
+function inOrderOfText(rules: readonly CompiledRule[]): readonly CompiledRule[] {
+  const rank = ({ rule }: CompiledRule) => Number(rule.source !== "default");
+  const text = ({ rule }: CompiledRule) => `${rule.pattern} ${rule.method}`;
+  return rules.toSorted((a, b) => rank(a) - rank(b) || (text(a) > text(b) ? -1 : 1));
 }
 
 /** Compiles one entry of a table; `undefined` if it has a mistake, which is reported. */
@@ -213,7 +222,7 @@ function describeDuplicate(rule: CompiledRule, earlier: CompiledRule): Configura
 
 function growTree(rules: readonly CompiledRule[], report: Report): RuleTree {
   const tree = new RuleTree();
-  for (const compiled of rules) {
+  for (const compiled of inOrderOfText(rules)) {
     const { alternatives } = compiled.pattern;
     const [conflict] = alternatives.flatMap((alternative) => tree.add(compiled, alternative) ?? []);
     if (!conflict) continue;

@@ -17,7 +17,8 @@ export function checkOverrides({ rules, replacements }: CompiledTable, report: R
     const { rule } = compiled;
     if (rule.source === "default" || rule.method !== "*") continue;
     const kept = pathsOf(compiled).flatMap((path) => exactDefaults.get(path) ?? []);
-    if (kept.length > 0) report(describeKept(compiled, [...new Set(kept)]));
+    const byKey = [...new Set(kept)].sort((a, b) => (a.rule.key < b.rule.key ? -1 : 1));
+    if (kept.length > 0) report(describeKept(compiled, byKey));
   }
 }
 

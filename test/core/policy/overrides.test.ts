@@ -145,7 +145,7 @@ describe("a custom rule for the route of a default rule", () => {
 describe("a custom rule for every method", () => {
   it("does not start if default rules of exact methods would still decide, and names them", () => {
     expect(start({ "* /sessions/:id": ["ops:use"] }, agentScopeMappings)).toThrow(
-      "doesn't replace `GET /sessions/:session_id`, `PATCH /sessions/:session_id`, `DELETE /sessions/:session_id` of the base table",
+      "doesn't replace `DELETE /sessions/:session_id`, `GET /sessions/:session_id`, `PATCH /sessions/:session_id` of the base table",
     );
   });
 
