@@ -302,20 +302,30 @@ function missingOf(
 
 // Which tables start
 
+const sharePath = (rule: Rule, other: Rule): boolean =>
+  rule.alternatives.some((one) => other.alternatives.some((another) => shapeOf(one) === shapeOf(another)));
+
+/** A rule may repeat what another one requires at the root of its subtree. */
+const isDuplicate = (rule: Rule, other: Rule): boolean =>
+  rule.method === other.method &&
+  sharePath(rule, other) &&
+  JSON.stringify(rule.entry) !== JSON.stringify(other.entry);
+
 /** Returns the codes of the errors in a policy; `undefined` where the promises don't say. */
 export function mistakesIn(policy: Policy): ReadonlySet<string> | undefined {
   const codes = new Set<string>();
   const customs = rulesOf(policy.custom);
   for (const base of rulesOf(policy.base)) {
-    const atOnePath = customs.filter(({ alternatives }) =>
-      alternatives.some((one) => base.alternatives.some((other) => shapeOf(other) === shapeOf(one))),
-    );
+    const atOnePath = customs.filter((custom) => sharePath(custom, base));
     // It may lose a condition.
     if (isRestricted(base) && atOnePath.some(({ method }) => method === base.method)) return undefined;
     const isMissed = atOnePath.some(({ method }) => method === "*");
     if (base.method !== "*" && base.method !== "MCP" && !isReplaced(base, customs) && isMissed)
       codes.add("override_partial");
   }
+  for (const table of [rulesOf(policy.base), customs])
+    for (const [index, rule] of table.entries())
+      if (table.slice(index + 1).some((other) => isDuplicate(rule, other))) codes.add("route_duplicate");
   const rules = effectiveRules(policy);
   // Exceptions that match no request of their rule, and those that decide none.
   const unmatched = new Set(
