@@ -230,6 +230,15 @@ export function* findWrongRoutes(): Iterable<string> {
 /** How many choices of keys a sample has, by the size of their tables. */
 export type Sample = readonly [one: number, two: number, three: number];
 
+/** What does not hold for tables with two texts behind a parameter, of which one ends with the other. */
+export function* findWrongEndings(): Iterable<string> {
+  const [, universe] = UNIVERSES;
+  if (!universe) return;
+  const comparison = new Comparison(universe);
+  comparison.compareTables(["/:x-b", "/:x-b-b"].map((pattern) => ({ method: "GET", pattern })));
+  for (const violation of comparison.violations) yield JSON.stringify(violation);
+}
+
 /** What does not hold for some tables of each universe, which are spread evenly over all of them. */
 export function* findWrongTables(sample: Sample): Iterable<string> {
   for (const [index, universe] of UNIVERSES.entries()) {

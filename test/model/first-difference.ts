@@ -1,6 +1,7 @@
 /** Prints the first claim that does not hold, and fails. A mutant of the library is expected to. */
 import {
   findMisreadTargets,
+  findWrongEndings,
   findWrongCallers,
   findWrongIds,
   findWrongLists,
@@ -18,6 +19,7 @@ for (const differences of [
   findWrongCallers(),
   findWrongRoutes(),
   findWrongScopes(),
+  findWrongEndings(),
   // Tables of one rule take longest, and find least.
   findWrongTables([0, 60, 100]),
   findWrongTables([8, 0, 0]),

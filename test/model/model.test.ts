@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import {
   findMisreadTargets,
   findWrongCallers,
+  findWrongEndings,
   findWrongIds,
   findWrongLists,
   findWrongPairs,
@@ -28,6 +29,9 @@ describe("the library, compared with its specification", () => {
     expect([...findWrongRoutes()]).toEqual([]);
   });
   it("allows the same callers where several rules decide", () => expect([...findWrongCallers()]).toEqual([]));
+  it("decides by the same of two texts behind a parameter", () => {
+    expect([...findWrongEndings()]).toEqual([]);
+  });
   it("starts with the same tables, and decides all requests by the same rules", () => {
     expect([...findWrongTables([0, 4, 8])]).toEqual([]);
   });
