@@ -1,6 +1,6 @@
 /** Tables, callers and requests with the decision for each: by hand, from the rules of docs/understand/table.md. */
 import { pageOf } from "../documentation/markdown.ts";
-import { tablesOf } from "../documentation/tables.ts";
+import { tablesOf, toConfiguration } from "../documentation/tables.ts";
 import type { Corpora, DecisionCase } from "./format.ts";
 
 type Table = Corpora["decisions"]["tables"][number];
@@ -445,23 +445,70 @@ const tenants: Table = {
   ],
 };
 
-/** In these tables, only `anyOf` has another name in JSON. */
-const toJsonNames = (scopeMappings: object): unknown =>
-  JSON.parse(JSON.stringify(scopeMappings).replaceAll('"anyOf":', '"any_of":'));
+const website: Table = {
+  name: "a public website with a part for staff",
+  configuration: {
+    scope_mappings: {
+      "GET /{*path}": "public",
+      "* /admin{/*path}": ["admin:use"],
+      "* /admin/login": "public",
+      "DELETE /admin/users{/*path}": ["admin:use", "users:delete"],
+    },
+  },
+  cases: [
+    allow("GET /about", null, "GET /{*path}"),
+    unmapped("POST /about", null),
+    allow("GET /administrators", null, "GET /{*path}"),
+    anonymous("GET /admin", "* /admin{/*path}"),
+    allow("POST /admin/login", null, "* /admin/login"),
+    allow("GET /admin/users/7", "admin:use", "* /admin{/*path}", "admin:use"),
+    lacks(
+      "DELETE /admin/users/7",
+      "admin:use",
+      "DELETE /admin/users{/*path}",
+      "admin:use users:delete",
+      "users:delete",
+    ),
+  ],
+};
+
+const upgraded = (row: DecisionCase): DecisionCase => ({ ...row, upgrade: true });
+
+const sockets: Table = {
+  name: "WebSockets: a public rule with a wildcard does not open them",
+  configuration: {
+    scope_mappings: {
+      "GET /{*path}": "public",
+      "GET /live{/*path}": ["live:read"],
+      "GET /rooms/:room{/*path}": ["rooms:<room>:join"],
+      "GET /news/socket": "public",
+    },
+  },
+  cases: [
+    allow("GET /about", null, "GET /{*path}"),
+    upgraded(refuse("route_unmapped", "GET /about", null)),
+    upgraded(allow("GET /news/socket", null, "GET /news/socket")),
+    upgraded(anonymous("GET /live", "GET /live{/*path}")),
+    upgraded(
+      allow("GET /rooms/red/socket", "rooms:red:join", "GET /rooms/:room{/*path}", "rooms:red:join"),
+    ),
+    upgraded(
+      lacks("GET /rooms/blue/socket", "rooms:red:join", "GET /rooms/:room{/*path}", "rooms:blue:join"),
+    ),
+  ],
+};
 
 /** The tables of docs/understand/table.md with their requests, as the page shows them. */
-const documented: readonly Table[] = tablesOf(pageOf("docs/understand/table.md"), "Example tables").flatMap(
-  ({ name, scopeMappings, requests }) => {
-    const cases = requests.flatMap(({ method, target, token, isUpgrade, answer }): DecisionCase[] => {
-      if (method === "MCP" || token === "expired") return [];
-      const claims = token === "none" ? null : { scopes: [...token.scopes] };
-      const request = { method, target, ...(isUpgrade && { upgrade: true as const }), claims };
+const documented: readonly Table[] = tablesOf(pageOf("docs/understand/table.md")).map(
+  ({ name, options, requests }) => {
+    const cases = requests.flatMap(({ method, target, token, answer }): DecisionCase[] => {
+      if (token === "expired") return [];
+      const request = { method, target, claims: token === "none" ? null : { sub: "user-1", ...token } };
       if (answer === "allowed") return [{ ...request, allowed: true }];
       const reason = answer === "403 (no rule)" ? { reason: "route_unmapped" } : {};
       return [{ ...request, allowed: false, ...reason, status: Number.parseInt(answer, 10) }];
     });
-    const configuration = { scope_mappings: toJsonNames(scopeMappings) };
-    return cases.length > 0 ? [{ name: `the guide: ${name}`, configuration, cases }] : [];
+    return { name: `the guide: ${name}`, configuration: toConfiguration(options), cases };
   },
 );
 
@@ -482,6 +529,8 @@ const tables: readonly Table[] = [
   notFound,
   authenticated,
   tenants,
+  website,
+  sockets,
   ...documented,
 ];
 

@@ -19,6 +19,7 @@ import { createServer, issuesOf } from "../support/resource-servers.ts";
 import { fileOf, scopegate as runCommand, useFolder } from "../tools/cli/support.ts";
 import { pageOf, pages, ROOT, rowsOf, sectionOf, tableOf } from "./markdown.ts";
 import { examples, findFallbacks, programs, snippets } from "./snippets.ts";
+import { tablesOf } from "./tables.ts";
 
 /** The string literals of a union type, as its file declares it. */
 function unionOf(file: string, name: string): readonly string[] {
@@ -178,34 +179,15 @@ describe("docs/reference/options.md", () => {
 });
 
 describe("docs/understand/table.md", () => {
-  it("lists agentScopeMappings", () => {
-    const rows = tableOf(sectionOf(pageOf("docs/understand/table.md"), "A base table"), "route");
-    const render = (value: unknown): string =>
-      JSON.stringify(value)
-        .replace(/^\{"(\w+)":/, "{ $1: ")
-        .replace(/\}$/, " }");
-    const table = Object.entries(scopegate.agentScopeMappings);
-    expect(rows.map((row) => row.map(unquoted))).toEqual(table.map(([key, value]) => [key, render(value)]));
-  });
-
-  it("shows which rule decides, and which wider rules match", () => {
-    const section = sectionOf(pageOf("docs/understand/table.md"), "Which rule is chosen");
-    const [, sentence = ""] = /with the rules (.*?):\n/s.exec(section) ?? [];
-    const keys = [...sentence.matchAll(/`([^`]+)`/g)].map(([, key = ""]) => key);
-    const ruleFor = (request: string, table: readonly string[]): string | undefined => {
+  it("shows which rule of the table above decides", () => {
+    const page = pageOf("docs/understand/table.md");
+    const table = tablesOf(page).find(({ name }) => name === "A fleet of devices");
+    const server = createServer(table?.options);
+    const rows = tableOf(sectionOf(page, "Which rule is chosen"), "request").map((row) => row.map(unquoted));
+    expect(rows.length).toBeGreaterThanOrEqual(5);
+    for (const [request = "", deciding] of rows) {
       const [method = "", path = ""] = request.split(" ");
-      // A scope for each rule, and one more for each wider rule, so that the table starts.
-      const scopes = (key: string) =>
-        keys.slice(keys.indexOf(key)).map((_, index) => `r${keys.length - index}:use`);
-      const scopeMappings = Object.fromEntries(table.map((key) => [key, scopes(key)]));
-      return explain(createServer({ scopeMappings }), { method, path }).decision.rule?.key;
-    };
-    const rows = tableOf(section, "request").map((row) => row.map(unquoted));
-    expect(rows.length).toBeGreaterThanOrEqual(7);
-    for (const [request = "", deciding, wider] of rows) {
-      expect(ruleFor(request, keys), request).toBe(deciding);
-      const others = keys.filter((key) => key !== deciding && ruleFor(request, [key]) === key);
-      expect(wider, request).toBe(others.join(", "));
+      expect(explain(server, { method, path }).decision.rule?.key, request).toBe(deciding);
     }
   });
 
@@ -215,6 +197,16 @@ describe("docs/understand/table.md", () => {
       expect(readFileSync(join(ROOT, "docs/pictures", name), "utf8")).toBe(draw());
     },
   );
+});
+
+describe("docs/reference/configuration-file.md", () => {
+  it("shows agentScopeMappings", () => {
+    const shown = pageOf("docs/reference/configuration-file.md").blocks.filter(
+      ({ language }) => language === "json",
+    );
+    const values = shown.map(({ code }) => JSON.parse(code) as unknown);
+    expect(values).toContainEqual(scopegate.agentScopeMappings);
+  });
 });
 
 describe("docs/reference/refusals.md", () => {

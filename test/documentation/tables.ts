@@ -1,16 +1,21 @@
-/** The tables of a page, as it shows them: rules, requests with their answers, and mistakes with their messages. */
+/** The tables of docs/understand/table.md, as it shows them: rules, requests with their results, and mistakes. */
 import { runInNewContext } from "node:vm";
 import type { ScopeMappings } from "scopegate";
-import { type Block, type Page, rowsOf } from "./markdown.ts";
+import type { ResourceServerOptions } from "../support/server.ts";
+import { type Block, type Page, tableOf } from "./markdown.ts";
+
+/** The options of a table: `scopeMappings`, and those that decide together with it. */
+export type TableOptions = Pick<
+  ResourceServerOptions,
+  "scopeMappings" | "defaultScopeMappings" | "impliedScopes" | "adminScope"
+> & { readonly scopeMappings: ScopeMappings };
 
 /** One request of a page, and how it is answered. */
 export interface ShownRequest {
   readonly method: string;
   readonly target: string;
-  readonly isUpgrade: boolean;
-  /** The arguments of an MCP operation. */
-  readonly params: Readonly<Record<string, string>>;
-  readonly token: "none" | "expired" | { readonly scopes: readonly string[] };
+  /** The claims of the token. `exp` is added to those of a token that isn't expired. */
+  readonly token: "none" | "expired" | Readonly<Record<string, unknown>>;
   /** `allowed`, a status, or `403 (no rule)`. */
   readonly answer: string;
 }
@@ -18,42 +23,56 @@ export interface ShownRequest {
 /** A section with one complete table. */
 export interface ShownTable {
   readonly name: string;
-  readonly scopeMappings: ScopeMappings;
+  readonly options: TableOptions;
   readonly requests: readonly ShownRequest[];
-  readonly mistake: ScopeMappings;
+  /** The same options with the mistake of their author. */
+  readonly mistake: TableOptions;
   /** What scopegate says about the mistake, in one line. */
   readonly message: string;
 }
 
-/** Reads the tables below a heading of the second level; each has a heading of the third level. */
-export function tablesOf(page: Page, heading: string): readonly ShownTable[] {
-  const [, body = ""] = page.text.split(`\n## ${heading}\n`);
-  const [text = ""] = body.split(/^## /m);
-  return text
-    .split(/^### /m)
+/** Reads the sections of a page that begin with a table; each has a heading of the second level. */
+export const tablesOf = (page: Page): readonly ShownTable[] =>
+  page.text
+    .split(/^## /m)
     .slice(1)
+    .map((section) => section.split(/^### /m)[0] ?? "")
+    .filter((section) => section.includes("\n```ts\n"))
     .map((section) => readTable(section, page.blocks));
-}
 
 function readTable(section: string, blocks: readonly Block[]): ShownTable {
   const name = section.slice(0, section.indexOf("\n"));
-  const [table, mistake, message, ...others] = blocks.filter(({ code }) => section.includes(`\n${code}`));
-  if (!table || !mistake || message?.language !== "text" || others.length > 0)
-    throw new Error(`${name}: expected a table, a mistake and its message.`);
+  const [table, message, ...others] = blocks.filter(({ code }) => section.includes(`\n${code}`));
+  if (!table || message?.language !== "text" || others.length > 0)
+    throw new Error(`${name}: expected a table and the message about a mistake.`);
+  const options = optionsOf(table.code);
+  const paragraph = section.split("\n\n```text\n")[0]?.split("\n\n").at(-1) ?? "";
   return {
     name,
-    scopeMappings: valueOf(table.code),
-    requests: rowsOf(section).slice(2).map(readRequest),
-    mistake: valueOf(mistake.code),
+    options,
+    requests: tableOf(section, "request").map(readRequest),
+    mistake: { ...options, scopeMappings: withMistake(options.scopeMappings, paragraph) },
     message: oneLine(message.code),
   };
 }
 
-/** Evaluates the object of `export const name: ScopeMappings = {...};`. */
-function valueOf(code: string): ScopeMappings {
-  const [, literal] = /^export const \w+(?:: ScopeMappings)? = (\{.*\});$/ms.exec(code) ?? [];
+/** Evaluates `export const name: ScopeMappings = {...};`, or an object of options with `scopeMappings`. */
+function optionsOf(code: string): TableOptions {
+  const [, literal] = /^export const \w+(?:: ScopeMappings)? = (\{.*^\})[^\n]*;$/ms.exec(code) ?? [];
   if (literal === undefined) throw new Error(`This block exports no object:\n${code}`);
-  return readObject(literal);
+  const value = readObject(literal);
+  return "scopeMappings" in value
+    ? (value as unknown as TableOptions)
+    : { scopeMappings: value, defaultScopeMappings: {} };
+}
+
+/** Adds the rules that a paragraph shows as code, and removes those of which it shows only the key. */
+function withMistake(scopeMappings: ScopeMappings, paragraph: string): ScopeMappings {
+  const codes = codesOf(paragraph);
+  const rules = codes.filter((code) => /^"[^"]+": /.test(code));
+  if (rules.length === 0) throw new Error(`This paragraph shows no mistake:\n${paragraph}`);
+  const others = Object.entries(scopeMappings).filter(([key]) => !codes.includes(key));
+  return { ...Object.fromEntries(others), ...readObject(`{ ${rules.join(", ")} }`) };
 }
 
 /** Evaluates an object that is written as in TypeScript. */
@@ -61,28 +80,31 @@ export const readObject = (literal: string): ScopeMappings =>
   // An object of another realm is not a plain object here.
   JSON.parse(JSON.stringify(runInNewContext(`(${literal})`))) as ScopeMappings;
 
+/** Writes options as in a configuration file. Route keys, scopes and claims have no name in camelCase. */
+export const toConfiguration = (options: TableOptions): Readonly<Record<string, unknown>> =>
+  JSON.parse(
+    JSON.stringify(options).replaceAll(/"[a-z]+(?:[A-Z][a-z]+)+":/g, (name) =>
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    ),
+  ) as Readonly<Record<string, unknown>>;
+
 /** The texts between backticks. */
 export const codesOf = (cell: string): readonly string[] =>
   [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 
 function readRequest([request = "", token = "", answer = ""]: readonly string[]): ShownRequest {
-  const [first = "", ...rest] = (codesOf(request)[0] ?? "").split(" ");
-  const isUpgrade = first === "WebSocket";
-  const pairs = rest.filter((word) => word.includes("=")).map((word) => word.split("="));
-  return {
-    method: isUpgrade ? "GET" : first,
-    target: rest.filter((word) => !word.includes("=")).join(" "),
-    isUpgrade,
-    params: Object.fromEntries(pairs) as Readonly<Record<string, string>>,
-    token: token === "none" || token === "expired" ? token : { scopes: readScopes(token) },
-    answer,
-  };
+  const [method = "", target = ""] = (codesOf(request)[0] ?? "").split(" ");
+  const isWord = token === "none" || token === "expired";
+  return { method, target, token: isWord ? token : readClaims(token), answer };
 }
 
-function readScopes(cell: string): readonly string[] {
-  const scopes = codesOf(cell);
-  if (scopes.length === 0 && cell !== "no scopes") throw new Error(`${cell} is not a token.`);
-  return scopes;
+/** Reads scopes, and other claims as `name=value`. */
+function readClaims(cell: string): Readonly<Record<string, unknown>> {
+  const codes = codesOf(cell);
+  if (codes.length === 0 && cell !== "no scopes") throw new Error(`${cell} is not a token.`);
+  const claims = codes.filter((code) => code.includes("=")).map((code) => code.split("="));
+  const scopes = codes.filter((code) => !code.includes("="));
+  return { scopes, ...(Object.fromEntries(claims) as Readonly<Record<string, string>>) };
 }
 
 /** Pages break long messages into lines. */
