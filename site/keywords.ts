@@ -2,12 +2,12 @@
 export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/bound-tokens": "sender-constrained tokens, token theft, stolen token, DPoP proof, RFC 9449",
   "guides/browser-sessions": "session cookie, CSRF, BFF, SPA login, refresh token",
-  "guides/conditions": "ABAC, attributes, MFA, step-up authentication, on behalf of, delegation",
+  "guides/conditions":
+    "ABAC, attributes, MFA, step-up authentication, on behalf of, delegation, multi-tenant SaaS, organization, customer, isolation, workspace, ownership, author, resource owner, BOLA, IDOR",
   "guides/cors": "preflight, OPTIONS request, Access-Control-Allow-Origin",
   "guides/decision-log": "audit trail, audit log, who accessed what",
   "guides/deployment":
     "production checklist, go live, before production, Kubernetes, Docker, readiness probe, liveness, health check, clock skew",
-  "guides/edit-only-my-own": "ownership, owner, author, resource owner, BOLA, IDOR",
   "guides/fetch-hosts": "AWS Lambda, Cloudflare Workers, Bun, Deno, SvelteKit, edge functions, Vercel",
   "guides/frameworks": "router, mount, sub-app, prefix, middleware order, trailing slash, case sensitive",
   "guides/key-rotation": "JWKS cache, kid, rollover, new signing key",
@@ -29,7 +29,6 @@ export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/sockets": "WebSocket, ws, Socket.IO, SSE, EventSource, streaming",
   "guides/static-files": "SPA, React, Vite, express.static, assets, index.html",
   "guides/swagger-ui": "Swagger, Redoc, Scalar, API explorer",
-  "guides/tenants": "multi-tenant SaaS, organization, customer, isolation, workspace",
   "guides/testing":
     "unit tests, integration tests, end-to-end tests, e2e, Jest, Vitest, supertest, mock token, fake JWT",
   "guides/troubleshooting": "debug, why 401, why 403, unauthorized, forbidden, not working, error",

@@ -77,6 +77,8 @@ export const MOVED: Readonly<Record<string, string>> = {
   "start/fetch": "./#fetch-handlers",
   "start/mcp": "./#mcp-servers",
   "guides/providers": "../providers/#identity-providers",
+  "guides/tenants": "conditions#tenants-owners-and-step-up",
+  "guides/edit-only-my-own": "conditions#what-your-handlers-check",
 };
 
 /** A page that leads to another one. */

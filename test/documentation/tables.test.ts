@@ -132,22 +132,6 @@ describe("the tables of patterns, values and scopes", () => {
     }
   });
 
-  it("show how a value treats a missing, an expired and a valid token", async () => {
-    const tokens = ["none", "expired", { scopes: [] }] as const;
-    for (const [cell = "", ...shown] of rowsBelow("Values", "rule")) {
-      const [value = ""] = codesOf(cell);
-      const server = createServer({ scopeMappings: readObject(`{ "GET /x": ${value} }`) });
-      const answers = [];
-      for (const token of tokens) {
-        const authorization = await authorizationFor(token);
-        const decision = await server.check({ method: "GET", target: "/x", authorization });
-        if (!decision.allowed) answers.push(String(server.refuse(decision).status));
-        else answers.push(decision.principal ? "principal" : "no principal");
-      }
-      expect(shown.map((answer) => answer.split(":")[0])).toEqual(answers);
-    }
-  });
-
   it("show which scope covers which", () => {
     const required = ["agents:read", "agents:web:read"];
     for (const [granted = "", ...covers] of rowsBelow("Scopes", "granted"))

@@ -401,7 +401,7 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
     };
     expect(await search("stabel")).toEqual([]);
     const [first = ""] = await search("IDOR");
-    expect(first).toContain("guides/edit-only-my-own");
+    expect(first).toContain("guides/conditions");
     expect((await search("decision record")).filter((address) => address.includes("decisions/0"))).toEqual(
       [],
     );
