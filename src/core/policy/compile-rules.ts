@@ -1,5 +1,4 @@
 import type { ConfigurationIssue, Report } from "../errors.ts";
-import { OPERATION_METHOD } from "../request.ts";
 import { ANY } from "../scopes/required-scope.ts";
 import type { KeyLanguage, OperationRules } from "./key-language.ts";
 import { type Alternative, identityOf, type PatternSegment } from "./pattern.ts";
@@ -59,13 +58,17 @@ export function compileRules(
   const settings = { language, conditions };
   const defaultTable = compileTable("default", defaults, report, settings);
   const customTable = compileTable("custom", customs, report, settings);
-  const rules = joinTables(defaultTable, customTable);
+  const customRules = customTable.rules.map((rule) =>
+    identitiesOf(rule).some((identity) => defaultTable.routes.has(identity)) ? asOverride(rule) : rule,
+  );
+  const defaultRules = defaultTable.rules.flatMap((rule) => withoutRoutes(rule, customTable.routes));
+  const rules = [...defaultRules, ...customRules];
   const tree = growTree(rules, report);
   const conditioned = conditions.collect(rules);
   return {
     rules,
     conditioned,
-    replacements: findReplacements(defaultTable.routes, customTable),
+    replacements: findReplacements(defaultTable.routes, customRules, customTable.routes),
     tree,
     operations: language?.createRules(rules, conditioned),
     language,
@@ -85,34 +88,21 @@ export const rejectConditions = (report: Report): ConditionLanguage => ({
   collect: () => undefined,
 });
 
-function joinTables(defaultTable: SourceTable, customTable: SourceTable): readonly CompiledRule[] {
-  const defaultRules = defaultTable.rules.flatMap((rule) => withoutRoutes(rule, customTable.routes));
-  const customRules = customTable.rules.map((rule) =>
-    identitiesOf(rule).some((identity) => defaultTable.routes.has(identity)) ? asOverride(rule) : rule,
-  );
-  return [...defaultRules, ...customRules];
-}
-
 /** A custom rule for a method also replaces the default rule for `*`, unless a custom rule does that. */
-function findReplacements(defaultRoutes: Routes, { rules, routes }: SourceTable): readonly Replacement[] {
-  return rules.flatMap((custom) => {
-    const alternatives: readonly Pick<Alternative, "segments">[] =
-      custom.rule.method === OPERATION_METHOD ? [{ segments: [] }] : custom.pattern.alternatives;
-    return identitiesOf(custom).flatMap((identity, index) => {
+function findReplacements(
+  defaultRoutes: Routes,
+  customRules: readonly CompiledRule[],
+  customRoutes: Routes,
+): readonly Replacement[] {
+  return customRules.flatMap((custom) =>
+    identitiesOf(custom).flatMap((identity, index) => {
       const everyMethod = identity.replace(/^\S+ /, "* ");
-      const wideRule = routes.has(everyMethod) ? undefined : defaultRoutes.get(everyMethod);
+      const wideRule = customRoutes.has(everyMethod) ? undefined : defaultRoutes.get(everyMethod);
       const replaced = defaultRoutes.get(identity) ?? wideRule;
-      if (!replaced) return [];
-      const isSame = defaultRoutes.has(identity);
-      return [
-        {
-          custom: isSame ? asOverride(custom) : custom,
-          replaced,
-          segments: alternatives[index]?.segments ?? [],
-        },
-      ];
-    });
-  });
+      const segments = custom.pattern.alternatives[index]?.segments ?? [];
+      return replaced ? [{ custom, replaced, segments }] : [];
+    }),
+  );
 }
 
 function compileTable(
