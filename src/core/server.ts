@@ -7,7 +7,7 @@ import { Observer } from "./observer.ts";
 import { Pipeline } from "./pipeline.ts";
 import { attachPipeline } from "./port.ts";
 import type { Decision, Refused } from "./policy/decision.ts";
-import { findWeakerOverrides } from "./policy/overrides.ts";
+import { describeWeaker, findWeakerOverrides } from "./policy/overrides.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import type { Rule } from "./policy/rule.ts";
 import type { AccessRequest } from "./request.ts";
@@ -128,7 +128,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const identify = createIdentifier(verifiers, cache, resolved);
   const pipeline = new Pipeline(resolved, identify, new Observer(resolved));
   const checked = authorization ? scopeRules : null;
-  const weaker = findWeakerOverrides(resolved).map(({ message }) => message);
+  const weaker = findWeakerOverrides(resolved).map(describeWeaker);
   if (weaker.length > 0) createWarning(weaker.join(" "))();
 
   // `revoke` must also work for a revoked token, and while the revocation check fails.

@@ -7,8 +7,9 @@ import { TrieRouter } from "hono/router/trie-router";
 import { getPath } from "hono/utils/url";
 import { describe, expect, it } from "vitest";
 import { toPattern } from "../../src/adapters/hono/pattern.ts";
-import { compareWithRoute, parseRoutePattern } from "../../src/core/policy/route-comparison.ts";
+import { parseRoutePattern } from "../../src/core/policy/route-comparison.ts";
 import { readPath } from "../../src/core/request.ts";
+import { compareWithRoute } from "../support/policy.ts";
 
 const ROUTERS = { LinearRouter, PatternRouter, RegExpRouter, TrieRouter };
 

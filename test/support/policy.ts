@@ -9,8 +9,13 @@ import {
   operationRulesOf,
 } from "../../src/capabilities/mcp-operations/operation-rules.ts";
 import { compileRules } from "../../src/core/policy/compile-rules.ts";
-import type { Pattern } from "../../src/core/policy/pattern.ts";
+import type { Pattern, PatternSegment } from "../../src/core/policy/pattern.ts";
 import { isPattern, parsePattern } from "../../src/core/policy/parse-pattern.ts";
+import {
+  ComparablePath,
+  comparableRoute,
+  type RouteComparison,
+} from "../../src/core/policy/route-comparison.ts";
 import type { Requirement } from "../../src/core/policy/requirement.ts";
 import type { ScopeMappings } from "../../src/core/policy/scope-mappings.ts";
 import type { CompiledRule, RuleMatch } from "../../src/core/policy/rule.ts";
@@ -160,3 +165,7 @@ export const getTable = (
   sources: readonly string[],
   requirement: Requirement = "public",
 ): Record<string, Requirement> => Object.fromEntries(sources.map((source) => [`GET ${source}`, requirement]));
+
+/** Compares one path with one route. */
+export const compareWithRoute = (path: Path, route: readonly PatternSegment[]): RouteComparison =>
+  new ComparablePath(path).compareWith(comparableRoute(route));

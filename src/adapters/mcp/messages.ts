@@ -8,7 +8,8 @@ import {
   isHousekeeping,
   type OperationMethods,
 } from "../../capabilities/mcp-operations/operation-methods.ts";
-import { hasOtherSpelling, isObject, isOnlyReading, isText, type Json } from "../../core/runtime/json.ts";
+import { hasOtherSpelling } from "../../capabilities/mcp-operations/other-spelling.ts";
+import { isObject, isOnlyReading, isText, type Json } from "../../core/runtime/json.ts";
 import { withoutFractions } from "./fractions.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
 

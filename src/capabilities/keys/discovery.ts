@@ -1,5 +1,5 @@
 import { fetchJson, FetchError, type KeyFetch } from "../../core/keys/fetch-json.ts";
-import { isLocalUrl, isLoopbackUrl, isSecureUrl } from "../../core/keys/secure-url.ts";
+import { isLoopbackUrl, isSecureUrl } from "../../core/keys/secure-url.ts";
 
 /**
  * Finds the URL of an issuer's JWK Set in its metadata (OpenID Connect Discovery 1.0, RFC 8414). Rejects
@@ -33,6 +33,17 @@ export async function discoverJwksUri(
     throw new FetchError(url, "returned metadata whose `jwks_uri` is on this machine.");
   }
   return jwksUri;
+}
+
+/**
+ * Returns whether a URL addresses this machine in any spelling: as IPv4-mapped IPv6, as the unspecified
+ * address, or as a name below `localhost` (RFC 6761 section 6.3). Matches more than `isLoopbackUrl`.
+ */
+function isLocalUrl(url: string): boolean {
+  const { hostname } = new URL(url);
+  return /^(?:(?:.+\.)?localhost\.?|(?:127|0)(?:\.\d{1,3}){3}|\[::1?\]|\[::ffff:(?:7f[\da-f]{2}|0):[\da-f]{1,4}\])$/.test(
+    hostname,
+  );
 }
 
 /** Returns the URL to try first: the one of OpenID Connect, unless the options name another. */

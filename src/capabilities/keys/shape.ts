@@ -1,6 +1,6 @@
 /** The shape of a key source. Accepts the properties of all kinds, so that errors name a misspelled one. */
 import * as z from "zod/mini";
-import { callback, milliseconds, secureUrl, text } from "../../core/options/values.ts";
+import { callback, numberFrom, secureUrl, text } from "../../core/options/values.ts";
 import { verificationKeys } from "../../core/options/verification-keys.ts";
 import type { JsonWebKeySet, VerificationKeyInput } from "../../core/keys/verification-key.ts";
 import { isJwks, type KeyUse } from "./jwks.ts";
@@ -23,6 +23,10 @@ type KeySourceProperty = KeySource extends infer Source
     ? keyof Source
     : never
   : never;
+
+const DAY_MS = 86_400_000;
+const milliseconds = (least: number) =>
+  numberFrom(least, DAY_MS, `Write a number of milliseconds from ${least} to ${DAY_MS}, one day.`);
 
 const sources = {
   verificationKeys,

@@ -13,10 +13,11 @@ import {
 import type { CompiledRule, RuleMatch } from "../../core/policy/rule.ts";
 import { ambiguous } from "../../core/policy/table.ts";
 import type { Path } from "../../core/request.ts";
-import { hasOtherSpelling, isIdentifier } from "../../core/runtime/json.ts";
+import { isIdentifier } from "../../core/runtime/json.ts";
 import { contains, matchName, mayMatch, type NamePattern, parseTemplate } from "./name-pattern.ts";
 import { type Operation, type OperationKey, splitOperation } from "./operation-key.ts";
 import type { OperationMethods } from "./operation-methods.ts";
+import { hasOtherSpelling } from "./other-spelling.ts";
 
 /** The rules for an operation with the values for their templates, or an argument that can't fill one. */
 export type OperationMatch =

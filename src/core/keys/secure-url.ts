@@ -14,17 +14,6 @@ export function isLoopbackUrl(url: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(new URL(url).hostname);
 }
 
-/**
- * Returns whether a URL addresses this machine in any spelling: as IPv4-mapped IPv6, as the unspecified
- * address, or as a name below `localhost` (RFC 6761 section 6.3). Matches more than `isLoopbackUrl`.
- */
-export function isLocalUrl(url: string): boolean {
-  const { hostname } = new URL(url);
-  return /^(?:(?:.+\.)?localhost\.?|(?:127|0)(?:\.\d{1,3}){3}|\[::1?\]|\[::ffff:(?:7f[\da-f]{2}|0):[\da-f]{1,4}\])$/.test(
-    hostname,
-  );
-}
-
 /** Returns a URL for logs: cut to 1,000 characters, and without its query, which may contain a secret. */
 export function displayUrl(url: string): string {
   const { origin, pathname } = new URL(url);

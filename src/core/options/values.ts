@@ -35,9 +35,6 @@ export const numberFrom = (least: number, most: number, error: string) =>
 export const integerFrom = (least: number, most: number, error: string) =>
   z.int({ error }).check(z.gte(least, { error }), z.lte(most, { error }));
 export const seconds = numberFrom(0, Infinity, "Write a number of seconds, 0 or more.");
-const DAY_MS = 86_400_000;
-export const milliseconds = (least: number) =>
-  numberFrom(least, DAY_MS, `Write a number of milliseconds from ${least} to ${DAY_MS}, one day.`);
 
 const SECURE_URL = "Write an absolute https URL; http is only allowed for this machine.";
 export const secureUrl = z

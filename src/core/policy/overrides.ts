@@ -4,7 +4,7 @@ import type { CompiledTable, Replacement } from "./compile-rules.ts";
 import { describeRule } from "./describe.ts";
 import { type CheckedTable, implies } from "./implication.ts";
 import { identityOf } from "./pattern.ts";
-import { type CompiledRule, optionPath, renderRules, type Rule } from "./rule.ts";
+import { type CompiledRule, optionPath, renderRules } from "./rule.ts";
 
 /** Reports custom rules that replace less than intended, or lose a condition. */
 export function checkOverrides({ rules, replacements }: CompiledTable, report: Report): void {
@@ -22,26 +22,13 @@ export function checkOverrides({ rules, replacements }: CompiledTable, report: R
   }
 }
 
-/** A warning at startup, in an audit and on the policy page. */
-export interface OverrideFinding {
-  readonly kind: "override_weaker";
-  readonly severity: "warning";
-  readonly rule: Rule;
-  readonly message: string;
-  readonly hint: string;
-}
-
 /** Finds custom rules that allow callers whom the replaced rule of the base table doesn't allow. */
-export const findWeakerOverrides = (table: CheckedTable): readonly OverrideFinding[] =>
-  distinct(table.replacements.filter((replacement) => !impliesReplaced(replacement, table))).map(
-    ({ custom, replaced }) => ({
-      kind: "override_weaker",
-      severity: "warning",
-      rule: custom.rule,
-      message: `\`${custom.rule.key}\` requires ${describeRule(custom)}. It replaces \`${replaced.rule.key}\` of the base table, which requires ${describeRule(replaced)}.`,
-      hint: "A caller who satisfies the new rule may not satisfy the old one. If that's intended, there's nothing to do.",
-    }),
-  );
+export const findWeakerOverrides = (table: CheckedTable): readonly Replacement[] =>
+  distinct(table.replacements.filter((replacement) => !impliesReplaced(replacement, table)));
+
+/** Describes such a rule, for a warning at startup, in an audit and on the policy page. */
+export const describeWeaker = ({ custom, replaced }: Replacement): string =>
+  `\`${custom.rule.key}\` requires ${describeRule(custom)}. It replaces \`${replaced.rule.key}\` of the base table, which requires ${describeRule(replaced)}.`;
 
 /** A rule with optional groups replaces one rule at several paths. */
 const distinct = (replacements: readonly Replacement[]): readonly Replacement[] => [

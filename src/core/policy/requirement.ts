@@ -22,19 +22,6 @@ export type CompiledRequirement =
   | { readonly kind: "optional" }
   | { readonly kind: "allOf" | "anyOf"; readonly scopes: readonly RequiredScope[] };
 
-/** Returns how much a requirement demands. Two requirements of one class may name different scopes. */
-export function classOf(requirement: CompiledRequirement): "nothing" | "token" | "scopes" {
-  switch (requirement.kind) {
-    case "public":
-    case "optional":
-      return "nothing";
-    case "allOf":
-      return requirement.scopes.length === 0 ? "token" : "scopes";
-    case "anyOf":
-      return "scopes";
-  }
-}
-
 export const scopesOf = (requirement: CompiledRequirement): readonly RequiredScope[] =>
   "scopes" in requirement ? requirement.scopes : [];
 

@@ -88,10 +88,6 @@ export class ComparablePath {
   }
 }
 
-/** Compares one path with one route. `ComparablePath` compares it faster with many routes. */
-export const compareWithRoute = (path: Path, route: readonly PatternSegment[]): RouteComparison =>
-  new ComparablePath(path).compareWith(comparableRoute(route));
-
 /** Parses a route's pattern, in the syntax of any version of path-to-regexp; `undefined` if that fails. */
 export function parseRoutePattern(source: string): Pattern | undefined {
   const current = parsePattern(source, true);

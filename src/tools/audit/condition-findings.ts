@@ -3,13 +3,14 @@ import { findRouteRule } from "../../core/policy/find-rules.ts";
 import { type CheckedTable, implies } from "../../core/policy/implication.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import { identityOf, namesOf, type PatternSegment } from "../../core/policy/pattern.ts";
-import { classOf, scopesOf } from "../../core/policy/requirement.ts";
+import { scopesOf } from "../../core/policy/requirement.ts";
 import { isForSomeIds } from "../../core/scopes/required-scope.ts";
 import { appliesTo, type CompiledRule, ruleIdentity } from "../../core/policy/rule.ts";
 import type { Leaf } from "../../core/policy/rule-tree.ts";
 import { leavesInOrder } from "../../core/policy/walk-tree.ts";
 import type { AuditFinding } from "./report.ts";
 import { CHANGING } from "./wider-rules.ts";
+import { classOf } from "./requirement-class.ts";
 
 type Segments = readonly PatternSegment[];
 

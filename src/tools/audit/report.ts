@@ -1,6 +1,5 @@
 import { brand } from "../../core/errors.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
-import type { OverrideFinding } from "../../core/policy/overrides.ts";
 import type { Rule } from "../../core/policy/rule.ts";
 
 /** A route of the application with the rule that decides it. */
@@ -50,8 +49,6 @@ export type AuditFinding = AuditRemark &
         readonly route: ListedRoute;
         readonly rules: readonly Rule[];
       }
-    /** The rule allows callers whom the replaced rule of the base table doesn't allow. */
-    | Pick<OverrideFinding, "kind" | "rule">
     /** The rule names arguments that the operation doesn't have, or other scopes than its code. */
     | {
         readonly kind: "rule_argument_unknown" | "rule_argument_type" | "scopes_differ" | "scopes_unknown";
@@ -66,6 +63,7 @@ export type AuditFinding = AuditRemark &
       }
     | {
         readonly kind:
+          | "override_weaker"
           | "rule_unreached"
           | "public_catch_all"
           | "scope_literal_id"

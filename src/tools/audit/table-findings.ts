@@ -4,14 +4,15 @@ import { type CheckedTable, implies } from "../../core/policy/implication.ts";
 import { describeRule } from "../../core/policy/describe.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import { namesOf } from "../../core/policy/pattern.ts";
-import { classOf, scopesOf } from "../../core/policy/requirement.ts";
+import { scopesOf } from "../../core/policy/requirement.ts";
 import type { CompiledRule, Rule } from "../../core/policy/rule.ts";
-import { findWeakerOverrides } from "../../core/policy/overrides.ts";
+import { describeWeaker, findWeakerOverrides } from "../../core/policy/overrides.ts";
 import { leavesInOrder, overlappingLeaves } from "../../core/policy/walk-tree.ts";
 import { splitScope } from "../../core/scopes/scope.ts";
 import { findInConditions } from "./condition-findings.ts";
 import type { AuditFinding } from "./report.ts";
 import { CHANGING, findWiderRules, type ServedRoute } from "./wider-rules.ts";
+import { classOf } from "./requirement-class.ts";
 
 const CLASSES = ["nothing", "token", "scopes"] as const;
 
@@ -31,12 +32,21 @@ export const findInTable = (
   ...findUnboundScopes(table),
   ...findScopesOfItems(table),
   ...findInConditions(table),
-  ...findWeakerOverrides(table),
+  ...findWeakerRules(table),
   ...findWeakenedParts(table),
 ];
 
 const describe = (compiled: CompiledRule, link = ""): string =>
   `\`${compiled.rule.key}\`${link} requires ${describeRule(compiled)}`;
+
+const findWeakerRules = (table: CheckedTable): readonly AuditFinding[] =>
+  findWeakerOverrides(table).map((replacement) => ({
+    kind: "override_weaker",
+    severity: "warning",
+    rule: replacement.custom.rule,
+    message: describeWeaker(replacement),
+    hint: "A caller who satisfies the new rule may not satisfy the old one. If that's intended, there's nothing to do.",
+  }));
 
 /** `billing:export` satisfies `billing:invoices:export`, which may not be intended. */
 function findLiteralIds({ rules }: CompiledTable): readonly AuditFinding[] {

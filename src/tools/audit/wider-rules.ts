@@ -6,12 +6,12 @@ import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { commonPatterns, covers } from "../../core/policy/overlap.ts";
 import type { PatternSegment } from "../../core/policy/pattern.ts";
 import { renderPattern } from "../../core/policy/render-pattern.ts";
-import { classOf } from "../../core/policy/requirement.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
 import type { Leaf } from "../../core/policy/rule-tree.ts";
 import { leavesInOrder } from "../../core/policy/walk-tree.ts";
 import { SERVES } from "./mounts.ts";
 import type { AuditFinding } from "./report.ts";
+import { classOf } from "./requirement-class.ts";
 
 type Segments = readonly PatternSegment[];
 

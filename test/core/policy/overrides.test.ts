@@ -22,7 +22,7 @@ const start = (scopeMappings: ScopeMappings, defaultScopeMappings: ScopeMappings
 /** The keys of the custom rules that allow more callers than the rules that they replace. */
 function weakerOverrides(...tables: Parameters<typeof start>): readonly string[] {
   const { rules } = pipelineOf(start(...tables)()).policy;
-  return findWeakerOverrides(rules).map(({ rule }) => rule.key);
+  return findWeakerOverrides(rules).map(({ custom }) => custom.rule.key);
 }
 
 type Values = readonly [ScopeMappings["GET /"], ScopeMappings["GET /"]];

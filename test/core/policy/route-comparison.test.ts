@@ -3,12 +3,11 @@ import { describe, expect, it } from "vitest";
 import {
   ComparablePath,
   comparableRoute,
-  compareWithRoute,
   parseRoutePattern,
 } from "../../../src/core/policy/route-comparison.ts";
 import type { Path } from "../../../src/core/request.ts";
 import { type Kinds, kinds, samplePaths, sourceOf, textOf } from "../../support/patterns.ts";
-import { pathOf, PROPERTY, segmentsIn } from "../../support/policy.ts";
+import { compareWithRoute, pathOf, PROPERTY, segmentsIn } from "../../support/policy.ts";
 import { isMatch, isMatchOrEmpty, LOOSEST, STRICT } from "../../support/reference.ts";
 
 describe("compareWithRoute", () => {

@@ -5,7 +5,7 @@ import { explain as explainRequest } from "../../../capabilities/explain/index.t
 import { splitOperation } from "../../../capabilities/mcp-operations/operation-key.ts";
 import { isHousekeeping, MCP_METHODS } from "../../../capabilities/mcp-operations/operation-methods.ts";
 import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
-import { compareWithRoute } from "../../../core/policy/route-comparison.ts";
+import { ComparablePath, comparableRoute } from "../../../core/policy/route-comparison.ts";
 import { appliesTo, renderRules } from "../../../core/policy/rule.ts";
 import { pipelineOf } from "../../../core/port.ts";
 import { describeExpected } from "../../../core/refusal-log.ts";
@@ -156,12 +156,12 @@ function readRequest([method = "", target = ""]: readonly string[]): TestRequest
 /** Names further rules whose routes could match the path. */
 function addedByRoute(server: ResourceServer, { method, target }: TestRequest, { rules }: Decision): string {
   const path = readPath(target);
+  const compared = path && new ComparablePath(path);
   const added = pipelineOf(server).policy.rules.rules.filter(
     ({ rule, pattern }) =>
-      path !== undefined &&
       appliesTo(rule, method) &&
       !rules.includes(rule) &&
-      pattern.alternatives.some(({ segments }) => compareWithRoute(path, segments)),
+      pattern.alternatives.some(({ segments }) => compared?.compareWith(comparableRoute(segments))),
   );
   const [first] = added;
   if (!first) return "";
