@@ -25,19 +25,22 @@ export interface ScopeRules {
   readonly implied: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The scopes of one token, and the scopes that they imply. */
+/** The scopes of one token, and the scopes that they imply. Frozen, because several tokens can share them. */
 export class GrantedScopes {
   readonly rules: ScopeRules;
+  /** As the token lists them. */
+  readonly scopes: readonly string[];
   /** Each scope that counts as granted, normalized, and the scope of the token that it comes from. */
   readonly #grants = new Map<string, string>();
   #admin: string | undefined;
 
   constructor(scopes: Iterable<string>, rules: ScopeRules) {
     this.rules = rules;
-    const granted = [...scopes];
-    for (const scope of granted) this.#add(scope, scope);
+    this.scopes = Object.freeze([...scopes]);
+    for (const scope of this.scopes) this.#add(scope, scope);
     // Added last, so that decisions report a scope of the token itself rather than an implied one.
-    if (rules.implied.size > 0) for (const scope of granted) this.#addImplied(scope);
+    if (rules.implied.size > 0) for (const scope of this.scopes) this.#addImplied(scope);
+    Object.freeze(this);
   }
 
   /** Returns how many scopes count as granted. */
@@ -65,11 +68,14 @@ export class GrantedScopes {
     return Object.freeze({ required, granted: this.#admin, by: "admin" });
   }
 
+  /** Returns whether the grants cover a scope. */
+  readonly has = (scope: string): boolean => isScope(scope) && this.covers(coveringOf(splitScope(scope)));
+
   /** Returns the ids for which an action on a resource is granted, or `"all"`. */
-  resourceIds(resource: string, action: string): "all" | ReadonlySet<string> {
+  readonly resourceIds = (resource: string, action: string): "all" | ReadonlySet<string> => {
     if (this.covers(coveringOf([resource, action]))) return "all";
     return new Set([...this.#withIds(resource, action)].map(([, id]) => id));
-  }
+  };
 
   #grantFor({ text, by }: Covering): string {
     if (by !== "some-ids") return text;

@@ -1,14 +1,5 @@
 import { BoundedMap } from "../runtime/bounded-map.ts";
 import { GrantedScopes, type ScopeRules } from "./granted-scopes.ts";
-import { coveringOf, isScope, splitScope } from "./scope.ts";
-
-/** What an array of granted scopes covers. It's frozen, and shared by all tokens with the same scopes. */
-export interface ScopeSet {
-  readonly scopes: readonly string[];
-  readonly granted: GrantedScopes;
-  readonly has: (scope: string) => boolean;
-  readonly resourceIds: (resource: string, action: string) => "all" | ReadonlySet<string>;
-}
 
 /** Most services have few roles. A set that was evicted is built again. */
 const MAX_SETS = 1_000;
@@ -20,18 +11,18 @@ const GRANT_BYTES = 120;
 
 /** The sets of one resource server. */
 interface ServerSets {
-  readonly sets: BoundedMap<string, ScopeSet>;
+  readonly sets: BoundedMap<string, GrantedScopes>;
   /** Compared first, by its scopes: building a cache key costs as much as reading a principal. */
-  latest?: ScopeSet;
+  latest?: GrantedScopes;
 }
 
 const serverSetsByRules = new WeakMap<ScopeRules, ServerSets>();
-const setsByScopes = new WeakMap<readonly string[], ScopeSet>();
+const setsByScopes = new WeakMap<readonly string[], GrantedScopes>();
 
 /** Returns the set for an array of scopes; equal arrays with the same rules share one set. */
-export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeSet {
+export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): GrantedScopes {
   const setOfArray = setsByScopes.get(scopes);
-  if (setOfArray?.granted.rules === rules) return setOfArray;
+  if (setOfArray?.rules === rules) return setOfArray;
   let server = serverSetsByRules.get(rules);
   if (!server) {
     server = { sets: new BoundedMap(MAX_SETS, MAX_SETS_BYTES) };
@@ -43,8 +34,9 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
   const key = JSON.stringify([...scopes]);
   let set = server.sets.get(key);
   if (!set) {
-    set = createScopeSet(scopes, rules);
-    server.sets.set(key, set, SET_BYTES + 2 * key.length + GRANT_BYTES * set.granted.count);
+    set = new GrantedScopes(scopes, rules);
+    setsByScopes.set(set.scopes, set);
+    server.sets.set(key, set, SET_BYTES + 2 * key.length + GRANT_BYTES * set.count);
   }
   server.latest = set;
   return set;
@@ -54,23 +46,7 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
 export const grantedScopesOf = (
   principal: { readonly scopes: readonly string[] },
   rules: ScopeRules,
-): GrantedScopes => scopeSetOf(principal.scopes, rules).granted;
-
-function createScopeSet(input: readonly string[], rules: ScopeRules): ScopeSet {
-  const granted = new GrantedScopes(input, rules);
-  const scopes = Object.freeze([...input]);
-  const set = Object.freeze({
-    scopes,
-    granted,
-    has: (scope: string) => hasScope(granted, scope),
-    resourceIds: (resource: string, action: string) => granted.resourceIds(resource, action),
-  });
-  setsByScopes.set(scopes, set);
-  return set;
-}
+): GrantedScopes => scopeSetOf(principal.scopes, rules);
 
 const isEqual = (left: readonly string[], right: readonly string[]): boolean =>
   left.length === right.length && left.every((scope, index) => scope === right[index]);
-
-const hasScope = (granted: GrantedScopes, scope: string): boolean =>
-  isScope(scope) && granted.covers(coveringOf(splitScope(scope)));
