@@ -114,46 +114,33 @@ export function createRefusal(refused: Refused, rules: RefusalRules): Refusal {
   return { status: problem.status, headers, body: problem, problem };
 }
 
-/** RFC 6750 section 3.1: no error without credentials. No challenge if another token wouldn't help. */
+/** The error in the challenge of each reason. Others have no challenge: another token wouldn't help. */
+const ERRORS: Partial<Record<Refused["reason"], Challenge["error"]>> = {
+  request_ambiguous: "invalid_request",
+  credential_malformed: "invalid_request",
+  token_rejected: "invalid_token",
+  proof_missing: "invalid_token",
+  proof_rejected: "invalid_token",
+  scope_insufficient: "insufficient_scope",
+  authentication_insufficient: "insufficient_user_authentication",
+};
+
+/** Without credentials, the challenge has no error (RFC 6750 section 3.1). */
 function createChallengeParams(
   refused: Refused,
   { realm, resourceMetadataUrl, initialScopes }: RefusalRules,
 ): Omit<Challenge, "scheme"> | undefined {
+  const { reason, required, retained, acrValues, maxAgeSeconds } = refused;
   const shared = { realm, resourceMetadataUrl };
-  const errorDescription = describeRefusal(refused);
-  switch (refused.reason) {
-    case "credential_missing":
-      return { scopes: initialScopes, ...shared };
-    case "request_ambiguous":
-    case "credential_malformed":
-      return { error: "invalid_request", errorDescription, ...shared };
-    case "token_rejected":
-      return { error: "invalid_token", errorDescription, scopes: initialScopes, ...shared };
-    case "proof_missing":
-    case "proof_rejected":
-      return { error: "invalid_token", errorDescription, ...shared };
-    case "scope_insufficient":
-      return {
-        error: "insufficient_scope",
-        errorDescription,
-        scopes: refused.required.filter(isRequestable),
-        retainedScopes: refused.retained,
-        ...shared,
-      };
-    case "authentication_insufficient":
-      return {
-        error: "insufficient_user_authentication",
-        errorDescription,
-        scopes: refused.retained,
-        acrValues: refused.acrValues,
-        maxAgeSeconds: refused.maxAgeSeconds,
-        ...shared,
-      };
-    case "caller_not_allowed":
-    case "route_unmapped":
-    case "keys_unavailable":
-      return undefined;
-  }
+  if (reason === "credential_missing") return { scopes: initialScopes, ...shared };
+  const error = ERRORS[reason];
+  if (!error) return undefined;
+  const described = { error, errorDescription: describeRefusal(refused), ...shared };
+  if (reason === "token_rejected") return { ...described, scopes: initialScopes };
+  if (reason === "authentication_insufficient")
+    return { ...described, scopes: retained, acrValues, maxAgeSeconds };
+  if (reason !== "scope_insufficient") return described;
+  return { ...described, scopes: required.filter(isRequestable), retainedScopes: retained };
 }
 
 /** A client can't request a template: the value of its parameter can't be part of a scope. */
