@@ -18,7 +18,7 @@ import { compact } from "./runtime/compact.ts";
 import { isPending } from "./runtime/pending.ts";
 import { createFirstWarning, createWarning } from "./runtime/warn-once.ts";
 import { createIdentifier } from "./token/authenticate.ts";
-import { createIssuers, rememberIssuers } from "./token/issuers.ts";
+import { createIssuers } from "./token/issuers.ts";
 import type { Principal } from "./token/principal.ts";
 import type { RevocationContext, RevocationOptions, RevocationTarget } from "./token/revocation.ts";
 import { TokenCache } from "./token/token-cache.ts";
@@ -195,6 +195,5 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     },
   };
   attachPipeline(server, pipeline);
-  rememberIssuers(server, issuers.configurations);
   return Object.freeze(server);
 }

@@ -7,7 +7,7 @@ import type { Principal } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forKoa from "scopegate/koa";
 import { askWith, EXPRESS_VERSIONS, koaListener, serve, statusWith } from "../support/frameworks.ts";
-import { issuersOf } from "../../src/core/token/issuers.ts";
+import { issuersOf } from "../../src/tools/shared/issuers.ts";
 import { issuer } from "../support/resource-servers.ts";
 import { createResourceServer } from "../support/server.ts";
 

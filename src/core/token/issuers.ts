@@ -27,17 +27,6 @@ interface IssuerVerifier {
 /** All issuers whose tokens are accepted. */
 export type Issuers = ReturnType<typeof createIssuers>;
 
-/** Tools may come from another copy of the package than the server. */
-const ISSUERS = Symbol.for("scopegate.issuers");
-
-/** Returns the issuers of a server, for messages of `scopegate/testing` and of the command line. */
-export const issuersOf = (server: object): readonly IssuerConfiguration[] =>
-  (Reflect.get(server, ISSUERS) as readonly IssuerConfiguration[] | undefined) ?? [];
-
-export function rememberIssuers(server: object, issuers: readonly IssuerConfiguration[]): void {
-  Object.defineProperty(server, ISSUERS, { value: issuers });
-}
-
 /**
  * Combines the configured issuers. With `selectByIssuer`, the unverified `iss` of a token selects an issuer.
  * Its verifier then checks the whole token, including `iss`, so its keys can't sign tokens of another issuer.

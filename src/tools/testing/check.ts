@@ -10,7 +10,7 @@ import { OPERATION_METHOD } from "../../core/request.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import { issuersOf } from "../../core/token/issuers.ts";
+import { issuersOf } from "../shared/issuers.ts";
 import {
   type IssuedCaller,
   principalOf,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { issuersOf } from "../../../src/core/token/issuers.ts";
+import { issuersOf } from "../../../src/tools/shared/issuers.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { createResourceServer } from "../../support/server.ts";
 

@@ -16,7 +16,7 @@ import { printable, withoutTokens } from "../../../core/runtime/printable.ts";
 import { readRoute, type TestRequest } from "../../testing/check.ts";
 import { requireGrantable } from "../../testing/mistakes.ts";
 import { authorizationOf } from "../../../core/token/credential.ts";
-import { issuersOf } from "../../../core/token/issuers.ts";
+import { issuersOf } from "../../shared/issuers.ts";
 import { readJsonSegment } from "../../../core/token/jwt-parts.ts";
 import { quote } from "../arguments.ts";
 import {

@@ -1,0 +1,6 @@
+import { hasPipeline, pipelineOf } from "../../core/port.ts";
+import type { IssuerConfiguration } from "../../core/token/issuers.ts";
+
+/** Returns the issuers of a server; none for another object. */
+export const issuersOf = (server: object): readonly IssuerConfiguration[] =>
+  hasPipeline(server) ? pipelineOf(server).rules.issuers.configurations : [];
