@@ -42,7 +42,7 @@ export class Observer {
 
   /** Logs a response that isn't a decision, such as the response to a body that can't be read. */
   logResponse(description: string, request: AccessRequest | undefined): void {
-    if (request) this.#refusalLog.logResponse(description, () => withoutCredentials(request));
+    if (request) this.#refusalLog.logResponse(description, request);
   }
 
   /** Starts to measure a decision. */
@@ -52,7 +52,7 @@ export class Observer {
 
   /** Logs a refusal, calls `onDecision`, publishes to the channel, and returns the decision. */
   observe(decision: Decision, request: AccessRequest): Decision {
-    this.#refusalLog.logDecision(decision, () => withoutCredentials(request));
+    this.#refusalLog.logDecision(decision, request);
     if (this.isListening) this.#report(decision, request);
     return decision;
   }

@@ -3,7 +3,7 @@ import { debuglog } from "node:util";
 import { orUndefined } from "./errors.ts";
 import type { KeyResolver } from "./keys/verification-key.ts";
 import type { Decision, Refused } from "./policy/decision.ts";
-import type { AccessRequest } from "./request.ts";
+import { type AccessRequest, type ObservedRequest, withoutCredentials } from "./request.ts";
 import { printable, withoutTokens } from "./runtime/printable.ts";
 import type { TokenRules } from "./token/verifier.ts";
 
@@ -14,9 +14,6 @@ type Issuers = readonly {
   readonly keys: Pick<KeyResolver, "status">;
 }[];
 
-/** Without credentials and query. */
-type LoggedRequest = Pick<AccessRequest, "method" | "target" | "matchedPattern" | "operations">;
-
 export type RefusalLog = ReturnType<typeof createRefusalLog>;
 
 /** Creates the functions that write lines. They read the request only if they write a line. */
@@ -26,21 +23,21 @@ export function createRefusalLog(issuers: Issuers, log: Log = debuglog("scopegat
   return {
     isEnabled: () => log.enabled,
     /** Logs a decision that refuses. */
-    logDecision(decision: Decision, request: () => LoggedRequest): void {
+    logDecision(decision: Decision, request: AccessRequest): void {
       if (decision.allowed || !log.enabled) return;
-      write(describeRefusal(decision, request(), issuers).join("; "));
+      write(describeRefusal(decision, withoutCredentials(request), issuers).join("; "));
     },
-    logResponse(description: string, request: () => LoggedRequest): void {
-      if (log.enabled) write(`${describeRequest(request())} ${description}`);
+    logResponse(description: string, request: AccessRequest): void {
+      if (log.enabled) write(`${describeRequest(withoutCredentials(request))} ${description}`);
     },
   };
 }
 
-const describeRequest = ({ method, target }: LoggedRequest): string =>
+const describeRequest = ({ method, target }: ObservedRequest): string =>
   JSON.stringify(withoutTokens(`${method} ${target}`));
 
 /** Returns the parts of a line. */
-function describeRefusal(refused: Refused, request: LoggedRequest, issuers: Issuers): readonly string[] {
+function describeRefusal(refused: Refused, request: ObservedRequest, issuers: Issuers): readonly string[] {
   const { reason, rejection, claim, condition, proofRejection, rule, claimed } = refused;
   const { matchedPattern, operations = [] } = request;
   const reasons = [reason, rejection, claim, condition, proofRejection]

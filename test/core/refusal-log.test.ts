@@ -29,7 +29,7 @@ function linesOf(write: (log: RefusalLog) => void, issuers: Issuers = [configura
   });
 }
 
-const requestOf = (target: string) => () => ({ method: "GET", target });
+const requestOf = (target: string) => ({ method: "GET", target });
 
 /** The only line about a refusal. */
 function lineFor(refused: Refused, issuers: Issuers = [configuration], target = "/a"): string {
@@ -78,7 +78,7 @@ describe("the log for development", () => {
   });
 
   it("names the route that was checked, if its pattern is known", () => {
-    const request = () => ({ method: "GET", target: "/a", matchedPattern: "/api/admin/users" });
+    const request = { method: "GET", target: "/a", matchedPattern: "/api/admin/users" };
     expect(linesOf((log) => log.logDecision(refuse("credential_missing"), request))).toEqual([
       '"GET /a" credential_missing; route "/api/admin/users"',
     ]);
