@@ -22,6 +22,7 @@ import type { CompiledRule, RuleMatch } from "../../src/core/policy/rule.ts";
 import type { Governing } from "../../src/core/policy/governing.ts";
 import { Table } from "../../src/core/policy/table.ts";
 import { readPath, type Path } from "../../src/core/request.ts";
+import { compareParts, type SegmentPart, Spelled, spellParts } from "../../src/core/policy/segment.ts";
 import type { ScopeRules } from "../../src/core/scopes/granted-scopes.ts";
 import { resolveScopeRules } from "../../src/core/scopes/scope-rules.ts";
 import { createPrincipal, type Principal } from "../../src/core/token/principal.ts";
@@ -169,3 +170,7 @@ export const getTable = (
 /** Compares one path with one route. */
 export const compareWithRoute = (path: Path, route: readonly PatternSegment[]): RouteComparison =>
   new ComparablePath(path).compareWith(comparableRoute(route));
+
+/** Compares one segment of a path with the parts of one pattern. */
+export const spellingOf = (segment: string, parts: readonly SegmentPart[]) =>
+  compareParts(new Spelled(segment), spellParts(parts));

@@ -1,4 +1,5 @@
 import type { ConfigurationIssue, Report } from "../errors.ts";
+import { compact } from "../runtime/compact.ts";
 import { ANY } from "../scopes/required-scope.ts";
 import type { KeyLanguage, OperationRules } from "./key-language.ts";
 import { type Alternative, identityOf, type PatternSegment } from "./pattern.ts";
@@ -168,15 +169,10 @@ function compileRule(
     method: route.method,
     pattern: route.pattern.source,
     requirement: freezeCopy(written.requirement),
-    ...(conditions ? { conditions: conditions.written } : {}),
+    ...compact({ conditions: conditions?.written }),
     source,
   };
-  return {
-    ...withFrozenRule(rule),
-    pattern: route.pattern,
-    requirement,
-    ...(conditions ? { conditions } : {}),
-  };
+  return { ...withFrozenRule(rule), pattern: route.pattern, requirement, ...compact({ conditions }) };
 }
 
 /** Returns a rule as a table contains it. */
@@ -195,18 +191,17 @@ function isRootOf({ pattern: root }: CompiledRule, { pattern: subtree }: Compile
 }
 
 function describeDuplicate(rule: CompiledRule, earlier: CompiledRule): ConfigurationIssue {
-  const issue = { code: "route_duplicate", path: optionPath(rule.rule) } as const;
+  const { key } = earlier.rule;
   const grouped = [rule, earlier].find(({ pattern }) => pattern.alternatives.length > 1);
-  if (!grouped)
-    return {
-      ...issue,
-      message: `is the same route as \`${earlier.rule.key}\`.`,
-      hint: "Keep one of the two: parameter names, letter case and a trailing slash don't make another route.",
-    };
   return {
-    ...issue,
-    message: `is for the same route as \`${earlier.rule.key}\`: \`${grouped.rule.key}\` also stands for its path without the group in braces, and a trailing slash doesn't make another route.`,
-    hint: "Keep one of the two, or write the route without the braces.",
+    code: "route_duplicate",
+    path: optionPath(rule.rule),
+    message: grouped
+      ? `is for the same route as \`${key}\`: \`${grouped.rule.key}\` also stands for its path without the group in braces, and a trailing slash doesn't make another route.`
+      : `is the same route as \`${key}\`.`,
+    hint: grouped
+      ? "Keep one of the two, or write the route without the braces."
+      : "Keep one of the two: parameter names, letter case and a trailing slash don't make another route.",
   };
 }
 

@@ -1,6 +1,6 @@
 /** The paths that two patterns have in common. */
 import { type PatternSegment, segmentIdentity } from "./pattern.ts";
-import { loosen, type SegmentPart, spellingOfMixed } from "./segment.ts";
+import { compareParts, loosen, type SegmentPart, Spelled, spellParts } from "./segment.ts";
 
 type Segments = readonly PatternSegment[];
 
@@ -44,7 +44,8 @@ function coversSegment(wide: PatternSegment, narrow: PatternSegment): boolean {
   if (wide.kind === "static" || narrow.kind === "parameter")
     return segmentIdentity(wide) === segmentIdentity(narrow);
   // In an identity, one character stands for each parameter. No other string can match this character.
-  return wide.kind === "mixed" && spellingOfMixed(segmentIdentity(narrow), wide.parts) !== undefined;
+  const text = new Spelled(segmentIdentity(narrow));
+  return wide.kind === "mixed" && compareParts(text, spellParts(wide.parts)) !== undefined;
 }
 
 const prepend = (segment: PatternSegment, rests: readonly Segments[]): readonly Segments[] =>

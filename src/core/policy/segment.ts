@@ -63,10 +63,6 @@ export function compareParts(segment: Spelled, parts: SpelledParts): Spelling | 
 const changesSpelling = (segment: Spelled, parts: SpelledParts, before: Spelling, after: Spelling): boolean =>
   segment[before] !== segment[after] || parts.some((part) => part && part[before] !== part[after]);
 
-/** Like `compareParts`, for strings that are compared only once. */
-export const spellingOfMixed = (segment: string, parts: readonly SegmentPart[]): Spelling | undefined =>
-  compareParts(new Spelled(segment), spellParts(parts));
-
 /** Each parameter matches as few characters as the string after it allows, but at least one. */
 function matchesInSpelling(spelled: Spelled, parts: SpelledParts, spelling: Spelling): boolean {
   const segment = spelled[spelling];

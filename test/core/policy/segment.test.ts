@@ -1,12 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  decodeSegment,
-  loosen,
-  type SegmentPart,
-  spellingOfMixed,
-} from "../../../src/core/policy/segment.ts";
-import { PROPERTY, segmentsIn } from "../../support/policy.ts";
+import { decodeSegment, loosen, type SegmentPart } from "../../../src/core/policy/segment.ts";
+import { PROPERTY, segmentsIn, spellingOf } from "../../support/policy.ts";
 
 function partsOf(source: string): readonly SegmentPart[] {
   const [segment] = segmentsIn(source);
@@ -66,7 +61,7 @@ describe("loosen", () => {
   });
 });
 
-describe("spellingOfMixed", () => {
+describe("compareParts", () => {
   it.each([
     ["agents", "agents", "exact"],
     ["agents", "Agents", "case"],
@@ -74,8 +69,8 @@ describe("spellingOfMixed", () => {
     ["%61gents", "agents", "decoded"],
     ["caf%C3%A9", "CAF%C3%89", "decoded"],
   ])("compares the text %s with %s: %s", (text, segment, spelling) => {
-    expect(spellingOfMixed(segment, [text])).toBe(spelling);
-    expect(spellingOfMixed(text, [segment])).toBe(spelling);
+    expect(spellingOf(segment, [text])).toBe(spelling);
+    expect(spellingOf(text, [segment])).toBe(spelling);
   });
 
   it.each([
@@ -91,7 +86,7 @@ describe("spellingOfMixed", () => {
     ["/:from-:to", "ham%2dmuc", "decoded"],
     ["/caf%C3%A9-:id", "CAF%C3%89-1", "decoded"],
   ])("matches %s to %s: %s", (source, segment, spelling) => {
-    expect(spellingOfMixed(segment, partsOf(source))).toBe(spelling);
+    expect(spellingOf(segment, partsOf(source))).toBe(spelling);
   });
 
   it.each([
@@ -101,8 +96,7 @@ describe("spellingOfMixed", () => {
     ["/:a.:b-:c", ["1-2.3", "1.2", "1-2"]],
     ["/a:x-a", ["a-a", "aa"]],
   ])("does not match %s to %j", (source, segments) => {
-    for (const segment of segments)
-      expect(spellingOfMixed(segment, partsOf(source)), segment).toBeUndefined();
+    for (const segment of segments) expect(spellingOf(segment, partsOf(source)), segment).toBeUndefined();
   });
 
   const text = fc
@@ -134,7 +128,7 @@ describe("spellingOfMixed", () => {
         );
         const isMatched = new RegExp(`^${source.join("")}$`).test(asked);
         seen[isMatched ? "matched" : "unmatched"] += 1;
-        expect(spellingOfMixed(asked, parts)).toBe(isMatched ? "exact" : undefined);
+        expect(spellingOf(asked, parts)).toBe(isMatched ? "exact" : undefined);
       }),
       { ...PROPERTY, numRuns: 3_000 },
     );
