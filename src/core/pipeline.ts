@@ -70,8 +70,6 @@ export class Pipeline {
   readonly policy: Policy;
   readonly table: Table;
   readonly observer: Observer;
-  /** Whether `refusalBody` creates the bodies of refusals. If so, tools can't know them. */
-  readonly hasRefusalBody: boolean;
   /** The header fields with a token, a proof or a certificate, in lower case, except `authorization`. */
   readonly credentialHeaders: readonly string[];
   /** How proofs of client keys are checked; `undefined` if no token can be bound to a key. */
@@ -83,7 +81,6 @@ export class Pipeline {
     this.policy = new Policy(rules);
     this.table = this.policy.table;
     this.observer = observer;
-    this.hasRefusalBody = rules.challenge.refusalBody !== undefined;
     this.keyProofs = rules.keyProofs;
     this.credentialHeaders = [...tokenHeadersOf(rules.tokenSources), ...(this.keyProofs?.headers ?? [])];
   }

@@ -29,7 +29,7 @@ export function explainRefusal(
   const isAboutLogin = decision.reason === "authentication_insufficient";
   const isAboutScopes = decision.reason === "scope_insufficient" && !isStateless;
   const explained = isAboutLogin || isAboutScopes ? retainScopes(refusal, decision, server) : refusal;
-  if (!isStateless || pipelineOf(server).hasRefusalBody) return explained;
+  if (!isStateless || pipelineOf(server).rules.challenge.refusalBody) return explained;
   const { status, headers, problem } = explained;
   const [message] = messages;
   // A resource without a rule doesn't exist for clients, whether the server has it or not.

@@ -4,6 +4,7 @@ import { withinLimit } from "../../core/runtime/time-limit.ts";
 import type { ResolvedOptions } from "../../core/options/resolve.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
+import { configurationFor } from "../../core/token/issuers.ts";
 import { endOf } from "../../core/token/lifetime.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { checkRevocation, revocationChecksOf } from "../../core/token/revocation-check.ts";
@@ -66,11 +67,7 @@ function timeRulesOf(
     const { maxTokenAgeSeconds } = opaque.requirementsOf(issuer);
     return { clockToleranceSeconds, maxTokenAgeSeconds };
   }
-  // A single issuer may be configured without a name.
-  const configuration =
-    configurations.length === 1
-      ? configurations[0]
-      : configurations.find(({ token }) => token.issuer === issuer);
+  const configuration = configurationFor(issuer, configurations);
   if (!configuration) throw new TypeError("revalidate takes a principal whose issuer this server accepts.");
   return configuration.token;
 }

@@ -1,29 +1,26 @@
 /** Converts the options that a user writes to those that the server uses, from top to bottom. */
 import { type ConfigurationIssue, ConfigurationError, type Report } from "../errors.ts";
-import { type CompiledTable, compileRules, rejectConditions } from "../policy/compile-rules.ts";
+import { compileRules, rejectConditions } from "../policy/compile-rules.ts";
 import type { ConditionCapability } from "../policy/condition-language.ts";
 import type { Moment } from "../policy/conditions.ts";
 import { checkOverrides } from "../policy/overrides.ts";
-import type { BatchRules } from "../policy/key-language.ts";
+import type { PolicyRules } from "../policy/policy.ts";
 import { hasOperations } from "../policy/rule.ts";
 import { checkOrder } from "../policy/rule-order.ts";
 import type { Comparison, ShadowCapability, ShadowContext } from "../policy/shadow.ts";
 import type { RefusalRules } from "../response/refusal.ts";
 import { readClock } from "../runtime/clock.ts";
 import type { Resource } from "../response/resource-metadata.ts";
-import type { ScopeRules } from "../scopes/granted-scopes.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
+import type { IdentificationRules } from "../token/authenticate.ts";
 import {
   type CredentialRules,
   type ResolvedSource,
   resolveTokenSources,
   type TokenSource,
 } from "../token/credential.ts";
-import type { Grants } from "../token/grants.ts";
 import { toleranceFor } from "../token/issuers.ts";
-import type { OpaqueIdentification } from "../token/opaque-tokens.ts";
 import type { Principal } from "../token/principal.ts";
-import type { Revocations } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { ResourceServerOptions } from "./options.ts";
@@ -34,28 +31,17 @@ import { isPlainObject } from "./values.ts";
 import { checkKnownScopes, namesInGrants, namesInRules } from "./vocabulary.ts";
 
 /** The options with all defaults, and compiled as far as possible. */
-export interface ResolvedOptions extends CredentialRules, CompiledTable {
+export interface ResolvedOptions extends CredentialRules, PolicyRules, IdentificationRules {
   readonly issuers: ResolvedIssuers;
   readonly tokenCache: TokenCacheRules | undefined;
-  readonly now: () => number;
   /** The tolerance of tokens that no issuer configures. */
   readonly clockToleranceSeconds: number;
-  readonly scopeRules: ScopeRules;
-  readonly authorization: boolean;
-  readonly unmappedRoutes: NonNullable<ResourceServerOptions["unmappedRoutes"]>;
-  readonly batches: BatchRules | undefined;
   readonly shadow: Comparison | undefined;
   readonly challenge: RefusalRules;
   readonly resource: Resource | undefined;
-  readonly isRevoked: ResourceServerOptions["isRevoked"];
-  readonly revocation: Revocations | undefined;
-  readonly opaque: OpaqueIdentification | undefined;
-  readonly grants: Grants | undefined;
   readonly onDecision: ResourceServerOptions["onDecision"];
-  readonly momentOf: (principal: Principal) => Moment;
   readonly senderConstraint: SenderConstraint | undefined;
   readonly keyProofs: BoundTokens | undefined;
-  readonly requiresBinding: boolean;
 }
 
 /** Without one of these options, more tokens are accepted, so an unset variable must not remove it. */

@@ -74,12 +74,17 @@ export function toleranceFor(
   serverTolerance: number,
 ): number {
   if (tokenKind) return serverTolerance;
-  const configuration =
-    configurations.length === 1
-      ? configurations[0]
-      : configurations.find(({ token }) => token.issuer === issuer);
-  return configuration?.token.clockToleranceSeconds ?? serverTolerance;
+  return configurationFor(issuer, configurations)?.token.clockToleranceSeconds ?? serverTolerance;
 }
+
+/** Finds the configuration of an issuer. A single issuer may be configured without a name. */
+export const configurationFor = (
+  issuer: string | undefined,
+  configurations: readonly IssuerConfiguration[],
+): IssuerConfiguration | undefined =>
+  configurations.length === 1
+    ? configurations[0]
+    : configurations.find(({ token }) => token.issuer === issuer);
 
 async function loadAll(
   issuers: readonly IssuerConfiguration[],

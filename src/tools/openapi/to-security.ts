@@ -93,7 +93,7 @@ const BEARER = { type: "http", scheme: "bearer", bearerFormat: "JWT" };
 /** Returns the document's components, with a bearer scheme. Names with Scopegate are overwritten. */
 function componentsOf(document: object, server: ResourceServer) {
   const { keys } = server;
-  const hasStandardBody = !pipelineOf(server).hasRefusalBody;
+  const hasStandardBody = pipelineOf(server).rules.challenge.refusalBody === undefined;
   const part = (name: string) => membersOf(readOwn(document, "components", name)) ?? {};
   const written = part("securitySchemes");
   const isKnown = (url: string) =>
