@@ -278,7 +278,7 @@ describe("the second table", () => {
 describe("mistakes in the second table", () => {
   it.each<readonly [ScopeMappings, code: string, place: readonly (string | number)[]]>([
     [{ "get /a": [] } as ScopeMappings, "route_key_invalid", ["get /a"]],
-    [{ "GET /:x": [], "GET /:y": [] }, "route_duplicate", ["GET /:y"]],
+    [{ "GET /:x": [], "GET /:y": [] }, "route_duplicate", ["GET /:x"]],
     [{ "GET /:a/x": ["a:b"], "GET /y/:b": ["c:d"] }, "rules_cross", ["GET /:a/x"]],
     [{ "GET /a": ["a:<id>:read"] }, "scope_invalid", ["GET /a", 0]],
     [{ "* /base": [] }, "override_partial", ["* /base"]],

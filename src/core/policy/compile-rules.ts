@@ -131,8 +131,8 @@ function compileTable(
 }
 
 /**
- * Mistakes don't depend on the order of writing. A rule of the base table comes before custom rules, and small
- * letters before capital ones: the first rule has the spelling to keep.
+ * Mistakes don't depend on the order of writing. A rule of the base table comes before custom rules, and
+ * small letters before capital ones: the first rule has the spelling to keep.
  */
 function inOrderOfText(rules: readonly CompiledRule[]): readonly CompiledRule[] {
   const rank = ({ rule }: CompiledRule) => Number(rule.source !== "default");

@@ -157,7 +157,7 @@ describe("fromDocument", () => {
       ...["a", "b", "c", "d", "e"].map((name) => [`document/paths//${name}/get`, "option_invalid"]),
       ["document/paths//f/get", "scope_invalid"],
       ["document/paths//g/get", "scope_invalid"],
-      ["scopeMappings/GET /j/:y", "route_duplicate"],
+      ["scopeMappings/GET /j/:x", "route_duplicate"],
     ]);
     expect(() => fromDocument(document, { missingSecurity: "error" })).toThrow(
       /\ba"\]\.get: has no `security`\. For a public operation/,
