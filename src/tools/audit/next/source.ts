@@ -12,20 +12,39 @@ export interface Handler {
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-const LITERAL = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)/.source;
-const COMMENT_OR_STRING = new RegExp(`${LITERAL}|/\\*[^]*?\\*/|//[^\\n]*`, "g");
+const LITERAL = /(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)/.source;
+const COMMENT_OR_STRING = new RegExp(`(${LITERAL})|/\\*[^]*?\\*/|//[^\\n]*`, "g");
+const STRING = new RegExp(LITERAL, "g");
+const MATCHER = new RegExp(`\\bmatcher\\s*:\\s*(\\[[^\\]]*\\]|${LITERAL})`);
 const STRING_OR_PARENTHESIS = new RegExp(`${LITERAL}|[()]`, "g");
 
-/** The name of a variable or of a function, the names of a pattern or of a list; or an unreadable export. */
+/**
+ * The name of a variable or of a function, the names of a pattern or of a list; or an unreadable export. What
+ * follows the type of a variable without a value may be another export.
+ */
 const EXPORT =
-  /\bexport\s*(?:(const|let|var)\s*(?:\b(\w+)|\{([^{}]*)\})\s*(?::[^=]*)?=\s*|(?:async\s+)?function\b[\s*]*(\w+)|\{([^}]*)\}|(\*|(?:const|let|var)\s*[[{]))/g;
+  /\bexport\s*(?:(const|let|var)\s*(?:\b(\w+)|\{([^{}]*)\})(?:\s*(?::(?:(?!\bexport\b)[^=]|=>)*)?=(?!>)\s*)?|(?:async\s+)?function\b[\s*]*(\w+)|\{([^}]*)\}|(\*|(?:const|let|var)\s*[[{]))/g;
 const NEXT_VARIABLE = new RegExp(`,\\s*(${METHODS.join("|")})\\s*(?::[^=,;(){}]*)?=(?![=>])`, "g");
-const WRAPPED =
-  /^withScopes(?:<[^()]*>)?\(\s*[\w$.]+\s*,\s*(?:\{\s*route:\s*(?:"([^"]*)"|'([^']*)'|`([^`$]*)`)\s*(?:,\s*(?:(?!route\b)\w+\s*(?::(?:[^(){},]|\([^()]*\))*)?)?)*\})?/;
 
-/** What may follow the whole value of a variable. */
-const END =
-  /^\s*(?:[;,]|$)|^[^\S\n]*\n\s*(?:export|import|const|let|var|async|function|class|interface|type|enum)\b/;
+/**
+ * Matches a value up to a comma, with up to three brackets around another value. It doesn't match a slash: a
+ * regular expression may contain brackets and quotes.
+ */
+function valueOf(depth: number, separator = ""): string {
+  const inner = depth === 0 ? "" : valueOf(depth - 1, ",|");
+  const brackets = depth === 0 ? "" : String.raw`|\(${inner}\)|\{${inner}\}|\[${inner}\]`;
+  return String.raw`(?:${separator}${LITERAL}|[^"'\u0060\\/(){}[\],]${brackets})*`;
+}
+
+/** A spread or a computed name after `route` could replace it, so only plain names are read. */
+const OPTIONS = String.raw`\{\s*route:\s*(?:"([^"]*)"|'([^']*)'|\u0060([^\u0060$]*)\u0060)\s*(?:,\s*(?:(?!route\b)\w+\s*(?::${valueOf(3)})?)?)*\}`;
+const WRAPPED = new RegExp(String.raw`^withScopes(?:<[^()]*>)?\(\s*[\w$.]+\s*,\s*(?:${OPTIONS})?`);
+
+/** What may follow the whole value of a variable. Its type changes nothing. */
+const CAST = /(?:\s*\b(?:as|satisfies)\s+[\w$.]+(?:<(?:[^<>()=;]|<[^<>()=;]*>)*>)?(?:\[\])*)*/.source;
+const NEXT_STATEMENT =
+  /[^\S\n]*\n\s*(?:export|import|const|let|var|async|function|class|interface|type|enum)\b/.source;
+const END = new RegExp(String.raw`^${CAST}(?:\s*(?:[;,]|$)|${NEXT_STATEMENT})`);
 
 export const withoutComments = (text: string): string => text.replace(COMMENT_OR_STRING, "$1");
 
@@ -82,10 +101,8 @@ const countExports = (text: string): number => text.match(/^[ \t]*export\b/gm)?.
 export function readMatcher(module: string): readonly string[] | undefined {
   const code = withoutComments(module);
   if (!/\bmatcher\b/.test(code)) return [];
-  const written = /\bmatcher\s*:\s*(\[[^\]]*\]|(["'`])(?:\\.|(?!\2).)*\2)/.exec(code)?.[1] ?? "";
+  const written = MATCHER.exec(code)?.[1] ?? "";
   const strings = written.match(STRING) ?? [];
   const isReadable = strings.length > 0 && /^[\s,[\]]*$/.test(written.replaceAll(STRING, ""));
   return isReadable ? strings.map((text) => text.slice(1, -1).replaceAll(/\\(.)/g, "$1")) : undefined;
 }
-
-const STRING = /(["'`])(?:\\.|(?!\1).)*\1/g;
