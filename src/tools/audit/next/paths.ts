@@ -1,7 +1,8 @@
 /** The paths of `rewrites` and of a `matcher` in Next.js, and what a rewrite makes of them. */
-import { commonPatterns, covers } from "../../../core/policy/overlap.ts";
+import { commonPatterns } from "../../../core/policy/overlap.ts";
 import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
 import { namesOf, type PatternSegment } from "../../../core/policy/pattern.ts";
+import { coversInCase, mapTexts } from "../letter-case.ts";
 
 export type Segments = readonly PatternSegment[];
 
@@ -48,9 +49,17 @@ export function alternativesOf(source: string): readonly Segments[] {
   return isPattern(pattern) ? pattern.alternatives.map(({ segments }) => segments) : [];
 }
 
-/** Reads a rewrite, whose query isn't part of the path. */
-export function readRewrite(source: string, destination: string): readonly PathPair[] {
-  const clients = alternativesOf(toPattern(source));
+/**
+ * Reads a rewrite, whose query isn't part of the path. Next.js compares a source without letter case, so it's
+ * also read in another one, unless `isCaseSensitive` is true.
+ */
+export function readRewrite(
+  source: string,
+  destination: string,
+  isCaseSensitive = true,
+): readonly PathPair[] {
+  const written = alternativesOf(toPattern(source));
+  const clients = isCaseSensitive ? written : written.flatMap(inBothCases);
   const kinds = new Map(
     clients.flat().flatMap((segment) => namesOf(segment).map((name) => [name, segment.kind])),
   );
@@ -68,6 +77,13 @@ export function readRewrite(source: string, destination: string): readonly PathP
       .map((target) => ({ client, target })),
   );
 }
+
+const inBothCases = (path: Segments): readonly Segments[] => {
+  const capitals = mapTexts(path, (text) => text.toUpperCase());
+  const letters = mapTexts(path, (text) => text.toLowerCase());
+  const other = [capitals, letters].find((each) => JSON.stringify(each) !== JSON.stringify(path));
+  return other ? [path, other] : [path];
+};
 
 type Binding = ReadonlyMap<string, Segments>;
 
@@ -134,16 +150,32 @@ export type Matcher = (path: Segments) => boolean;
  */
 export function createMatcher(sources: readonly string[] | undefined, basePath: string): Matcher | undefined {
   const matchers = sources?.map((source): Matcher | undefined => {
-    const [, excluded] = /^\/\(\(\?!([\w/.|-]+)\)\.\*\)$/.exec(source) ?? [];
-    const outside = excluded
-      ?.split("|")
-      .flatMap((start) =>
-        start.endsWith("/") ? [`/${start}*rest`] : [`/${start}{/*rest}`, `/${start}:more{/*rest}`],
-      );
-    const paths = (outside ?? [toPattern(source)]).flatMap((path) => alternativesOf(basePath + path));
-    if (outside) return (path) => paths.every((each) => commonPatterns(each, path).length === 0);
-    return source.includes("(") ? undefined : (path) => paths.some((each) => covers(each, path));
+    const [, excluded] = /^\/\(\(\?!((?:[\w/|-]|\\?\.)+)\)\.\*\)$/.exec(source) ?? [];
+    // Only what is read exactly: in a group or a final slash, Next.js and a table differ.
+    const isPlain = !/[({]|.\/$/.test(source);
+    const read = excluded?.split("|").flatMap(pathsFrom) ?? [isPlain ? toPattern(source, undefined, "") : ""];
+    if (read.includes("")) return undefined;
+    const paths = read.flatMap((path) => alternativesOf(basePath + path));
+    if (excluded === undefined) return (path) => paths.some((each) => coversInCase(each, path));
+    // Below a basePath, this form of a source doesn't match the home page.
+    const all = alternativesOf(basePath === "" ? "/{*rest}" : `${basePath}/*rest`);
+    return (path) =>
+      all.some((each) => coversInCase(each, path)) &&
+      paths.every((each) => commonPatterns(each, path).length === 0);
   });
   if (!matchers || matchers.includes(undefined)) return undefined;
   return (path) => matchers.length === 0 || matchers.some((matches) => matches?.(path));
+}
+
+/** Writes the paths that a matcher excludes by their start, a regular expression; `""` if it's empty. */
+function pathsFrom(start: string): readonly string[] {
+  const [first = "", ...others] = start.split(/(?<!\\)\.+/).map((text) => text.replaceAll("\\.", "."));
+  let texts = [first];
+  // A dot is any character.
+  for (const [index, other] of others.entries())
+    texts = texts.flatMap((text) => [`${text}:"dot${index}"${other}`, `${text}/${other}`]);
+  return texts.flatMap((text) => {
+    if (text === "") return [""];
+    return text.endsWith("/") ? [`/${text}*rest`] : [`/${text}{/*rest}`, `/${text}:more{/*rest}`];
+  });
 }

@@ -39,6 +39,7 @@ interface NextConfig {
   >;
   readonly redirects?: () => Promise<readonly object[]>;
   readonly i18n?: unknown;
+  readonly experimental?: { readonly caseSensitiveRoutes?: boolean };
 }
 
 /** A file that Next.js serves. */
@@ -60,6 +61,8 @@ const OUTSIDE_MATCHER = Object.freeze({
   message: "is outside the matcher of proxy.ts, so nothing checks it.",
   hint: "Let the matcher include its path. Below /_next, check the scopes in the page, and pass its pattern as guardedElsewhere.",
 });
+
+const READ_MATCHERS = "write paths such as `/admin/:path*`, or the form `/((?!api|_next/static).*)`";
 
 /** A route that a file adds. */
 interface FileRoute {
@@ -100,7 +103,8 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
     fileRoutes.push(listFile({ kind: "publicFile", pattern, written: pattern }, basePath, isGuarded));
   }
 
-  const rewrites = (await readRewrites(config)).map(toWrittenRewrite);
+  const isCaseSensitive = config.experimental?.caseSensitiveRoutes === true;
+  const rewrites = (await readRewrites(config)).map((each) => toWrittenRewrite(each, isCaseSensitive));
   const aliases = fileRoutes.flatMap(toAlias);
   const folders = aliases.map(({ source }) =>
     Object.freeze({ method: "*", pattern: source, serves: SERVES.folder }),
@@ -114,7 +118,7 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
   if (first && !((await config.redirects?.()) ?? []).some(isForRsc))
     recordRewrite(first, { ...application, ...FINAL_RSC, targets: guarded });
   if (first && !matcher)
-    addNote(first, "the matcher of proxy.ts, which counts as matching no path: write it as strings");
+    addNote(first, `the matcher of proxy.ts, which counts as matching no path: ${READ_MATCHERS}`);
   if (first && !areAllRecorded) addNote(first, "all orders in which these rewrites follow each other");
   if (first && i18n !== undefined) addNote(first, "i18n, which adds locales to paths");
   if (first && siblings.includes("pages")) addNote(first, "the folder pages");
@@ -178,19 +182,21 @@ interface WrittenRewrite extends NextRewrite {
   /** The listed route that findings are about. */
   readonly route: ListedRoute;
   readonly text: string;
+  /** Whether the source only matches in its letter case, as the path of a folder does. */
+  readonly isCaseSensitive: boolean;
 }
 
-function toWrittenRewrite({ source, destination }: NextRewrite): WrittenRewrite {
+function toWrittenRewrite({ source, destination }: NextRewrite, isCaseSensitive: boolean): WrittenRewrite {
   const route = Object.freeze({ method: "*", pattern: toPattern(source), serves: SERVES.rewrite });
   const text = `the rewrite \`${source}\` -> \`${destination}\``;
   if (!destination.startsWith("/")) addNote(route, `where ${text} leads: to another host`);
-  return { route, text, source, destination };
+  return { route, text, source, destination, isCaseSensitive };
 }
 
 function toAlias({ route, folderPattern }: FileRoute): readonly WrittenRewrite[] {
   if (folderPattern === undefined) return [];
   const text = `the folder of the intercepting route \`${route.pattern}\``;
-  return [{ route, text, source: folderPattern, destination: route.pattern }];
+  return [{ route, text, source: folderPattern, destination: route.pattern, isCaseSensitive: true }];
 }
 
 /** Records rewrites in their order. Returns whether every order in which they can follow is recorded. */
@@ -199,8 +205,8 @@ function recordRewrites(
   application: Pick<Rewrite, "paths" | "targets" | "isGuarded">,
 ): boolean {
   const earlier: PathPair[] = [];
-  for (const { route, text, source, destination } of rewrites) {
-    const direct = destination.startsWith("/") ? readRewrite(source, destination) : [];
+  for (const { route, text, source, destination, isCaseSensitive } of rewrites) {
+    const direct = destination.startsWith("/") ? readRewrite(source, destination, isCaseSensitive) : [];
     // Next.js also applies later rewrites to the path.
     const followed = earlier.length > MAX_PAIRS ? [] : earlier;
     const chained = followed.flatMap((pair) => direct.flatMap((later) => chain(pair, later)));
@@ -212,7 +218,7 @@ function recordRewrites(
 }
 
 const HINT =
-  "Let the rules of these paths require what the rules of the routes require, or rewrite fewer paths.";
+  "Let the rules of these paths require what the rules of the routes require, or rewrite fewer paths. Next.js ignores letter case in a source, but not in the matcher of proxy.ts, unless next.config sets experimental: { caseSensitiveRoutes: true }.";
 
 /** Returns whether a redirect is for every path that ends with `.rsc`: one with a condition isn't. */
 const isForRsc = (redirect: object): boolean =>

@@ -1,11 +1,11 @@
 /** Shared code for listing the routes of all frameworks. */
 import { isScopeCheck } from "./guards.ts";
 import type { ListedRoute, UnguardedPlace } from "../../../core/policy/listed-route.ts";
-import { covers } from "../../../core/policy/overlap.ts";
 import type { PatternSegment } from "../../../core/policy/pattern.ts";
 import { parseRoutePattern } from "../../../core/policy/route-comparison.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { recordPosition } from "../hidden-routes.ts";
+import { coversInCase } from "../letter-case.ts";
 import { ROOT, SERVES } from "../mounts.ts";
 
 /** How the routes of an application are listed. */
@@ -143,14 +143,7 @@ export function findPlace(
 
 /**
  * Returns whether a guard runs for every path of a route. A guard at `/agents/:id` doesn't run for `/agents`.
+ * A router may be case-sensitive, so a guard at `/API` may not run for `/api`.
  */
 const isCovered = (guarded: Paths, pattern: string): boolean =>
-  guarded.length > 0 &&
-  pathsOf(pattern).every((route) => guarded.some((path) => covers(path, route) && isSameCase(path, route)));
-
-/** A router may be case-sensitive, so a guard at `/API` may not run for `/api`. */
-const isSameCase = (guard: readonly PatternSegment[], route: readonly PatternSegment[]): boolean =>
-  guard.every((segment, index) => {
-    const other = route[index];
-    return segment.kind !== "static" || other?.kind !== "static" || segment.text === other.text;
-  });
+  guarded.length > 0 && pathsOf(pattern).every((route) => guarded.some((path) => coversInCase(path, route)));

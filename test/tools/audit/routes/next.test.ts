@@ -326,6 +326,13 @@ describe("a page of Next.js", () => {
     ['"/((?!admin/).*)"', ["/admin/:id"]],
     ['"/((?!adm|_next/static).*)"', ["/admin", "/admin/:id"]],
     ['"/((?!admin/x).*)"', ["/admin/:id"]],
+    // A dot is any character, also a slash.
+    ['"/((?!ad.in|robots.txt).*)"', ["/admin", "/admin/:id"]],
+    ['"/((?!admin.b).*)"', ["/admin/:id"]],
+    ['"/((?!|api).*)"', ["/admin", "/admin/:id"]],
+    // Unlike a rule, a matcher compares letter case.
+    ['["/", "/Admin/:path*"]', ["/admin", "/admin/:id"]],
+    ['"/((?!robots.txt|\\\\.admin).*)"', []],
   ])("is unguarded outside the matcher %s", async (matcher, outside) => {
     const found = await errorsOf({ ...pages, "proxy.ts": proxy(matcher) }, table);
     expect(found.toSorted()).toEqual(outside.map((path) => `route_unguarded GET ${path}`));
@@ -348,6 +355,9 @@ describe("a page of Next.js", () => {
     '{ source: "/:path*" }',
     '[{ source: "/:path*", missing: [{ type: "header", key: "next-router-prefetch" }] }]',
     '["/:path*", { source: "/admin", has: [{ type: "header", key: "x" }] }]',
+    '"/other{/:path}?"',
+    '"/admin{/:path}"',
+    '["/admin/", "/:path*/"]',
   ])("counts as unguarded with the matcher %s, which can't be read", async (matcher) => {
     const found = await errorsOf({ ...pages, "proxy.ts": proxy(matcher) }, table);
     expect(found.toSorted()).toEqual(["/admin", "/admin/:id"].map((path) => `route_unguarded GET ${path}`));
@@ -374,6 +384,11 @@ describe("a page of Next.js", () => {
       expect(await errorsOf({ ...pages, "proxy.ts": proxy(matcher) }, below, config)).toEqual([]);
     const found = await errorsOf({ ...pages, "proxy.ts": proxy('"/((?!admin/).*)"') }, below, config);
     expect(found).toEqual(["route_unguarded GET /base/admin/:id"]);
+    const closed = { ...below, "GET /base": ["home:read"] };
+    const home = await errorsOf({ ...pages, "proxy.ts": proxy('"/((?!api).*)"') }, closed, config);
+    expect(home).toEqual(["route_unguarded GET /base"]);
+    const both = await errorsOf({ ...pages, "proxy.ts": proxy('["/", "/((?!api).*)"]') }, closed, config);
+    expect(both).toEqual([]);
   });
 
   it("is reached by rules for every method, such as POST for server actions", async () => {
@@ -605,7 +620,7 @@ describe("a rewrite of Next.js", () => {
   });
 
   it("opens what the proxy doesn't guard under the path of the client", async () => {
-    const matcher = { "proxy.ts": proxy('["/", "/admin/:path*", "/docs/:path*", "/orgs/:org", "/a"]') };
+    const matcher = { "proxy.ts": proxy('["/", "/admin/:path*", "/docs/:path*", "/orgs/:org", "/a", "/A"]') };
     const table = { "GET /a": ["admin:use"], "GET /b": ["admin:use"] };
     for (const target of ["/admin", "/admin/icon.png"]) {
       const rules = { ...table, "GET /admin/icon.png": ["admin:use"] };
@@ -613,6 +628,46 @@ describe("a rewrite of Next.js", () => {
       expect(await openedBy([["/a", target]], rules, more)).toEqual([]);
       expect(await openedBy([["/b", target]], rules, more)).toEqual([`rewrite_weaker GET ${target}`]);
     }
+  });
+
+  it("opens what the proxy doesn't guard under the path of the client in another letter case", async () => {
+    const matcher = { "proxy.ts": proxy('["/", "/admin/:path*", "/docs/:path*", "/orgs/:org", "/a"]') };
+    const lower = { ...files, ...matcher };
+    const table = { ...base, "GET /a": ["admin:use"] } as const;
+    const rewrites = () => toRewrites([["/a", "/admin"]]);
+    const { findings } = audit(serverFor(table), await list(lower, { rewrites }));
+    expect(findings).toMatchObject([
+      {
+        kind: "rewrite_weaker",
+        message: expect.stringContaining("`/A` runs `GET /admin` without protect") as string,
+      },
+    ]);
+    const experimental = { caseSensitiveRoutes: true };
+    expect(await errorsOf(lower, table, { rewrites, experimental })).toEqual([]);
+    const both = {
+      ...lower,
+      "proxy.ts": proxy('["/", "/admin/:path*", "/docs/:path*", "/orgs/:org", "/:name"]'),
+    };
+    expect(await errorsOf(both, table, { rewrites })).toEqual([]);
+  });
+
+  it("opens what the matcher doesn't guard if the client writes `basePath` in another letter case", async () => {
+    const table = { "GET /base/admin": ["admin:use"], "GET /base/a": ["admin:use"] };
+    const app = { "app/admin/page.tsx": "", "proxy.ts": proxy('"/((?!_next/static).*)"') };
+    const config = { basePath: "/base", rewrites: () => toRewrites([["/a", "/admin"]]) };
+    expect(await errorsOf(app, table, config)).toEqual(["rewrite_weaker GET /base/admin"]);
+    const experimental = { caseSensitiveRoutes: true };
+    expect(await errorsOf(app, table, { ...config, experimental })).toEqual([]);
+    expect(await errorsOf({ ...app, "proxy.ts": proxy() }, table, config)).toEqual([]);
+  });
+
+  it("opens what a rule restricts for the value of a parameter in another letter case", async () => {
+    const rewrites: Rewrites = [["/orgs/acme/start", "/orgs/acme"]];
+    const rule = ["orgs:<org>:read"];
+    expect(await openedBy(rewrites, { "GET /orgs/:org/start": rule })).toEqual([
+      "rewrite_weaker GET /orgs/:org",
+    ]);
+    expect(await openedBy(rewrites, { "GET /orgs/acme/start": ["orgs:acme:read"] })).toEqual([]);
   });
 
   it("opens what requires scopes if any token is enough for a path without a rule", async () => {
