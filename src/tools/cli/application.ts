@@ -101,7 +101,7 @@ function hintFor(error: unknown, file: string): string {
     return ". Set PORT=0 if it listens on PORT, or export the server from a module that doesn't listen.";
   const isTyped = /\.[cm]?tsx?$/.test(file);
   return isTyped
-    ? ". For TypeScript, install tsx, and write `node --import tsx node_modules/scopegate/dist/cli.js` instead of `npx scopegate`."
+    ? ". For TypeScript, run `npm install --save-dev tsx`, and write `node --import tsx node_modules/scopegate/dist/cli.js` instead of `npx scopegate`."
     : "";
 }
 
