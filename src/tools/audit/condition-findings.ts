@@ -8,6 +8,7 @@ import { isForSomeIds } from "../../core/scopes/required-scope.ts";
 import { appliesTo, type CompiledRule, ruleIdentity } from "../../core/policy/rule.ts";
 import type { Leaf } from "../../core/policy/rule-tree.ts";
 import { leavesInOrder } from "../../core/policy/walk-tree.ts";
+import { distinctBy } from "./distinct.ts";
 import type { AuditFinding } from "./report.ts";
 import { CHANGING } from "./wider-rules.ts";
 import { classOf } from "./requirement-class.ts";
@@ -170,27 +171,22 @@ function findUnfilteredCollections(
   { tree }: CheckedTable,
   bindings: readonly Binding[],
 ): readonly AuditFinding[] {
-  const reported = new Set<string>();
-  return bindings.flatMap(({ compiled, segments, index }): readonly AuditFinding[] => {
+  const unfiltered = bindings.flatMap(({ compiled, segments, index }) => {
     const collection = segments.slice(0, index);
     const leaf = index > 0 ? findRouteRule(tree, "GET", collection) : undefined;
     if (leaf?.identity !== identityOf(collection)) return [];
     const { rule, requirement } = leaf.compiled;
     const scopes = scopesOf(requirement);
     const isFiltered = requirement.kind === "allOf" ? scopes.some(isForSomeIds) : scopes.every(isForSomeIds);
-    const isChecked = isFiltered || classOf(requirement) === "nothing";
-    if (isChecked || reported.has(rule.key)) return [];
-    reported.add(rule.key);
-    return [
-      {
-        kind: "collection_unfiltered",
-        severity: "note",
-        rule,
-        message: `\`${rule.key}\` lists what \`${compiled.rule.key}\` shows only to callers with the right claim.`,
-        hint: "Let the handler filter its list by principal.values({ claim }). The table can't see what it returns.",
-      },
-    ];
+    return isFiltered || classOf(requirement) === "nothing" ? [] : [{ rule, item: compiled.rule }];
   });
+  return distinctBy(unfiltered, ({ rule }) => rule.key).map(({ rule, item }) => ({
+    kind: "collection_unfiltered",
+    severity: "note",
+    rule,
+    message: `\`${rule.key}\` lists what \`${item.key}\` shows only to callers with the right claim.`,
+    hint: "Let the handler filter its list by principal.values({ claim }). The table can't see what it returns.",
+  }));
 }
 
 /** An exception for a wildcard also holds for rules that are added later. */
@@ -233,7 +229,6 @@ function findNeedlessConditions(table: CheckedTable, leaves: readonly Leaf[]): r
 /** `org_id` in one rule and `orgId` in another: one of the two is probably missing in every token. */
 function findClaimSpellings(rules: readonly CompiledRule[]): readonly AuditFinding[] {
   const spellings = new Map<string, string>();
-  const reported = new Set<string>();
   const claims = rules.flatMap(({ rule }) =>
     Object.entries(rule.conditions?.where ?? {}).flatMap(([parameter, sources]) =>
       [sources]
@@ -241,20 +236,17 @@ function findClaimSpellings(rules: readonly CompiledRule[]): readonly AuditFindi
         .map(({ claim, issuer }) => ({ rule, parameter, claim: [claim].flat().join("."), issuer })),
     ),
   );
-  return claims.flatMap(({ rule, parameter, claim, issuer }): readonly AuditFinding[] => {
+  const differing = claims.flatMap(({ rule, parameter, claim, issuer }) => {
     const id = JSON.stringify([parameter, issuer, claim.replaceAll(/[_-]/g, "").toLowerCase()]);
     const earlier = spellings.get(id) ?? claim;
     spellings.set(id, earlier);
-    if (earlier === claim || reported.has(id)) return [];
-    reported.add(id);
-    return [
-      {
-        kind: "claim_spelling",
-        severity: "warning",
-        rule,
-        message: `\`${rule.key}\` compares <${parameter}> with the claim \`${claim}\`, but another rule writes \`${earlier}\`.`,
-        hint: "Write the claim as your issuer does: without it, every caller is refused.",
-      },
-    ];
+    return earlier === claim ? [] : [{ rule, parameter, claim, earlier, id }];
   });
+  return distinctBy(differing, ({ id }) => id).map(({ rule, parameter, claim, earlier }) => ({
+    kind: "claim_spelling",
+    severity: "warning",
+    rule,
+    message: `\`${rule.key}\` compares <${parameter}> with the claim \`${claim}\`, but another rule writes \`${earlier}\`.`,
+    hint: "Write the claim as your issuer does: without it, every caller is refused.",
+  }));
 }

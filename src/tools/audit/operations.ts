@@ -12,6 +12,7 @@ import type { CompiledRule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
+import { distinctBy } from "./distinct.ts";
 import { unreached, unreadable } from "./findings.ts";
 import { type AuditedRoute, type AuditFinding, renderRoute } from "./report.ts";
 
@@ -105,8 +106,8 @@ function findOtherArguments(
     conditions.parameters.map((name) => ({ rule, name })),
   );
   const named = [...templatesOf(requirement).map((name) => ({ rule: deciding, name })), ...ofConditions];
-  const distinct = new Map(named.map((argument) => [`${argument.rule.key} ${argument.name}`, argument]));
-  return [...distinct.values()].flatMap(({ rule, name }): readonly AuditFinding[] => {
+  const distinct = distinctBy(named, (argument) => `${argument.rule.key} ${argument.name}`);
+  return distinct.flatMap(({ rule, name }): readonly AuditFinding[] => {
     const sentence = `\`${rule.key}\` names the argument \`${name}\`, which \`${renderRoute(route)}\``;
     // A server ignores an unknown argument, so a caller could send any value that its token allows.
     if (!parameters.includes(name)) {

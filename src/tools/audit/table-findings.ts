@@ -10,6 +10,7 @@ import { describeWeaker, findWeakerOverrides } from "../../core/policy/overrides
 import { leavesInOrder, overlappingLeaves } from "../../core/policy/walk-tree.ts";
 import { splitScope } from "../../core/scopes/scope.ts";
 import { findInConditions } from "./condition-findings.ts";
+import { distinctBy } from "./distinct.ts";
 import type { AuditFinding } from "./report.ts";
 import { CHANGING, findWiderRules, type ServedRoute } from "./wider-rules.ts";
 import { classOf } from "./requirement-class.ts";
@@ -54,21 +55,19 @@ function findLiteralIds({ rules }: CompiledTable): readonly AuditFinding[] {
     scopesOf(compiled.requirement).map((scope) => ({ ...scope, rule: compiled.rule })),
   );
   const withIds = new Set(all.flatMap(({ template }) => template?.resource ?? []));
-  const reported = new Set<string>();
-  return all.flatMap(({ text, template, rule }) => {
-    const [resource = "", id, action, ...rest] = splitScope(text);
-    const isLiteral = !template && action !== undefined && rest.length === 0;
-    if (!isLiteral || withIds.has(resource) || reported.has(text)) return [];
-    reported.add(text);
-    return [
-      {
-        kind: "scope_literal_id",
-        severity: "warning",
-        rule,
-        message: `\`${text}\` (\`${rule.key}\`) is also satisfied by \`${resource}:${action}\`: the second of three parts is an id.`,
-        hint: `If \`${id}\` isn't an id, write a scope of two parts, such as \`${resource}.${id}:${action}\`.`,
-      },
-    ];
+  const literal = all.filter(({ text, template }) => {
+    const [resource = "", , ...rest] = splitScope(text);
+    return !template && rest.length === 1 && !withIds.has(resource);
+  });
+  return distinctBy(literal, ({ text }) => text).map(({ text, rule }) => {
+    const [resource, id, action] = splitScope(text);
+    return {
+      kind: "scope_literal_id",
+      severity: "warning",
+      rule,
+      message: `\`${text}\` (\`${rule.key}\`) is also satisfied by \`${resource}:${action}\`: the second of three parts is an id.`,
+      hint: `If \`${id}\` isn't an id, write a scope of two parts, such as \`${resource}.${id}:${action}\`.`,
+    };
   });
 }
 
@@ -81,21 +80,17 @@ function findScopesOfItems({ rules }: CompiledTable): readonly AuditFinding[] {
   for (const { text, template, rule } of all)
     if (template?.parameter !== undefined && (CHANGING.includes(rule.method) || rule.method === "*"))
       items.set(`${template.resource}:${template.action}`, { text, rule });
-  const reported = new Set<string>();
-  return all.flatMap(({ text, template, rule }) => {
+  const covering = all.flatMap(({ text, template, rule }) => {
     const item = items.get(text);
-    if (!item || template || !CHANGING.includes(rule.method) || reported.has(text)) return [];
-    reported.add(text);
-    return [
-      {
-        kind: "scope_covers_items",
-        severity: "warning",
-        rule,
-        message: `\`${text}\` (\`${rule.key}\`) also satisfies \`${item.text}\` (\`${item.rule.key}\`) for every id.`,
-        hint: `If callers shouldn't need that much, write another action here, such as \`${text.split(":")[0]}:create\`.`,
-      },
-    ];
+    return item && !template && CHANGING.includes(rule.method) ? [{ text, rule, item }] : [];
   });
+  return distinctBy(covering, ({ text }) => text).map(({ text, rule, item }) => ({
+    kind: "scope_covers_items",
+    severity: "warning",
+    rule,
+    message: `\`${text}\` (\`${rule.key}\`) also satisfies \`${item.text}\` (\`${item.rule.key}\`) for every id.`,
+    hint: `If callers shouldn't need that much, write another action here, such as \`${text.split(":")[0]}:create\`.`,
+  }));
 }
 
 /** A template in a scope of a rule. */
@@ -124,8 +119,11 @@ function findUnboundScopes({ rules }: CompiledTable): readonly AuditFinding[] {
     use.count += 1;
     uses.set(scope.resource, ofResource.set(scope.parameter, use));
   }
-  const reported = new Set<string>();
-  return used.flatMap(({ rule, resource, parameter, action, pathParameters, place }) => {
+  const distinct = distinctBy(
+    used,
+    ({ rule, resource, parameter }) => `${rule.key} ${resource} ${parameter}`,
+  );
+  return distinct.flatMap(({ rule, resource, parameter, action, pathParameters, place }) => {
     const ofResource = uses.get(resource);
     const ownCount = ofResource?.get(parameter)?.count ?? 0;
     const usual = [...(ofResource?.values() ?? [])].find(
@@ -134,9 +132,7 @@ function findUnboundScopes({ rules }: CompiledTable): readonly AuditFinding[] {
         (pathParameters.has(other.parameter) || other.place !== place) &&
         (count > ownCount || (other.place === resource && place !== resource)),
     )?.scope.parameter;
-    const id = `${rule.key} ${resource} ${parameter}`;
-    if (usual === undefined || reported.has(id)) return [];
-    reported.add(id);
+    if (usual === undefined) return [];
     const isInPath = pathParameters.has(usual);
     return [
       {

@@ -15,7 +15,9 @@ import {
   readRewrite,
   toPattern,
 } from "../next/paths.ts";
+import { distinctBy } from "../distinct.ts";
 import { addNote, addWrongRoute, FINAL_RSC, recordRewrite, type Rewrite } from "../next/rewrites.ts";
+import { renderRoute } from "../report.ts";
 import { findHandlers, importsFunction, readMatcher } from "../next/source.ts";
 
 /** How a Next.js application is configured. */
@@ -69,8 +71,8 @@ interface FileRoute {
   readonly route: ListedRoute;
   /** Whether only the rule for the path of the client protects it. */
   readonly isTarget: boolean;
-  /** For an intercepting page, the pattern of its folder. */
-  readonly folderPattern?: string | undefined;
+  /** For an intercepting page: a client can also request the path of its folder. */
+  readonly alias?: WrittenRewrite | undefined;
 }
 
 /** Lists a folder `app`. Handlers without `withScopes`, and pages without `proxy.ts`, are unguarded. */
@@ -105,7 +107,7 @@ export async function listNext(folder: string, options: NextRoutesOptions): Prom
 
   const isCaseSensitive = config.experimental?.caseSensitiveRoutes === true;
   const rewrites = (await readRewrites(config)).map((each) => toWrittenRewrite(each, isCaseSensitive));
-  const aliases = fileRoutes.flatMap(toAlias);
+  const aliases = fileRoutes.flatMap(({ alias }) => alias ?? []);
   const folders = aliases.map(({ source }) =>
     Object.freeze({ method: "*", pattern: source, serves: SERVES.folder }),
   );
@@ -161,9 +163,10 @@ function listFile(
   const serves = kind === "page" || kind === "publicFile" ? SERVES[kind] : undefined;
   const unguarded = findUnguardedPlace(pattern, isGuarded);
   const route = Object.freeze({ method: "GET", pattern, ...compact({ serves, unguarded }) });
-  // A client can also request an intercepting page by the path of its folder.
-  const folderPattern = written === requested ? undefined : basePath + written;
-  return { route, isTarget: true, folderPattern };
+  if (written === requested) return { route, isTarget: true };
+  const text = `the folder of the intercepting route \`${pattern}\``;
+  const folder = { source: basePath + written, destination: pattern, isCaseSensitive: true };
+  return { route, isTarget: true, alias: { route, text, ...folder } };
 }
 
 function findUnguardedPlace(pattern: string, isGuarded: Matcher | undefined): UnguardedPlace | undefined {
@@ -174,7 +177,7 @@ function findUnguardedPlace(pattern: string, isGuarded: Matcher | undefined): Un
 /** A pattern may be listed twice, for example by a page and by a file of another group. */
 const targetsOf = (fileRoutes: readonly FileRoute[]): readonly ListedRoute[] => {
   const targets = fileRoutes.filter(({ isTarget }) => isTarget).map(({ route }) => route);
-  return [...new Map(targets.map((route) => [`${route.method} ${route.pattern}`, route])).values()];
+  return distinctBy(targets, renderRoute);
 };
 
 /** A rewrite, or another path by which clients reach a page. */
@@ -191,12 +194,6 @@ function toWrittenRewrite({ source, destination }: NextRewrite, isCaseSensitive:
   const text = `the rewrite \`${source}\` -> \`${destination}\``;
   if (!destination.startsWith("/")) addNote(route, `where ${text} leads: to another host`);
   return { route, text, source, destination, isCaseSensitive };
-}
-
-function toAlias({ route, folderPattern }: FileRoute): readonly WrittenRewrite[] {
-  if (folderPattern === undefined) return [];
-  const text = `the folder of the intercepting route \`${route.pattern}\``;
-  return [{ route, text, source: folderPattern, destination: route.pattern, isCaseSensitive: true }];
 }
 
 /** Records rewrites in their order. Returns whether every order in which they can follow is recorded. */
