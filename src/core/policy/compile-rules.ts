@@ -116,18 +116,19 @@ function compileTable(
     ([key, entry]) => compileRule(source, key, entry, report, settings) ?? [],
   );
   const routes = new Map<string, CompiledRule>();
-  /** Rules whose routes also belong to other rules, which isn't a mistake if both require the same. */
-  const repeated = new Set<CompiledRule>();
+  const duplicates = new Set<CompiledRule>();
   for (const rule of inOrderOfText(rules)) {
     const identities = identitiesOf(rule);
     const sameRoutes = identities.flatMap((identity) => routes.get(identity) ?? []);
     const duplicate = sameRoutes.find((earlier) => !isRepetition(rule, earlier));
-    if (duplicate) report(describeDuplicate(rule, duplicate));
-    for (const earlier of sameRoutes) if (isRepetition(rule, earlier)) repeated.add(earlier);
+    if (duplicate) {
+      report(describeDuplicate(rule, duplicate));
+      duplicates.add(rule);
+      continue;
+    }
     for (const identity of identities) routes.set(identity, rule);
   }
-  const decisive = new Set(routes.values());
-  return { rules: rules.filter((rule) => decisive.has(rule) || repeated.has(rule)), routes };
+  return { rules: rules.filter((rule) => !duplicates.has(rule)), routes };
 }
 
 /**
