@@ -49,18 +49,16 @@ export function resolveIssuers(
 
 /** Two entries for one issuer would each accept the tokens of the other. */
 function reportRepeatedIssuers(issuers: readonly TrustedIssuer[], report: Report): void {
-  const firstIndexes = new Map<string, number>();
-  for (const [index, { issuer }] of issuers.entries()) {
-    const name = URL.canParse(issuer) ? new URL(issuer).href : issuer;
-    const firstIndex = firstIndexes.get(name);
-    if (firstIndex === undefined) firstIndexes.set(name, index);
-    else
-      report({
-        code: "option_conflict",
-        path: ["issuers", index, "issuer"],
-        message: `repeats the issuer of \`issuers[${firstIndex}]\`.`,
-        hint: "List each issuer once, with all of its keys in one source.",
-      });
+  const names = issuers.map(({ issuer }) => (URL.canParse(issuer) ? new URL(issuer).href : issuer));
+  for (const [index, name] of names.entries()) {
+    const firstIndex = names.indexOf(name);
+    if (firstIndex === index) continue;
+    report({
+      code: "option_conflict",
+      path: ["issuers", index, "issuer"],
+      message: `repeats the issuer of \`issuers[${firstIndex}]\`.`,
+      hint: "List each issuer once, with all of its keys in one source.",
+    });
   }
 }
 

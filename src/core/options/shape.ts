@@ -113,7 +113,7 @@ const trustedIssuer = { issuer, algorithms, ...exactOptional({ keys, verificatio
 
 const PLAIN = "Write a plain object: { issuer, keys, algorithms }. Inherited properties would be ignored.";
 const issuers = values.nonEmptyArray(
-  z.pipe(z.custom(values.isPlainObject, { error: PLAIN }), z.strictObject(trustedIssuer)),
+  values.plain(z.strictObject(trustedIssuer), PLAIN),
   "Write an array of at least one { issuer, keys, algorithms }.",
 );
 
