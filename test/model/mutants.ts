@@ -206,7 +206,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "Two keys for one route are an error.",
     file: "policy/compile-rules.ts",
-    text: "if (duplicate) report(describeDuplicate(rule, duplicate));",
+    text: "report(describeDuplicate(rule, duplicate));",
     replacement: "",
   },
   {

@@ -114,8 +114,9 @@ export function createRefusal(refused: Refused, rules: RefusalRules): Refusal {
   return { status: problem.status, headers, body: problem, problem };
 }
 
-/** The error in the challenge of each reason. Others have no challenge: another token wouldn't help. */
-const ERRORS: Partial<Record<Refused["reason"], Challenge["error"]>> = {
+/** The error in the challenge of each reason; `undefined` if another token wouldn't help. */
+const ERRORS: Readonly<Record<Refused["reason"], Challenge["error"]>> = {
+  credential_missing: undefined,
   request_ambiguous: "invalid_request",
   credential_malformed: "invalid_request",
   token_rejected: "invalid_token",
@@ -123,6 +124,9 @@ const ERRORS: Partial<Record<Refused["reason"], Challenge["error"]>> = {
   proof_rejected: "invalid_token",
   scope_insufficient: "insufficient_scope",
   authentication_insufficient: "insufficient_user_authentication",
+  caller_not_allowed: undefined,
+  route_unmapped: undefined,
+  keys_unavailable: undefined,
 };
 
 /** Without credentials, the challenge has no error (RFC 6750 section 3.1). */
