@@ -11,7 +11,7 @@ import type { RefusalReason, Refused, Rejection, ScopeMappings } from "scopegate
 import { explain } from "scopegate/explain";
 import { jwksFile } from "scopegate/keys";
 import { pictures } from "../../docs/pictures/pictures.ts";
-import { FINDING_KINDS } from "./finding-kinds.ts";
+import { FINDING_KINDS } from "../../src/tools/audit/kinds.ts";
 import { OPTION_NAMES } from "../../src/core/options/shape.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
 import { createIssuer } from "../support/issuer.ts";

@@ -1,6 +1,6 @@
-import type { AuditFinding } from "../../src/tools/audit/report.ts";
+import type { AuditFinding } from "./report.ts";
 
-/** Every finding, with the sentence that the guide "Prove that every route has a rule" must contain. */
+/** Every finding, with one sentence. The guide "Prove that every route has a rule" has the same list. */
 export const FINDING_KINDS: Readonly<Record<AuditFinding["kind"], string>> = {
   route_unmapped: "No rule covers the route.",
   route_partly_mapped: "Rules cover only some of its paths or methods.",
