@@ -101,6 +101,12 @@ describe("the audit", () => {
     expect(findingsOf(table, "/orgs/:org/logo")).toEqual(expected);
   });
 
+  it("accepts an exception for a change whose path has a text where the tenant is compared", () => {
+    const key = "DELETE /orgs/mine/logo";
+    const table: ScopeMappings = { "* /orgs/:org{/*path}": { ...TENANT, except: [key] }, [key]: ["a:b"] };
+    expect(findingsOf(table, "/orgs/mine/logo")).toEqual([]);
+  });
+
   it("lists collections whose items have a `where`, unless they are filtered", () => {
     expect(findingsOf({ ...TABLE, "GET /orgs": ["orgs:read"] }, "/orgs")).toEqual([
       "note collection_unfiltered GET /orgs",

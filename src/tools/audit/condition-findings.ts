@@ -5,7 +5,7 @@ import { covers } from "../../core/policy/overlap.ts";
 import { identityOf, namesOf, type PatternSegment } from "../../core/policy/pattern.ts";
 import { scopesOf } from "../../core/policy/requirement.ts";
 import { isForSomeIds } from "../../core/scopes/required-scope.ts";
-import { appliesTo, type CompiledRule, ruleIdentity } from "../../core/policy/rule.ts";
+import { appliesTo, commonMethod, type CompiledRule, ruleIdentity } from "../../core/policy/rule.ts";
 import type { Leaf } from "../../core/policy/rule-tree.ts";
 import { leavesInOrder } from "../../core/policy/walk-tree.ts";
 import { distinctBy } from "./distinct.ts";
@@ -34,8 +34,8 @@ export function findInConditions(table: CheckedTable): readonly AuditFinding[] {
     ...closed.flatMap((leaf) => findFixedTexts(table, leaf, bindings)),
     ...closed.flatMap((leaf) => findUnboundLists(leaf, bindings)),
     ...findUnfilteredCollections(table, bindings),
-    ...table.rules.flatMap(findWideExceptions),
-    ...findNeedlessConditions(table, leaves),
+    ...table.rules.flatMap((compiled) => findWideExceptions(compiled, leaves, bindings)),
+    ...findNeedlessConditions(leaves),
     ...findClaimSpellings(table.rules),
   ];
 }
@@ -190,12 +190,25 @@ function findUnfilteredCollections(
 }
 
 /** An exception for a wildcard also holds for rules that are added later. */
-function findWideExceptions({ rule }: CompiledRule): readonly AuditFinding[] {
-  const wide = (rule.conditions?.except ?? []).filter(
-    (key) => key.includes("*") || CHANGING.includes(key.split(" ")[0] ?? ""),
+function findWideExceptions(
+  compiled: CompiledRule,
+  leaves: readonly Leaf[],
+  allBindings: readonly Binding[],
+): readonly AuditFinding[] {
+  const { rule } = compiled;
+  const bindings = allBindings.filter((binding) => binding.compiled === compiled);
+  // A text in the place of each compared parameter: there's nothing to compare.
+  const hasFixedTexts = ({ segments }: Leaf): boolean =>
+    bindings.length > 0 && bindings.every(({ index }) => segments[index]?.kind === "static");
+  const exempt = compiled.conditions ? leaves.filter((leaf) => isExempt(compiled, leaf)) : [];
+  const wide = new Set(
+    exempt.flatMap((leaf) => {
+      const { key, method } = leaf.compiled.rule;
+      return key.includes("*") || (CHANGING.includes(method) && !hasFixedTexts(leaf)) ? key : [];
+    }),
   );
-  if (wide.length === 0) return [];
-  const keys = wide.map((key) => `\`${key}\``).join(", ");
+  if (wide.size === 0) return [];
+  const keys = [...wide].map((key) => `\`${key}\``).join(", ");
   return [
     {
       kind: "exception_wide",
@@ -207,16 +220,23 @@ function findWideExceptions({ rule }: CompiledRule): readonly AuditFinding[] {
   ];
 }
 
-/** `unless` with the scopes that the rule requires anyway: its conditions restrict none of its callers. */
-function findNeedlessConditions(table: CheckedTable, leaves: readonly Leaf[]): readonly AuditFinding[] {
-  const liftedRules = leaves.flatMap(({ compiled, segments }) => {
-    const { scopes = [] } = compiled.conditions?.unless ?? {};
-    const lifting = { compiled: { ...compiled, requirement: { kind: "allOf", scopes } as const }, segments };
-    const requests = { method: compiled.rule.method, segments };
-    return scopes.length > 0 && implies({ compiled, segments }, lifting, requests, table)
-      ? compiled.rule
-      : [];
-  });
+/** `unless` with scopes that every rule below requires anyway: the conditions restrict nobody. */
+function findNeedlessConditions(leaves: readonly Leaf[]): readonly AuditFinding[] {
+  const isNeedless = ({ compiled }: Leaf): boolean => {
+    const { scopes = [], methods } = compiled.conditions?.unless ?? {};
+    const isRequired = ({ requirement }: CompiledRule): boolean =>
+      requirement.kind === "allOf" &&
+      scopes.every(({ text }) => requirement.scopes.some((required) => required.text === text));
+    if (scopes.length === 0 || methods || !isRequired(compiled)) return false;
+    const restricted = leaves.filter(
+      (leaf) =>
+        commonMethod(compiled, leaf.compiled) !== undefined &&
+        !isExempt(compiled, leaf) &&
+        compiled.pattern.alternatives.some(({ segments }) => covers(segments, leaf.segments)),
+    );
+    return restricted.every((leaf) => isRequired(leaf.compiled));
+  };
+  const liftedRules = leaves.filter(isNeedless).map(({ compiled }) => compiled.rule);
   return [...new Set(liftedRules)].map((rule) => ({
     kind: "exception_wide",
     severity: "warning",

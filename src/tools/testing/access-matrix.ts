@@ -6,7 +6,7 @@ import type { ResourceServer } from "../../core/server.ts";
 import { renderColumns } from "../shared/table.ts";
 import { requireCaller, type TestCaller } from "./caller.ts";
 import { decide, readRoute } from "./check.ts";
-import { requireParams, type SampleParams, sampleOf } from "./sample-route.ts";
+import { requireParams, type SampleParams, samplesOf } from "./sample-route.ts";
 
 /** The options of `accessMatrix`. */
 export interface AccessMatrixOptions {
@@ -84,12 +84,12 @@ export async function accessMatrix(
   requireParams("accessMatrix", params, rules);
   const samples = rules.map((compiled) => ({
     key: compiled.rule.key,
-    request: sampleOf(server, compiled, params),
+    found: samplesOf(server, compiled, params),
   }));
-  const unasked = routes ? [] : samples.filter(({ request }) => !request).map(({ key }) => key);
+  const unasked = routes ? [] : samples.filter(({ found }) => found.length === 0).map(({ key }) => key);
   const requests = routes
     ? routes.map((route) => ({ ...readRoute("accessMatrix", route), params }))
-    : samples.flatMap(({ request }) => request ?? []);
+    : samples.flatMap(({ found }) => found);
 
   const cells: AccessCell[] = [];
   const columns: Column[] = [];

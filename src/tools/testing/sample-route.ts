@@ -4,6 +4,7 @@ import { suggest } from "../../core/errors.ts";
 import { namesOf } from "../../core/policy/pattern.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { fillName } from "../../capabilities/mcp-operations/name-pattern.ts";
 import { type OperationKey, splitOperation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
@@ -14,17 +15,33 @@ import type { TestRequest } from "./check.ts";
 /** The values of route parameters. The default of each parameter is its name. */
 export type SampleParams = Readonly<Record<string, string>>;
 
+const CHANGING = ["POST", "PUT", "PATCH", "DELETE"];
 /** The methods to try for a rule with `*`. */
-const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"];
+const METHODS = ["GET", ...CHANGING, "OPTIONS", "HEAD"];
 
 /** The variants to try for each parameter, because a narrower rule may decide some of the paths. */
 const VARIANTS = [0, 1, 2, 3];
 
-/** Finds a request that the rule decides. */
-export function sampleOf(
+/** Finds a request that the rule decides, and if methods differ, also one that changes something. */
+export function samplesOf(
+  server: ResourceServer,
+  compiled: CompiledRule,
+  params: SampleParams,
+): readonly TestRequest[] {
+  const { method } = compiled.rule;
+  const sample = sampleOf(server, compiled, params, method === "*" ? METHODS : [method]);
+  if (!sample || sample.method !== "GET" || method !== "*") return sample ? [sample] : [];
+  const { rules } = pipelineOf(server).policy.rules;
+  const isByMethod = rules.some(({ conditions }) => conditions?.unless.methods);
+  const change = isByMethod ? sampleOf(server, compiled, params, CHANGING) : undefined;
+  return change ? [sample, change] : [sample];
+}
+
+function sampleOf(
   server: ResourceServer,
   { rule, pattern, requirement }: CompiledRule,
   params: SampleParams,
+  methods: readonly string[],
 ): TestRequest | undefined {
   if (rule.method === OPERATION_METHOD) {
     const callArguments = Object.fromEntries(
@@ -36,7 +53,6 @@ export function sampleOf(
     const target = name === undefined ? rule.pattern : `${splitOperation(rule.pattern).method} ${name}`;
     return { method: rule.method, target, params: callArguments };
   }
-  const methods = rule.method === "*" ? METHODS : [rule.method];
   for (const method of methods) {
     for (const variant of VARIANTS) {
       for (const alternative of pattern.alternatives) {

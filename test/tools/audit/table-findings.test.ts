@@ -174,6 +174,20 @@ describe("a scope, parameter or claim that differs from other rules", () => {
       ["exception_wide * /orgs/:org{/*path}"],
     ],
     [{ "* /orgs/:org{/*path}": where({ claim: "org_id" }, { unless: ["a:c"] }) }, []],
+    // It's needed for changes, and for a rule below.
+    [
+      {
+        "* /orgs/:org{/*path}": where({ claim: "org_id" }, { unless: { scopes: ["a:b"], methods: ["GET"] } }),
+      },
+      [],
+    ],
+    [
+      {
+        "* /orgs/:org{/*path}": where({ claim: "org_id" }, { unless: ["a:b"] }),
+        "GET /orgs/:org/users": ["users:read"],
+      },
+      ["wider_rule_weaker * /orgs/:org{/*path}"],
+    ],
   ])("is one finding: %j", (table, expected) => {
     expect(found(table)).toEqual(expected);
   });

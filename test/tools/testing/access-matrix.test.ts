@@ -71,6 +71,18 @@ expired      401 expired             401 expired             401 expired        
     [{ "GET /:major.x": [] }, {}, ["GET /major.x"]],
     [{ "* /a": [], "GET /a": ["x:y"] }, {}, ["POST /a", "GET /a"]],
     [{ "DELETE /": [] }, {}, ["DELETE /"]],
+    // A change may have to meet conditions that reading doesn't.
+    [
+      {
+        "* /a/:id": {
+          scopes: [],
+          where: { id: { claim: "a" } },
+          unless: { scopes: ["a:b"], methods: ["GET"] },
+        },
+      },
+      {},
+      ["GET /a/id", "POST /a/id"],
+    ],
   ])("checks for %j with %j the routes %j", async (table, params, routes) => {
     const { cells } = await accessMatrix(serverWith(table), { callers: { reader: { scopes: [] } }, params });
     expect(pathsOf(cells)).toEqual(routes);
