@@ -1,7 +1,8 @@
 /** The rules that a batch must satisfy. */
 import type { Governing, GoverningRules } from "../../core/policy/governing.ts";
 import type { BatchRules } from "../../core/policy/key-language.ts";
-import { joinRestrictions, type Restrictions } from "../../core/policy/restrictions.ts";
+import { joinRestrictions } from "../../core/policy/join-restrictions.ts";
+import type { Restrictions } from "../../core/policy/restrictions.ts";
 import type { LeafMatch } from "../../core/policy/rule-tree.ts";
 import { ambiguous, type Table } from "../../core/policy/table.ts";
 import { type Path, readPath } from "../../core/request.ts";

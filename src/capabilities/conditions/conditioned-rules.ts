@@ -2,7 +2,8 @@
 import type { ConditionedRules, PlacedRule, Requests } from "../../core/policy/condition-language.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import { identityOf, type PatternSegment } from "../../core/policy/pattern.ts";
-import { type DividedRestrictions, lookUpOnce } from "../../core/policy/restrictions.ts";
+import { joinRestrictions, lookUpOnce } from "../../core/policy/join-restrictions.ts";
+import type { DividedRestrictions } from "../../core/policy/restrictions.ts";
 import {
   appliesTo,
   type CompiledRule,
@@ -31,7 +32,7 @@ export function collectConditioned(rules: readonly CompiledRule[]): ConditionedR
       const divided = divideRestrictions(restrictions, deciding);
       return () => divided;
     },
-    addDeciding,
+    addRoute: (ofPath, added, ofReadings) => joinRestrictions([addDeciding(ofPath, added), ...ofReadings]),
     alsoAt: (deciding, requests, sample) =>
       findAlso([deciding.compiled, ...conditioned], deciding, requests).flatMap(({ scopes, segments }) =>
         scopes.map((scope) => bindScope(scope, sample(segments)).text),

@@ -1,10 +1,6 @@
 /** Divides the rules with conditions that match a request: some except the rules that decide it. */
-import {
-  type DividedRestrictions,
-  lookUpOnce,
-  type Restrictions,
-  UNRESTRICTED,
-} from "../../core/policy/restrictions.ts";
+import { lookUpOnce } from "../../core/policy/join-restrictions.ts";
+import { type DividedRestrictions, type Restrictions, UNRESTRICTED } from "../../core/policy/restrictions.ts";
 import { appliesTo, type Restriction, type RuleMatch, ruleIdentity } from "../../core/policy/rule.ts";
 import type { LeafMatch } from "../../core/policy/rule-tree.ts";
 

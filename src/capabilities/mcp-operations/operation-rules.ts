@@ -4,8 +4,8 @@ import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import type { Governing } from "../../core/policy/governing.ts";
 import type { OperationRules as Rules } from "../../core/policy/key-language.ts";
 import { scopesOf } from "../../core/policy/requirement.ts";
+import { joinRestrictions } from "../../core/policy/join-restrictions.ts";
 import {
-  joinRestrictions,
   type OperationRestrictions,
   type Restrictions,
   UNRESTRICTED,

@@ -39,8 +39,12 @@ export interface ConditionedRules extends OperationRestrictions {
   readonly check: (table: ConditionedTable, options: ConditionOptions, report: Report) => void;
   /** Finds the restrictions of a path that these rules decide. */
   readonly forPath: (method: string, path: Path, deciding: readonly LeafMatch[]) => Restrictions;
-  /** Returns the restrictions of a request that further rules also decide. */
-  readonly addDeciding: (restrictions: Restrictions, added: readonly LeafMatch[]) => Restrictions;
+  /** Adds rules that decide because of a route, and the restrictions of other readings of the path. */
+  readonly addRoute: (
+    ofPath: Restrictions,
+    added: readonly LeafMatch[],
+    ofReadings: readonly Restrictions[],
+  ) => Restrictions;
   /** Returns the scopes of each `also` that applies to all of these requests, with sample parameters. */
   readonly alsoAt: (
     deciding: PlacedRule,

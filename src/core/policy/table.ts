@@ -15,7 +15,7 @@ import {
   parseRoutePattern,
 } from "./route-comparison.ts";
 import type { ConditionedRules } from "./condition-language.ts";
-import { joinRestrictions, type Restrictions, UNRESTRICTED } from "./restrictions.ts";
+import { UNRESTRICTED } from "./restrictions.ts";
 import type { ParameterSource } from "./parameters.ts";
 import type { CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchesOf, type RuleTree } from "./rule-tree.ts";
@@ -117,12 +117,8 @@ export class Table {
   }
 
   #rulesFor(method: string, path: Path, matches: readonly LeafMatch[], isExact: boolean): GoverningRules {
-    const restrictions = this.#restrictionsOf(method, path, matches);
+    const restrictions = this.#conditioned?.forPath(method, path, matches) ?? UNRESTRICTED;
     return { kind: "rules", matches, restrictions, isExact, path };
-  }
-
-  #restrictionsOf(method: string, path: Path, deciding: readonly LeafMatch[]): Restrictions {
-    return this.#conditioned?.forPath(method, path, deciding) ?? UNRESTRICTED;
   }
 
   /**
@@ -204,7 +200,7 @@ export class Table {
     method: string,
     matchedRoutes: readonly MatchedRoute[],
   ): GoverningRules {
-    const { path, matches, isExact } = pathRules;
+    const { path, matches, isExact, restrictions: ofPath } = pathRules;
     const added = new Map<CompiledRule, LeafMatch>();
     const otherPaths = new Set<Path>();
     for (const { leaves, path: pathAsRead } of matchedRoutes) {
@@ -217,14 +213,12 @@ export class Table {
           if (!matches.some(({ compiled }) => compiled === match.compiled)) added.set(match.compiled, match);
     }
     const deciding = [...matches, ...added.values()];
+    const conditioned = this.#conditioned;
     // With an empty last segment, the path may match further rules with conditions.
-    const ofOtherPaths = joinRestrictions(
-      [...otherPaths].map((otherPath) => this.#restrictionsOf(method, otherPath, deciding)),
-    );
-    if (added.size === 0 && ofOtherPaths === UNRESTRICTED) return pathRules;
+    const readings = [...otherPaths].flatMap((other) => conditioned?.forPath(method, other, deciding) ?? []);
+    if (added.size === 0 && readings.length === 0) return pathRules;
+    const restrictions = conditioned?.addRoute(ofPath, [...added.values()], readings) ?? UNRESTRICTED;
     const kind = matches.length > 0 ? pathRules.kind : "rules";
-    const ofPath = this.#conditioned?.addDeciding(pathRules.restrictions, [...added.values()]);
-    const restrictions = joinRestrictions([ofPath ?? UNRESTRICTED, ofOtherPaths]);
     return { kind, matches: deciding, restrictions, isExact, path };
   }
 

@@ -7,7 +7,8 @@ import { addDeciding, divideRestrictions } from "../../../src/capabilities/condi
 import * as matchingRules from "../../../src/capabilities/conditions/matching-rules.ts";
 import { decideAnonymous } from "../../../src/core/policy/policy.ts";
 import { forOperations } from "../../../src/capabilities/batches/rules.ts";
-import { joinRestrictions, lookUpOnce, UNRESTRICTED } from "../../../src/core/policy/restrictions.ts";
+import { joinRestrictions, lookUpOnce } from "../../../src/core/policy/join-restrictions.ts";
+import { UNRESTRICTED } from "../../../src/core/policy/restrictions.ts";
 import { pipelineOf } from "../../../src/core/port.ts";
 import { type Claims, decide, resultOf } from "../../support/conditions.ts";
 import { operationsIn, PROPERTY } from "../../support/policy.ts";
@@ -390,7 +391,7 @@ describe("a batch of tRPC", () => {
       createServer({
         scopeMappings: { "* /trpc{/*path}": [], "* /:svc/b": { scopes: [], clients: ["c1"] } },
       }),
-    );
+    ).policy;
     const path = table.forTarget("GET", "/trpc/x/b", true);
     expect(path.restrictions().active).toEqual([]);
     expect(forOperations(table, path, "GET", ["/trpc/b"]).restrictions().active).toHaveLength(1);
@@ -409,7 +410,7 @@ describe("a batch of tRPC", () => {
 describe("a request without a token", () => {
   it("refuses it if conditions hold for it, even if each rule is public", () => {
     const server = createServer({ scopeMappings: { "GET /a": "public", "GET /b": TENANT_OF_NOBODY } });
-    const { table } = pipelineOf(server);
+    const { table } = pipelineOf(server).policy;
     const restrictions = table.forTarget("GET", "/b", false).restrictions;
     const open = table.forTarget("GET", "/a", false);
     expect(decideAnonymous(open).allowed).toBe(true);
@@ -452,7 +453,7 @@ describe("the search for conditions", () => {
           "GET /trpc/:name": [],
         },
       }),
-    );
+    ).policy;
     const search = vi.spyOn(matchingRules, "collectMatching");
     const batch = table.forTarget("GET", "/trpc/a,b,c?batch=1", true);
     const routed = table.forRoute(batch, "GET", ["/trpc/:other", "/:first/:second"]);
