@@ -13,7 +13,7 @@ import { parseRouteKey, type RouteKey, type RouteKeyMistake } from "./policy/rou
 import type { Governing } from "./policy/governing.ts";
 import type { Rule } from "./policy/rule.ts";
 import type { AddRules, FindRules } from "./policy/shadow.ts";
-import type { RoutePattern, Table } from "./policy/table.ts";
+import type { RoutePattern } from "./policy/table.ts";
 import type { AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
 import type { Identifier } from "./token/authenticate.ts";
@@ -28,7 +28,7 @@ import {
 } from "./token/credential.ts";
 import type { Identified } from "./token/identification.ts";
 import type { Principal } from "./token/principal.ts";
-import type { KeyProofs, ProofCheck, Unproved } from "./token/proof.ts";
+import type { ProofCheck, Unproved } from "./token/proof.ts";
 
 /** A route that is about to run, and the current state of the request. */
 export interface RunningRoute
@@ -68,21 +68,16 @@ export class Pipeline {
   readonly rules: ResolvedOptions;
   readonly #identify: Identifier;
   readonly policy: Policy;
-  readonly table: Table;
   readonly observer: Observer;
   /** The header fields with a token, a proof or a certificate, in lower case, except `authorization`. */
   readonly credentialHeaders: readonly string[];
-  /** How proofs of client keys are checked; `undefined` if no token can be bound to a key. */
-  readonly keyProofs: KeyProofs | undefined;
 
   constructor(rules: ResolvedOptions, identify: Identifier, observer: Observer) {
     this.rules = rules;
     this.#identify = identify;
     this.policy = new Policy(rules);
-    this.table = this.policy.table;
     this.observer = observer;
-    this.keyProofs = rules.keyProofs;
-    this.credentialHeaders = [...tokenHeadersOf(rules.tokenSources), ...(this.keyProofs?.headers ?? [])];
+    this.credentialHeaders = [...tokenHeadersOf(rules.tokenSources), ...(rules.keyProofs?.headers ?? [])];
   }
 
   /** For adapters, which must not load the parser by themselves. */
@@ -199,8 +194,8 @@ export class Pipeline {
       const { principal } = identified;
       const refused = this.policy.refuseByParameters(question.governing, question.request);
       if (refused) return this.#conclude(refused, question);
-      if (!this.keyProofs) return this.#decideForPrincipal(principal, question);
-      const checked = this.keyProofs.check(principal, credential, question.sent);
+      if (!this.rules.keyProofs) return this.#decideForPrincipal(principal, question);
+      const checked = this.rules.keyProofs.check(principal, credential, question.sent);
       const decide = (check: ProofCheck) => this.#decideProven(check, principal, question);
       return isPending(checked) ? checked.then(decide) : decide(checked);
     }

@@ -269,7 +269,7 @@ it("declares a prefix for one server only, although several are made from one va
   if (!first || !second) throw new Error("There are two servers.");
   trpc.protect(first, { prefix: "/trpc" });
   const keysIn = (server: ResourceServer) =>
-    keysOf(pipelineOf(server).table.forTarget("GET", "/trpc/list,secret?batch=1", true));
+    keysOf(pipelineOf(server).policy.table.forTarget("GET", "/trpc/list,secret?batch=1", true));
   expect(keysIn(first)).toEqual(["GET /trpc/list", "GET /trpc/secret"]);
   expect(keysIn(second)).toContain("GET /trpc/:procedure");
 });

@@ -77,7 +77,7 @@ export function protect(
   assertResourceServer(server);
   checkOptions("protect", options, TRPC_OPTIONS);
   const pathOf = createPathOf(options);
-  pipelineOf(server).table.batches?.declare(pathOf("").slice(0, -1));
+  pipelineOf(server).policy.table.batches?.declare(pathOf("").slice(0, -1));
   return (call) => {
     const { req, info } = call;
     const calls = (info as TrpcContextOptions["info"] | undefined)?.calls ?? [];

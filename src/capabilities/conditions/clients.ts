@@ -1,5 +1,7 @@
 /** `clients`: which client applications may call. */
-import { isClientAllowed } from "../../core/token/clients.ts";
+import { claimAt } from "../../core/token/claim-path.ts";
+import { CLIENT_CLAIMS, isClientAllowed } from "../../core/token/clients.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { type ConditionKind, readStrings, reportInvalid } from "./condition.ts";
 
 export const clients: ConditionKind<readonly string[]> = {
@@ -22,3 +24,7 @@ export const clients: ConditionKind<readonly string[]> = {
   },
   describe: (written) => `the client is ${written.join(" or ")}`,
 };
+
+/** Returns whether the user id is the client's id. If so, the token has no user. */
+export const isClient = (userId: string, claims: Principal["claims"]): boolean =>
+  CLIENT_CLAIMS.some((name) => claimAt(claims, name) === userId);

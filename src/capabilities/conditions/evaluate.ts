@@ -20,8 +20,8 @@ import { compact } from "../../core/runtime/compact.ts";
 import { bindScope } from "../../core/scopes/required-scope.ts";
 import { grantedScopesOf } from "../../core/scopes/scope-sets.ts";
 import type { GrantedScopes } from "../../core/scopes/granted-scopes.ts";
-import { isClient } from "../../core/token/clients.ts";
 import type { Principal } from "../../core/token/principal.ts";
+import { isClient } from "./clients.ts";
 import { toAlsoMatch } from "./restrictions.ts";
 
 /** In the order in which conditions are checked. */

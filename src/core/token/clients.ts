@@ -4,7 +4,7 @@ import { claimAt } from "./claim-path.ts";
 type Claims = Readonly<Record<string, unknown>>;
 
 /** The names of the claim: RFC 8693 section 4.3, OpenID Connect, and Okta. */
-const CLIENT_CLAIMS = ["client_id", "azp", "cid"] as const;
+export const CLIENT_CLAIMS = ["client_id", "azp", "cid"] as const;
 
 /** Returns the client that a token was issued to. */
 export function clientOf({ claims }: { readonly claims: Claims }): string | undefined {
@@ -14,10 +14,6 @@ export function clientOf({ claims }: { readonly claims: Claims }): string | unde
   }
   return undefined;
 }
-
-/** Returns whether the user id is the client's id. If so, the token has no user. */
-export const isClient = (userId: string, claims: Claims): boolean =>
-  CLIENT_CLAIMS.some((name) => claimAt(claims, name) === userId);
 
 /** Returns whether a token has at least one client claim, and each one names an allowed client. */
 export function isClientAllowed(claims: Claims, allowed: ReadonlySet<string>): boolean {

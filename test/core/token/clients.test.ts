@@ -1,7 +1,8 @@
 /** The option `clients`, of the server and of an issuer, for JWTs and introspected tokens. */
 import { describe, expect, it } from "vitest";
 import { opaqueTokens } from "../../../src/capabilities/opaque/index.ts";
-import { clientOf, isClient } from "../../../src/core/token/clients.ts";
+import { isClient } from "../../../src/capabilities/conditions/clients.ts";
+import { clientOf } from "../../../src/core/token/clients.ts";
 import { issuer, createServer, issuesOf, verdictOf } from "../../support/resource-servers.ts";
 import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
 
