@@ -6,7 +6,7 @@
 import * as z from "zod/mini";
 
 /** The version of this package. A value and a server of two versions may not fit together. */
-const VERSION = "0.2.0";
+export const VERSION = "0.2.0";
 
 export interface Capability {
   readonly version: string;
@@ -19,14 +19,6 @@ export interface Capability {
   /** The options inside `written`, by the name of the option or property that contains them. */
   readonly names: Readonly<Record<string, readonly string[]>>;
 }
-
-/** Creates a value without a prototype: a polluted one must not add to it. */
-export const createCapability = <Value extends Capability>(
-  value: Omit<Value, keyof Capability> & Pick<Value, "option"> & Partial<Omit<Capability, "version">>,
-): Value => {
-  const all = { written: undefined, shape: undefined, names: {}, ...value, version: VERSION };
-  return Object.freeze(Object.assign(Object.create(null) as Value, all));
-};
 
 /** Returns whether it's such a value, and no copy: in `{ ...value }`, a changed property has no effect. */
 export const isCapability = (value: unknown): value is Capability =>

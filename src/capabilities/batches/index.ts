@@ -1,4 +1,4 @@
-import { createCapability } from "../../core/capability.ts";
+import { createCapability } from "../../core/create-capability.ts";
 import type { Batches } from "../../core/policy/key-language.ts";
 import { createBatchRules } from "./rules.ts";
 

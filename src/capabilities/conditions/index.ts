@@ -1,4 +1,4 @@
-import { createCapability } from "../../core/capability.ts";
+import { createCapability } from "../../core/create-capability.ts";
 import type { ConditionCapability } from "../../core/policy/condition-language.ts";
 import type { CallerConditions } from "../../core/policy/conditions.ts";
 import { CONDITION_LANGUAGE } from "./language.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { createCapability } from "../../core/capability.ts";
+import { createCapability } from "../../core/create-capability.ts";
 import * as values from "../../core/options/values.ts";
 import type { Grants } from "../../core/token/grants.ts";
 import { createGrants, type GrantsFor } from "./grants.ts";

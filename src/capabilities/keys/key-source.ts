@@ -1,4 +1,4 @@
-import { createCapability } from "../../core/capability.ts";
+import { createCapability } from "../../core/create-capability.ts";
 import type { ConfigurationIssue, Report } from "../../core/errors.ts";
 import { importJwk } from "../../core/keys/import-key.ts";
 import type { KeySourceContext } from "../../core/keys/key-event.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { createCapability } from "../../core/capability.ts";
+import { createCapability } from "../../core/create-capability.ts";
 import * as values from "../../core/options/values.ts";
 import type { McpOperations } from "../../core/policy/key-language.ts";
 import { createLanguage } from "./language.ts";

@@ -1,5 +1,5 @@
 /** Tokens that aren't JWTs, such as API keys: how they are recognized, and what they must satisfy. */
-import { createCapability } from "../../core/capability.ts";
+import { createCapability } from "../../core/create-capability.ts";
 import type { OpaqueKind, OpaqueTokens } from "../../core/token/opaque-tokens.ts";
 import { createKindIdentifier } from "./kind.ts";
 import { requirementsOf, resolveRequirements } from "./requirements.ts";

@@ -1,4 +1,4 @@
-import { createCapability } from "../../core/capability.ts";
+import { createCapability } from "../../core/create-capability.ts";
 import type { PlainResource, ProtectedResource } from "../../core/options/resource.ts";
 import { type ResourceOptions, resolveResource } from "./resolve.ts";
 import { RESOURCE_NAMES, shape } from "./shape.ts";

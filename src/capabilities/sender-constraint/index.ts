@@ -1,4 +1,4 @@
-import { createCapability } from "../../core/capability.ts";
+import { createCapability } from "../../core/create-capability.ts";
 import type { SenderConstraint } from "../../core/options/sender-constraint.ts";
 import { resolveSenderConstraint, type SenderConstraintOptions } from "./options.ts";
 import { ProofChecker } from "./proof-checker.ts";

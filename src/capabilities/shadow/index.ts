@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { createCapability } from "../../core/capability.ts";
+import { createCapability } from "../../core/create-capability.ts";
 import type { Report } from "../../core/errors.ts";
 import { scopeMappings, unmappedRoutes } from "../../core/options/shape.ts";
 import * as values from "../../core/options/values.ts";
