@@ -61,6 +61,16 @@ describe("a polluted prototype", () => {
     await expect(server.authenticate("a.b.c")).rejects.toThrow("malformed");
   });
 
+  it("binds no token", async () => {
+    const server = create({
+      senderConstraint: { dpop: { origins: ["https://api.example"] } },
+      scopeMappings: { "GET /agents": { scopes: [], senderConstrained: true } },
+    });
+    const principal = await server.authenticate((await bearer("agents:read")).slice(7));
+    pollute({ binding: "dpop" });
+    expect(server.authorize(principal, "GET", "/agents")).toMatchObject({ reason: "proof_missing" });
+  });
+
   it("adds no credential", async () => {
     const server = create();
     pollute({ authorization: await bearer("agents:read"), cookie: "access_token=x" });

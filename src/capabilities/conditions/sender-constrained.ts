@@ -10,8 +10,8 @@ export const senderConstrained: ConditionKind<true> = {
     return {
       name: "senderConstrained",
       reason: "proof_missing",
-      // A token that is bound is accepted only with its proof.
-      isMet: ({ principal }) => principal.binding !== undefined,
+      // A token that is bound is accepted only with its proof. A polluted prototype binds no token.
+      isMet: ({ principal }) => Object.hasOwn(principal, "binding"),
     };
   },
   describe: () => "the token is bound to a key of the client",

@@ -130,7 +130,7 @@ export class Policy {
     if (refused) return refused;
     if (!principal) return decideAnonymous(governing);
     // A verified token has a binding, but a hypothetical caller may have none.
-    if (this.rules.requiresBinding && principal.binding === undefined)
+    if (this.rules.requiresBinding && !Object.hasOwn(principal, "binding"))
       return refuse("proof_missing", rulesOf(governing.matches), { principal });
     return this.decideKnown(governing, principal);
   }

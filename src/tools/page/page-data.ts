@@ -54,8 +54,9 @@ export function readPolicy({ rules, adminScope, implied, hasBatches, ...options 
     Object.fromEntries(
       rules.filter(({ source }) => sources.includes(source)).map(({ key, entry }) => [key, entry]),
     );
-  // A rule is an override if the base table has a rule for its route.
-  const defaults = { ...tableOf("override"), ...tableOf("default") };
+  // A rule is an override if the base table has a rule for its route. The rules that it replaced in part come
+  // first, because of two rules for one route, the first one is kept.
+  const defaults = { ...tableOf("default"), ...tableOf("override") };
   const table = compileRules(defaults, tableOf("custom", "override"), () => undefined, {
     language: ANY_LANGUAGE,
     conditions: CONDITION_LANGUAGE,

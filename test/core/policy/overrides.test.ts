@@ -113,6 +113,11 @@ describe("a custom rule for the route of a default rule", () => {
       { "GET /a{/*id}": { scopes: [], clients: ["app"] } },
     ],
     [
+      "reads the scope of `unless` from another place",
+      { "GET /a/:y/:x": { scopes: [], where: { y: { claim: "org" } }, unless: ["r:<x>:w"] } },
+      { "GET /a/:x/:y": { scopes: [], where: { x: { claim: "org" } }, unless: ["r:<x>:w"] } },
+    ],
+    [
       "loses a condition of an operation",
       { "MCP tools/call x": ["x:use"] },
       { "MCP tools/call x": { scopes: [], actors: "none" } },
@@ -128,6 +133,17 @@ describe("a custom rule for the route of a default rule", () => {
     expect(start({ "GET /a/:id": ["a:read"] }, base)).toThrow(
       "loses or widens a condition of the base table's rule that it replaces, `GET /a/:id` (a:read; id is the claim org; the user has logged in within 60 s). Repeat the condition.",
     );
+  });
+
+  it("starts if the scope of `unless` has the name of another parameter at the same place", () => {
+    const rule = (name: string) => ({
+      [`GET /a/:${name}`]: {
+        scopes: [],
+        where: { [name]: { claim: "org" } },
+        unless: { scopes: [`r:<${name}>:w`], methods: ["GET"] },
+      },
+    });
+    expect(start(rule("y"), rule("x"))).not.toThrow();
   });
 
   it("starts beside a rule for every method, whose conditions still apply", () => {
