@@ -21,7 +21,7 @@ export function areWeaker(replacing: ConditionedRule, base: ConditionedRule): bo
 const LASTING = ["where", "actors", "clients", "senderConstrained", "acr"] as const;
 const EXCEPTIONS = ["unless", "except"] as const;
 
-/** Returns the conditions of a rule, with the places of parameters instead of names in `where` and `unless`. */
+/** Returns the conditions of a rule. `where` and `unless` have the places of parameters, not their names. */
 function withPlaces(rule: ConditionedRule): Omit<Conditions, "unless"> & { readonly unless?: unknown } {
   const { written = {}, unless } = rule.conditions ?? {};
   const placed = Object.entries(written.where ?? {}).map(
