@@ -205,7 +205,10 @@ describe("docs/reference/configuration-file.md", () => {
       ({ language }) => language === "json",
     );
     const values = shown.map(({ code }) => JSON.parse(code) as unknown);
-    expect(values).toContainEqual(scopegate.agentScopeMappings);
+    expect(values).toContainEqual({
+      admin_scope: "platform:admin",
+      default_scope_mappings: scopegate.agentScopeMappings,
+    });
   });
 });
 

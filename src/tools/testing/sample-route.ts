@@ -30,7 +30,7 @@ export function samplesOf(
 ): readonly TestRequest[] {
   const { method } = compiled.rule;
   const sample = sampleOf(server, compiled, params, method === "*" ? METHODS : [method]);
-  if (!sample || sample.method !== "GET" || method !== "*") return sample ? [sample] : [];
+  if (sample?.method !== "GET" || method !== "*") return sample ? [sample] : [];
   const { rules } = pipelineOf(server).policy.rules;
   const isByMethod = rules.some(({ conditions }) => conditions?.unless.methods);
   const change = isByMethod ? sampleOf(server, compiled, params, CHANGING) : undefined;
