@@ -177,11 +177,10 @@ function findDisjointAcr(
 ): readonly ConfigurationIssue[] | undefined {
   const values = restricting.rule.conditions?.acr?.anyOf;
   const otherValues = other.rule.conditions?.acr?.anyOf;
-  // A report-only rule and the enforced rule next to it have the same key.
-  if (restricting.rule.key === other.rule.key) return undefined;
+  // Each pair only once.
+  if (restricting.rule.key >= other.rule.key) return undefined;
   if (!values || !otherValues || values.some((value) => otherValues.includes(value))) return undefined;
   const [common] = meet(restricting, other);
-  const [first] = [restricting.rule.key, other.rule.key].toSorted();
   const isException = [
     [restricting, other],
     [other, restricting],
@@ -189,8 +188,7 @@ function findDisjointAcr(
     ([rule, exempt]) =>
       exempt && identitiesOfRule(exempt).every((identity) => rule?.conditions?.except.has(identity)),
   );
-  // Each pair only once.
-  if (!common || isException || restricting.rule.key !== first) return undefined;
+  if (!common || isException) return undefined;
   return [
     {
       code: "condition_conflict",

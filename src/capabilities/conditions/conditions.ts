@@ -1,6 +1,12 @@
 /** The conditions of one rule: their kinds, how they are compiled, and how they are described. */
 import type { ConfigurationIssue, Report } from "../../core/errors.ts";
-import type { CompiledConditions, CompiledUnless, Conditions, Unless } from "../../core/policy/conditions.ts";
+import type {
+  CompiledConditions,
+  CompiledUnless,
+  ConditionName,
+  Conditions,
+  Unless,
+} from "../../core/policy/conditions.ts";
 import type { KeyLanguage } from "../../core/policy/key-language.ts";
 import { identityOf } from "../../core/policy/pattern.ts";
 import { findMethodMistake, parseRouteKey, type RouteKey } from "../../core/policy/route-key.ts";
@@ -23,7 +29,7 @@ const KINDS = {
   senderConstrained,
   acr,
   maxAuthAgeSeconds: maxAuthAge,
-} satisfies { readonly [Name in keyof Conditions]?: ConditionKind<never> };
+} satisfies Readonly<Record<ConditionName, ConditionKind<never>>>;
 
 const NAMES = Object.keys(KINDS) as readonly (keyof typeof KINDS)[];
 

@@ -11,15 +11,18 @@ export function areWeaker(replacing: ConditionedRule, base: ConditionedRule): bo
   const { maxAuthAgeSeconds: baseAge = Infinity } = baseWritten;
   const isChanged = (name: keyof Conditions): boolean =>
     JSON.stringify(written[name]) !== JSON.stringify(baseWritten[name]);
-  const isLost = LASTING.some((name) => baseWritten[name] !== undefined && isChanged(name));
+  const isLost = (Object.keys(baseWritten) as (keyof Conditions)[]).some(
+    (name) => !COMPARED_BY_VALUE.includes(name) && isChanged(name),
+  );
   const hasException = EXCEPTIONS.some((name) => written[name] !== undefined && isChanged(name));
   const also = placedScopes(replacing, alsoOf(replacing));
   const losesScope = placedScopes(base, alsoOf(base)).some((scope) => !also.includes(scope));
   return isLost || losesScope || hasException || maxAuthAgeSeconds > baseAge;
 }
 
-const LASTING = ["where", "actors", "clients", "senderConstrained", "acr"] as const;
 const EXCEPTIONS = ["unless", "except"] as const;
+/** Any other condition must be repeated as it is. */
+const COMPARED_BY_VALUE: readonly string[] = ["also", "maxAuthAgeSeconds", ...EXCEPTIONS];
 
 /** Returns the conditions of a rule. `where` and `unless` have the places of parameters, not their names. */
 function withPlaces(rule: ConditionedRule): Omit<Conditions, "unless"> & { readonly unless?: unknown } {

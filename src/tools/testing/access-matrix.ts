@@ -51,9 +51,8 @@ export interface AccessCell {
 }
 
 /**
- * Checks every route for every caller, and shows the decisions as a table: `allowed`, the status and reason
- * of a refusal, or `reported` and the reason of a refusal that isn't enforced. By default it checks all rules
- * of the server, so that a snapshot also shows new rules.
+ * Checks every route for every caller, and shows the decisions as a table: `allowed`, or the status and reason
+ * of a refusal. By default it checks all rules of the server, so that a snapshot also shows new rules.
  *
  * Callers are the same as for `check`. It doesn't know which routes the application has; an audit does.
  *
@@ -84,12 +83,12 @@ export async function accessMatrix(
   requireParams("accessMatrix", params, rules);
   const samples = rules.map((compiled) => ({
     key: compiled.rule.key,
-    found: samplesOf(server, compiled, params),
+    requests: samplesOf(server, compiled, params),
   }));
-  const unasked = routes ? [] : samples.filter(({ found }) => found.length === 0).map(({ key }) => key);
+  const unasked = routes ? [] : samples.filter(({ requests }) => requests.length === 0).map(({ key }) => key);
   const requests = routes
     ? routes.map((route) => ({ ...readRoute("accessMatrix", route), params }))
-    : samples.flatMap(({ found }) => found);
+    : samples.flatMap(({ requests }) => requests);
 
   const cells: AccessCell[] = [];
   const columns: Column[] = [];
