@@ -51,8 +51,8 @@ export interface AccessCell {
 }
 
 /**
- * Checks every route for every caller, and shows the decisions as a table: `allowed`, or the status and reason
- * of a refusal. By default it checks all rules of the server, so that a snapshot also shows new rules.
+ * Checks every route for every caller, and shows the decisions as a table: `allowed`, or the status and
+ * reason of a refusal. By default it checks all rules of the server, so that a snapshot also shows new rules.
  *
  * Callers are the same as for `check`. It doesn't know which routes the application has; an audit does.
  *
