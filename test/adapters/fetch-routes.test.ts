@@ -83,6 +83,29 @@ describe("withScopes with a route", () => {
     expect(await outcomeOf(every(requestOf("/any/thing", token, "PUT"), params))).toBe("route_unmapped");
   });
 
+  it("decides by the URL that the client sent, below the `basePath` that the host removed", async () => {
+    const below = withScopes(
+      serverWith({
+        scopeMappings: {
+          "GET /base": ["home:read"],
+          "GET /base/agents/:id": ["agents:<id>:read"],
+          "GET /agents/:id": "public",
+        },
+      }),
+      { route: "GET /base/agents/:id", basePath: "/base" },
+      run,
+    );
+    const context = { params: { id: "web" } };
+    expect(await outcomeOf(below(requestOf("/agents/web?x=/base"), context))).toBe("credential_missing");
+    const token = await bearer("agents:web:read", "home:read");
+    expect(await outcomeOf(below(requestOf("/agents/web?x=/base", token), context))).toBe("ran");
+    for (const home of ["/", "/?x"])
+      expect(await outcomeOf(below(requestOf(home, token), context))).toBe("ran");
+    expect(await outcomeOf(below(requestOf("/base/agents/web", token), context))).toBe("route_unmapped");
+    const unreadable = { ...requestOf("/"), method: "GET", headers: new Headers(), url: "http://a\\b/x" };
+    expect(await outcomeOf(below(unreadable, context))).toBe("request_ambiguous");
+  });
+
   it("verifies a token once, and reports a request of its own path once", async () => {
     let verified = 0;
     const decisions: Decision[] = [];
@@ -329,6 +352,10 @@ describe("a route that can't be used", () => {
     expect(wrap({ route: "/agents" })).toThrow("write withScopes(server, { route }, (request)");
     expect(wrap({ rout: "/agents" }, run)).toThrow("Did you mean `route`?");
     expect(wrap({ route: "/agents", params: {} }, run)).toThrow("Write a function");
+    for (const basePath of ["", "/", "base", "/base/", "/base?", 7])
+      expect(wrap({ route: "/agents", basePath }, run)).toThrow(
+        "Write it as in the configuration of the host",
+      );
   });
 });
 

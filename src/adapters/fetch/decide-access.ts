@@ -4,7 +4,7 @@ import type { Pending } from "../../core/runtime/pending.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import { decideRequest, guardRoute, refusalOf, verdictOf } from "../shared/guard.ts";
 import { misplaced } from "../shared/misuse.ts";
-import { readWebRequest, toResponse, type WebRequest } from "../shared/web-request.ts";
+import { readWebRequest, targetOf, toResponse, type WebRequest } from "../shared/web-request.ts";
 import { type Access, GrantedAccess } from "./access.ts";
 import type { FindRoute } from "./route.ts";
 
@@ -14,10 +14,13 @@ export function decideAccess(
   request: WebRequest,
   isAtHandler: boolean,
   findRoute?: FindRoute,
+  basePath = "",
 ): Pending<Access | Response> {
   if (typeof (request.headers as Partial<Headers> | undefined)?.get !== "function")
     throw misplaced("fetch", request);
-  const sent: GuardedRequest = { ...readWebRequest(request, request), isAtHandler };
+  const target = targetOf(request.url);
+  const sentTarget = target && basePath + (basePath === "" ? target : target.replace(HOME, ""));
+  const sent: GuardedRequest = { ...readWebRequest(request, request, sentTarget), isAtHandler };
   const route = findRoute?.(sent);
   return andThen(decideRequest(server, request, sent, route !== undefined), (verdict) => {
     const refusal = route ? guardRoute(request, () => route) : refusalOf(verdict, server);
@@ -28,3 +31,6 @@ export function decideAccess(
     );
   });
 }
+
+/** The slash of a path that has nothing else. */
+const HOME = /^\/(?=[?#]|$)/;

@@ -30,6 +30,8 @@ interface HandlerRoute<Requested, Rest extends readonly unknown[]> {
   readonly route: string;
   /** Returns its parameters. Default: `params` of the next argument, as in Next.js, or of Bun's request. */
   readonly params?: (request: Requested, ...rest: Rest) => Pending<RouteParams | undefined>;
+  /** What the host removes from the start of the URL, such as the `basePath` of Next.js. Default: nothing. */
+  readonly basePath?: string;
 }
 
 /** A handler after the guard; `rest` are the arguments that the framework passes after the request. */
@@ -144,9 +146,13 @@ export function withScopes(server: ResourceServer, ...written: readonly unknown[
   if (written.length < 2) return guardHandler(server, written[0]);
   const [options, handler] = written as [HandlerRoute<WebRequest, readonly unknown[]>, unknown];
   const byMethod = typeof handler === "object" && handler !== null ? handler : undefined;
-  checkOptions("withScopes", options, { route: byMethod ? PATH : ROUTE, params: PARAMS });
+  checkOptions("withScopes", options, {
+    route: byMethod ? PATH : ROUTE,
+    params: PARAMS,
+    basePath: BASE_PATH,
+  });
   const guard = (route: string, each: unknown) =>
-    guardHandler(server, each, createRoute(server, "withScopes", route), options.params);
+    guardHandler(server, each, createRoute(server, "withScopes", route), options);
   if (!byMethod) return guard(options.route, handler);
   return Object.fromEntries(
     Object.entries(byMethod).map(([method, each]) => [method, guard(`${method} ${options.route}`, each)]),
@@ -163,12 +169,19 @@ const PARAMS: OptionCheck = {
   hint: "Write a function that returns the parameters of the route.",
 };
 
+const BASE_PATH: OptionCheck = {
+  accepts: (value) => typeof value === "string" && /^(?:\/[^/?#]+)+$/.test(value),
+  hint: "Write it as in the configuration of the host: `/docs`.",
+};
+
+type HandlerOptions = Partial<HandlerRoute<WebRequest, readonly unknown[]>>;
+
 /** Returns a function that isn't async: a promise costs as much as checking a remembered token. */
 function guardHandler(
   server: ResourceServer,
   handler: unknown,
   bindRoute?: BindRoute,
-  readParams: (request: WebRequest, ...rest: readonly unknown[]) => unknown = findParams,
+  { params: readParams = findParams, basePath }: HandlerOptions = {},
 ): FetchHandler<WebRequest, readonly unknown[]> {
   if (typeof handler !== "function")
     throw new TypeError("withScopes takes a handler: write withScopes(server, { route }, (request) => ...).");
@@ -179,13 +192,19 @@ function guardHandler(
       return access.nextNonce === undefined ? response : withNextNonce(response, access.nextNonce);
     };
     const params = bindRoute && readParams(request, ...rest);
-    const access = andThen(params, (awaited) => decideAccess(server, request, true, bindRoute?.(awaited)));
+    const access = andThen(params, (awaited) =>
+      decideAccess(server, request, true, bindRoute?.(awaited), basePath),
+    );
     return andThen(access, respond);
   };
 }
 
-const findParams = (request: object, context?: unknown): unknown =>
-  Reflect.get(Object.hasOwn(Object(context) as object, "params") ? (context as object) : request, "params");
+const findParams = (request: object, context?: unknown): RouteParams | undefined =>
+  (Object.hasOwn(Object(context) as object, "params") ? (context as Reported) : (request as Reported)).params;
+
+interface Reported {
+  readonly params?: RouteParams;
+}
 
 /**
  * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: call the

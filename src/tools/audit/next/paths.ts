@@ -150,13 +150,15 @@ export type Matcher = (path: Segments) => boolean;
  */
 export function createMatcher(sources: readonly string[] | undefined, basePath: string): Matcher | undefined {
   const matchers = sources?.map((source): Matcher | undefined => {
-    const [, excluded] = /^\/\(\(\?!((?:[\w/|-]|\\?\.)+)\)\.\*\)$/.exec(source) ?? [];
+    const everything = /^\/\((?:\(\?!((?:[\w/|-]|\\?\.)+)\))?\.\*\)$/.exec(source);
     // Only what is read exactly: in a group or a final slash, Next.js and a table differ.
     const isPlain = !/[({]|.\/$/.test(source);
-    const read = excluded?.split("|").flatMap(pathsFrom) ?? [isPlain ? toPattern(source, undefined, "") : ""];
+    const read = everything
+      ? (everything[1]?.split("|").flatMap(pathsFrom) ?? [])
+      : [isPlain ? toPattern(source, undefined, "") : ""];
     if (read.includes("")) return undefined;
     const paths = read.flatMap((path) => alternativesOf(basePath + path));
-    if (excluded === undefined) return (path) => paths.some((each) => coversInCase(each, path));
+    if (!everything) return (path) => paths.some((each) => coversInCase(each, path));
     // Below a basePath, this form of a source doesn't match the home page.
     const all = alternativesOf(basePath === "" ? "/{*rest}" : `${basePath}/*rest`);
     return (path) =>

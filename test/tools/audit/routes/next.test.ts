@@ -313,6 +313,7 @@ describe("a page of Next.js", () => {
     '"/:path*"',
     '["/", "/admin/:path*"]',
     "['/:path*']",
+    '"/(.*)"',
     '"/((?!_next/static|_next/image|api/).*)"',
   ])("is guarded by a proxy with the matcher %s", async (matcher) => {
     for (const file of ["proxy.ts", "proxy.js"])
@@ -380,7 +381,7 @@ describe("a page of Next.js", () => {
   it("is compared with a matcher below the basePath of the configuration", async () => {
     const below = { "GET /base/admin{/*path}": ["admin:use"], "GET /base": "public" } as const;
     const config = { basePath: "/base" };
-    for (const matcher of ['["/", "/admin/:path*"]', '"/((?!api).*)"'])
+    for (const matcher of ['["/", "/admin/:path*"]', '"/((?!api).*)"', '"/(.*)"'])
       expect(await errorsOf({ ...pages, "proxy.ts": proxy(matcher) }, below, config)).toEqual([]);
     const found = await errorsOf({ ...pages, "proxy.ts": proxy('"/((?!admin/).*)"') }, below, config);
     expect(found).toEqual(["route_unguarded GET /base/admin/:id"]);
