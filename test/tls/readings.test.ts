@@ -12,6 +12,7 @@ function thumbprintIn(format: Format, value: string): string | undefined {
   const found = readClientCertificate(
     { method: "GET", target: "/", headers: { "client-cert": value } },
     { kind: "header", header: "client-cert", format, needsSocket: false, isTrusted: () => true },
+    { found: undefined },
   );
   return found.kind === "certificate" ? found.thumbprint : undefined;
 }

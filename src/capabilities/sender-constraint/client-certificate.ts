@@ -35,35 +35,31 @@ export type ClientCertificate =
 const NONE: ClientCertificate = { kind: "none" };
 const unusable = (cause: string): ClientCertificate => ({ kind: "unusable", cause });
 
-/** The certificate of a request, and where it was found. */
-interface FoundCertificate {
-  readonly source: CertificateSource;
-  readonly field: string | readonly string[] | undefined;
-  readonly certificate: ClientCertificate;
+type Field = string | readonly string[] | undefined;
+
+/** The certificate of a request. It can be read again after the connection has ended. */
+export interface CertificateMemory {
+  found: { readonly field: Field; readonly certificate: ClientCertificate } | undefined;
 }
 
-/**
- * By the request of the platform. A request can be checked again after its connection has ended: for example,
- * the request that opened a Socket.IO session over polling, when the client joins a namespace.
- */
-const remembered = new WeakMap<object, FoundCertificate>();
-
 /** Reads the client's certificate. Its subject, issuer and dates aren't read. */
-export function readClientCertificate(request: AccessRequest, source: CertificateSource): ClientCertificate {
-  const raw = ownProperty(request, "raw");
+export function readClientCertificate(
+  request: AccessRequest,
+  source: CertificateSource,
+  memory: CertificateMemory,
+): ClientCertificate {
   const field = source.kind === "header" ? headerOf(request, source.header) : undefined;
-  const earlier = raw && remembered.get(raw);
-  if (earlier?.source === source && earlier.field === field) return earlier.certificate;
-  const { socket } = Object(raw) as { readonly socket?: unknown };
+  if (memory.found && memory.found.field === field) return memory.found.certificate;
+  const { socket } = Object(ownProperty(request, "raw")) as { readonly socket?: unknown };
   const connection = Object(socket) as Connection;
   const certificate =
     source.kind === "socket" ? readSocket(connection) : readField(field, connection, source);
-  if (raw && certificate.kind === "certificate") remembered.set(raw, { source, field, certificate });
+  if (certificate.kind === "certificate") memory.found = { field, certificate };
   return certificate;
 }
 
 function readField(
-  field: FoundCertificate["field"],
+  field: Field,
   connection: Connection,
   { header, format, isTrusted }: Extract<CertificateSource, { readonly kind: "header" }>,
 ): ClientCertificate {

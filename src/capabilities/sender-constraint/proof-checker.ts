@@ -12,7 +12,11 @@ import { readsScheme, type Token, type TokenSource } from "../../core/token/cred
 import type { Principal } from "../../core/token/principal.ts";
 import type { ProofCheck } from "../../core/token/proof.ts";
 import { createChallenges, nonceHeader } from "./challenges.ts";
-import { type CertificateSource, readClientCertificate } from "./client-certificate.ts";
+import {
+  type CertificateMemory,
+  type CertificateSource,
+  readClientCertificate,
+} from "./client-certificate.ts";
 import { readBinding, thumbprintOf } from "./confirmation.ts";
 import { type DpopRules, DpopVerifier } from "./dpop.ts";
 import { missingProof, PROVED, rejectProof } from "./results.ts";
@@ -27,10 +31,13 @@ export interface SenderConstraintRules {
 /** The field that carries a DPoP proof (RFC 9449 section 4.1). */
 const PROOF_HEADER = "dpop";
 
-/** The check of one proof, for one request: all that it depends on, and its result. */
-interface SharedCheck {
-  readonly inputs: readonly string[];
-  readonly result: Promise<ProofCheck>;
+/**
+ * What several guards of one request share, even if they run at the same time, because the `jti` of a proof
+ * may only be used once. A request of Socket.IO is checked again after its connection has ended.
+ */
+interface RequestMemory extends CertificateMemory {
+  /** The check of a proof: all that it depends on, and its result. */
+  proof: { readonly inputs: readonly string[]; readonly result: Promise<ProofCheck> } | undefined;
 }
 
 /** Checks the proof of each request, even if the token is remembered. */
@@ -44,11 +51,8 @@ export class ProofChecker implements BoundTokens {
   readonly #rules: SenderConstraintRules;
   readonly #bindings: readonly TokenBinding[];
   readonly #dpop: DpopVerifier | undefined;
-  /**
-   * The proof checks, by the request of the platform. Several guards of one request share a check and the use
-   * of its `jti`, even if they run at the same time, because a `jti` may only be used once.
-   */
-  readonly #checks = new WeakMap<object, SharedCheck>();
+  /** By the request of the platform. */
+  readonly #memories = new WeakMap<object, RequestMemory>();
 
   constructor(rules: SenderConstraintRules) {
     const { dpop, mtls, isRequired } = rules;
@@ -112,9 +116,17 @@ export class ProofChecker implements BoundTokens {
     const { binding } = principal;
     if (isRequired && binding === undefined && credential.scheme !== "DPoP")
       return missingProof("The token isn't bound to a key, and `required` is set.");
-    const certificate = mtls ? checkCertificate(principal, request, mtls) : PROVED;
+    const memory = this.#memoryOf(request);
+    const certificate = mtls ? checkCertificate(principal, request, mtls, memory) : PROVED;
     if (certificate.kind !== "proved" || !this.#dpop) return certificate;
-    return this.#checkDpop(principal, credential, request, this.#dpop);
+    return this.#checkDpop(principal, credential, request, this.#dpop, memory);
+  }
+
+  #memoryOf(request: AccessRequest): RequestMemory {
+    const raw = ownProperty(request, "raw");
+    const memory = (raw && this.#memories.get(raw)) ?? { found: undefined, proof: undefined };
+    if (raw) this.#memories.set(raw, memory);
+    return memory;
   }
 
   #checkDpop(
@@ -122,6 +134,7 @@ export class ProofChecker implements BoundTokens {
     { token, scheme }: Token,
     request: AccessRequest,
     verifier: DpopVerifier,
+    memory: RequestMemory,
   ): Pending<ProofCheck> {
     const proof = headerOf(request, PROOF_HEADER);
     if (scheme !== "DPoP") {
@@ -133,12 +146,10 @@ export class ProofChecker implements BoundTokens {
     }
     if (proof === undefined) return missingProof("The request has no header DPoP.", "dpop");
     if (typeof proof !== "string") return rejectProof("malformed", "The request has several DPoP headers.");
-    const raw = ownProperty(request, "raw");
     const inputs = [proof, token, request.method, request.target];
-    const shared = raw && this.#checks.get(raw);
-    if (shared?.inputs.every((input, index) => input === inputs[index])) return shared.result;
+    if (memory.proof?.inputs.every((input, index) => input === inputs[index])) return memory.proof.result;
     const result = verifier.verify(proof, { request, token, principal });
-    if (raw) this.#checks.set(raw, { inputs, result });
+    memory.proof = { inputs, result };
     return result;
   }
 }
@@ -148,10 +159,11 @@ function checkCertificate(
   principal: Principal,
   request: AccessRequest,
   source: CertificateSource,
+  memory: CertificateMemory,
 ): ProofCheck {
   const thumbprint = thumbprintOf(principal.claims, "mtls");
   if (thumbprint === undefined && source.kind === "socket") return PROVED;
-  const certificate = readClientCertificate(request, source);
+  const certificate = readClientCertificate(request, source, memory);
   if (certificate.kind === "unusable") return rejectProof("certificate", certificate.cause);
   if (thumbprint === undefined) return PROVED;
   if (certificate.kind === "none") return missingProof("The client has no certificate.", "mtls");

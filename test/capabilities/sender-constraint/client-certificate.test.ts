@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import {
   type CertificateFormat,
+  type CertificateMemory,
   createAddressCheck,
   isAddressRange,
   readClientCertificate,
@@ -17,7 +18,8 @@ const sourceOf = (format: CertificateFormat) =>
   ({ kind: "header", header: "cert", format, needsSocket: false, isTrusted: () => true }) as const;
 
 function thumbprintIn(format: CertificateFormat, cert: string): string | undefined {
-  const read = readClientCertificate({ method: "GET", target: "/", headers: { cert } }, sourceOf(format));
+  const request = { method: "GET", target: "/", headers: { cert } };
+  const read = readClientCertificate(request, sourceOf(format), { found: undefined });
   return read.kind === "certificate" ? read.thumbprint : undefined;
 }
 
@@ -82,8 +84,8 @@ describe("the certificate in a header", () => {
 
 describe("the certificate of a connection", () => {
   const SOCKET = { kind: "socket", needsSocket: true } as const;
-  const read = (raw?: object) =>
-    readClientCertificate({ method: "GET", target: "/", ...(raw && { raw }) }, SOCKET);
+  const read = (raw?: object, memory: CertificateMemory = { found: undefined }) =>
+    readClientCertificate({ method: "GET", target: "/", ...(raw && { raw }) }, SOCKET, memory);
 
   it("reads it from the socket", () => {
     expect(read({ socket: { getPeerX509Certificate: () => ({ raw: DER }) } })).toEqual({
@@ -103,19 +105,19 @@ describe("the certificate of a connection", () => {
     expect(read(raw)).toEqual({ kind: "none" });
   });
 
-  it("remembers it for a request whose connection has ended, but not for another source", () => {
+  it("remembers it for a request whose connection has ended", () => {
+    const memory = { found: undefined };
     const raw: { socket: object | null } = { socket: { getPeerX509Certificate: () => ({ raw: DER }) } };
-    expect(read(raw)).toMatchObject({ kind: "certificate" });
+    expect(read(raw, memory)).toMatchObject({ kind: "certificate" });
     raw.socket = null;
-    expect(read(raw)).toMatchObject({ kind: "certificate" });
-    const other = { kind: "socket", needsSocket: true } as const;
-    expect(readClientCertificate({ method: "GET", target: "/", raw }, other)).toEqual({ kind: "none" });
+    expect(read(raw, memory)).toMatchObject({ kind: "certificate" });
+    expect(read(raw)).toEqual({ kind: "none" });
   });
 
   it("does not remember it for another value of the header", () => {
-    const [raw, source] = [{}, sourceOf("xfcc")];
+    const [memory, source] = [{ found: undefined }, sourceOf("xfcc")];
     const readField = (cert: string) =>
-      readClientCertificate({ method: "GET", target: "/", headers: { cert }, raw }, source).kind;
+      readClientCertificate({ method: "GET", target: "/", headers: { cert } }, source, memory).kind;
     expect([`Hash=${HEX}`, "Hash=x", "", `Hash=${HEX}`].map(readField)).toEqual([
       "certificate",
       "unusable",
