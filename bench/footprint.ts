@@ -71,7 +71,7 @@ export const footprint: Benchmark = {
     const what = `scopegate and scopegate/express, in addition to ${FRAMEWORK}`;
     const budgets = [
       createBudget(`${what}: CPU time`, added("ms"), 60, "ms"),
-      createBudget(`${what}: memory`, added("mb"), 12, "MB"),
+      createBudget(`${what}: memory`, added("mb"), 4, "MB"),
     ];
     return { rows, budgets };
   },

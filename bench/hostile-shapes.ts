@@ -22,8 +22,7 @@ const count = (length: number): readonly number[] => Array.from({ length }, (_, 
 const mixed = (rules: number, key: (index: number) => string): ResourceServer =>
   createServerWith(Object.fromEntries(count(rules).map((index) => [`GET ${key(index)}`, ["a:read"]])));
 const suffixes = mixed(200, (index) => `/files/:id.type${index}`);
-const prefixes = mixed(200, (index) => `/v${index}-:id/:name`);
-const between = mixed(4, (index) => `/:from-${index}-:to`);
+const nested = mixed(200, (index) => `/nested/:id${".a".repeat(index + 1)}`);
 
 /** Each of eight segments is text in one half of the rules and a parameter in the other: 256 rules. */
 const binary = createServerWith(
@@ -119,10 +118,8 @@ const aimed: readonly (readonly [string, ResourceServer, (bytes: number) => stri
   ["200 suffixes: no match", suffixes, (n) => `/files/${fill("A", n - 10)}`],
   ["200 suffixes: almost", suffixes, (n) => `/files/${fill("a", n - 20)}.type`],
   ["200 suffixes: encoded", suffixes, (n) => `/files/${fill("%41", n - 20)}%2etype7`],
-  ["200 prefixes: no match", prefixes, (n) => `/v${fill("1", n - 10)}/A`],
-  ["200 prefixes: match, in capital letters", prefixes, (n) => `/V7-${fill("A", n - 10)}/A`],
-  ["4 texts between parameters: almost", between, (n) => `/${fill("A-4", n - 10)}`],
-  ["4 texts between parameters: hyphens", between, (n) => `/${fill("-", n - 10)}`],
+  ["200 nested suffixes: no match", nested, (n) => `/nested/${fill("a.", n - 10)}b`],
+  ["200 nested suffixes: match, in capital letters", nested, (n) => `/NESTED/${fill(".A", n - 10)}`],
   [
     "256 readings",
     binary,
