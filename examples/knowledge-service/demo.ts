@@ -35,7 +35,7 @@ const published = await controlPlane.listen({ asIssuer: true });
 const store = await openStore(values.store);
 let last: { readonly decision: Decision; readonly line: string } | undefined;
 const issuers = [
-  { issuer: BACKEND, keys: { verificationKeys }, algorithms: [algorithm] },
+  { issuer: BACKEND, verificationKeys, algorithms: [algorithm] },
   { ...controlPlane.trustedIssuer, keys: published.keys },
 ];
 const defaultScopeMappings = createPolicy(issuers.map(({ issuer }) => issuer));

@@ -89,11 +89,11 @@ describe("server.revalidate", () => {
   });
 
   it("uses the settings of the issuer, and rejects a principal of an unknown one", async () => {
-    const keys = { verificationKeys: [issuer.publicPem] };
+    const verificationKeys = [issuer.publicPem];
     const server = serverWith({
       issuers: [
-        { issuer: "https://a.example", keys, algorithms: ["RS256"], clockToleranceSeconds: 10 },
-        { issuer: "https://b.example", keys, algorithms: ["RS256"] },
+        { issuer: "https://a.example", verificationKeys, algorithms: ["RS256"], clockToleranceSeconds: 10 },
+        { issuer: "https://b.example", verificationKeys, algorithms: ["RS256"] },
       ],
     });
     const make = (iss: string) => principalWith({ iss, exp: NOW + 60 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseConfiguration } from "scopegate/complete";
 import { TRUSTED_ISSUER_NAMES } from "../../src/core/options/shape.ts";
 import { thrownBy } from "../support/resource-servers.ts";
-import { A, B } from "../core/options/issuer-mistakes.ts";
+import { B } from "../core/options/issuer-mistakes.ts";
 import { JSON_NAMES } from "./json-names.ts";
 
 /** Every JSON name of an entry with a value, and the property that it becomes. */
@@ -11,7 +11,6 @@ const names = JSON_NAMES.filter(([, option]) => (TRUSTED_ISSUER_NAMES as readonl
 
 /** Every key source with JSON names, and with option names. */
 const sources: readonly (readonly [object, object])[] = [
-  [{ verification_keys: ["pem"] }, { verificationKeys: ["pem"] }],
   [{ jwks: { keys: [] } }, { jwks: { keys: [] } }],
   [{ jwks_file: "a.json" }, { jwksFile: "a.json" }],
   [{ discovery: true }, { discovery: true }],
@@ -76,7 +75,7 @@ describe("issuers in parseConfiguration", () => {
   it("lists every mistake of every entry", () => {
     const wrong = [
       { ...B, verify_audience: "no", clock_tolerance: 5 },
-      { ...A, keys: { jwks_uri: "http://a.example" }, token_types: [] },
+      { ...B, keys: { jwks_uri: "http://a.example" }, token_types: [] },
       null,
       { algorithms: ["none"] },
     ];

@@ -2,12 +2,7 @@ import { createCapability } from "../../core/create-capability.ts";
 import type { ConfigurationIssue, Report } from "../../core/errors.ts";
 import { importJwk } from "../../core/keys/import-key.ts";
 import type { KeySourceContext } from "../../core/keys/key-event.ts";
-import {
-  createFixedResolver,
-  type Keys,
-  type PlainKeys,
-  resolveVerificationKeys,
-} from "../../core/keys/key-source.ts";
+import { createFixedResolver, type Keys, type PlainKeys } from "../../core/keys/key-source.ts";
 import type { KeyResolver } from "../../core/keys/verification-key.ts";
 import { conflict, type Path } from "../../core/options/mistakes.ts";
 import { createJwksFileResolver } from "./jwks-file.ts";
@@ -41,7 +36,6 @@ function createKeyResolver(
 ): KeyResolver | undefined {
   if ("jwksUri" in source || "discovery" in source) return createRemoteResolver(source, context, report);
   if ("jwksFile" in source) return createJwksFileResolver(source, context, report);
-  if ("verificationKeys" in source) return resolveVerificationKeys(source.verificationKeys, context, report);
   const { algorithms, path } = context;
   const importEntry = importerFor(source.use, importJwk);
   const keys = requireJwks(source.jwks, algorithms, [...path, "jwks"], report, importEntry);

@@ -1,15 +1,13 @@
 /** The shape of a key source. Accepts the properties of all kinds, so that errors name a misspelled one. */
 import * as z from "zod/mini";
 import { callback, numberFrom, secureUrl, text } from "../../core/options/values.ts";
-import { verificationKeys } from "../../core/options/verification-keys.ts";
-import type { JsonWebKeySet, VerificationKeyInput } from "../../core/keys/verification-key.ts";
+import type { JsonWebKeySet } from "../../core/keys/verification-key.ts";
 import { isJwks, type KeyUse } from "./jwks.ts";
 import type { JwksFileSource } from "./jwks-file.ts";
 import type { DiscoverySource, JwksUriSource } from "./remote-source.ts";
 
 /** Where the keys come from: exactly one of these. */
 export type KeySource =
-  | { readonly verificationKeys: readonly VerificationKeyInput[] }
   /** A JWK Set in memory (RFC 7517 section 5). Keys that don't support the algorithms are ignored. */
   | ({ readonly jwks: JsonWebKeySet } & KeyUse)
   | JwksFileSource
@@ -29,7 +27,6 @@ const milliseconds = (least: number) =>
   numberFrom(least, DAY_MS, `Write a number of milliseconds from ${least} to ${DAY_MS}, one day.`);
 
 const sources = {
-  verificationKeys,
   jwks: z.custom(isJwks, { error: JWKS }),
   jwksFile: text("Write the path of a file."),
   jwksUri: secureUrl,

@@ -39,7 +39,7 @@ describe("the issuer of a claim", () => {
   const issuers = (...names: readonly string[]) => ({
     issuers: names.map((name) => ({
       issuer: name,
-      keys: { verificationKeys: [issuer.publicPem] },
+      verificationKeys: [issuer.publicPem],
       algorithms: ["RS256"],
     })),
   });

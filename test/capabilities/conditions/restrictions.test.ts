@@ -771,7 +771,7 @@ describe("conditions that cannot take effect", () => {
   it("rejects them without the issuer of a claim, if there are several", () => {
     const issuers = ["https://a.test", "https://b.test"].map((name) => ({
       issuer: name,
-      keys: { verificationKeys: [issuer.publicPem] },
+      verificationKeys: [issuer.publicPem],
       algorithms: ["RS256"],
     }));
     const options = { serviceId: "a", issuers, verificationKeys: undefined };

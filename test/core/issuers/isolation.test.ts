@@ -74,12 +74,12 @@ describe("several issuers", () => {
 
 describe("one key under several issuers", () => {
   const { publicPem, privateKey } = createIssuer();
-  const keys = { verificationKeys: [publicPem] };
+  const verificationKeys = [publicPem];
   const server = createServer({
     issuers: [
-      { issuer: "a", keys, algorithms: ["RS256"], audience: "of-a" },
-      { issuer: "b", keys, algorithms: ["PS256"], audience: "of-b" },
-      { issuer: "c", keys, algorithms: ["RS256", "PS256"], audience: "of-c" },
+      { issuer: "a", verificationKeys, algorithms: ["RS256"], audience: "of-a" },
+      { issuer: "b", verificationKeys, algorithms: ["PS256"], audience: "of-b" },
+      { issuer: "c", verificationKeys, algorithms: ["RS256", "PS256"], audience: "of-c" },
     ],
   });
   const signer: Signer = {
@@ -110,7 +110,7 @@ describe("one key under several issuers", () => {
 describe("the public key of one issuer", () => {
   const secretOf = (secret: string) => ({
     serviceId: "agents-prod",
-    issuers: [ENTRIES.control, { ...ENTRIES.partner, keys: { verificationKeys: [secret] } }],
+    issuers: [ENTRIES.control, { ...ENTRIES.partner, verificationKeys: [secret] }],
   });
 
   it.each([
@@ -120,7 +120,7 @@ describe("the public key of one issuer", () => {
     ["a JWK Set", JSON.stringify(remoteJwks)],
   ])("causes a configuration error as the secret of another: %s", (_, published) => {
     expect(issuesOf(secretOf(published))).toMatchObject([
-      { code: "key_unusable", path: ["issuers", 1, "keys", "verificationKeys", 0] },
+      { code: "key_unusable", path: ["issuers", 1, "verificationKeys", 0] },
     ]);
   });
 

@@ -59,8 +59,8 @@ export const SIGNERS = { CONTROL, BACKEND, PARTNER, REMOTE };
 /** The `issuers` entries with local keys and without an audience of their own. */
 const entries = {
   control: { issuer: CONTROL.iss, keys: { jwks: { keys: [control.publicJwk] } }, algorithms: ["RS256"] },
-  backend: { issuer: BACKEND.iss, keys: { verificationKeys: [backend.publicPem] }, algorithms: ["ES256"] },
-  partner: { issuer: PARTNER.iss, keys: { verificationKeys: [secret] }, algorithms: ["HS256"] },
+  backend: { issuer: BACKEND.iss, verificationKeys: [backend.publicPem], algorithms: ["ES256"] },
+  partner: { issuer: PARTNER.iss, verificationKeys: [secret], algorithms: ["HS256"] },
 } as const satisfies Record<string, TrustedIssuer>;
 
 export const ENTRIES: Readonly<Record<keyof typeof entries, TrustedIssuer>> = entries;

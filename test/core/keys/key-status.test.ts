@@ -36,7 +36,7 @@ it("lists one entry for each source, in the order of the issuers", () => {
       { issuer: "https://a.example", keys: { jwksUri }, algorithms: ["RS256"] },
       { issuer: "https://b.example", keys: { jwksFile }, algorithms: ["RS256"] },
       { issuer: "https://c.example", keys: { jwks: setOf(first, second) }, algorithms: ["RS256"] },
-      { issuer: "https://d.example", keys: { verificationKeys: [bare] }, algorithms: ["RS256"] },
+      { issuer: "https://d.example", verificationKeys: [bare], algorithms: ["RS256"] },
     ],
   });
   expect(server.keys).toEqual([

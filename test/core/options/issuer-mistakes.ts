@@ -7,7 +7,7 @@ const ES256 = createIssuer({ algorithm: "ES256" });
 /** Two valid entries. */
 export const A = {
   issuer: "https://a.example",
-  keys: { verificationKeys: [issuer.publicPem] },
+  verificationKeys: [issuer.publicPem],
   algorithms: ["RS256"],
 };
 export const B = {
@@ -19,7 +19,12 @@ export const B = {
 const PLAIN = "plain object: { issuer, keys, algorithms }";
 const inherits = (...members: readonly object[]): unknown =>
   Object.assign(Object.create({ requiredClaims: ["exp"] }) as object, ...members);
-const withKeys = (...verificationKeys: readonly unknown[]): object => ({ ...B, keys: { verificationKeys } });
+const withKeys = (...verificationKeys: readonly unknown[]): object => ({
+  ...A,
+  issuer: B.issuer,
+  algorithms: B.algorithms,
+  verificationKeys,
+});
 const discovering = (name: string): object => ({ ...B, issuer: name, keys: { discovery: true } });
 
 /** A description, the second entry with one mistake, its code and its path in the entry, and a part of the hint. */
@@ -93,8 +98,8 @@ export const MISTAKES: readonly (readonly [string, unknown, string, string])[] =
     "key_unusable keys",
     "`verificationKeys`",
   ],
-  ["with a key for RS256", { ...B, keys: A.keys }, "key_unusable keys.verificationKeys.0", ""],
-  ["with a private key", withKeys(ES256.privateKey), "key_private keys.verificationKeys.0", ""],
+  ["with a key for RS256", withKeys(issuer.publicPem), "key_unusable verificationKeys.0", ""],
+  ["with a private key", withKeys(ES256.privateKey), "key_private verificationKeys.0", ""],
   [
     "with a missing file",
     { ...B, keys: { jwksFile: "/no/a" } },

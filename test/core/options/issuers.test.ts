@@ -68,24 +68,24 @@ describe("an entry of issuers", () => {
       [
         { ...A, issuer: B.issuer, audience: "a" },
         B,
-        { ...A, keys: { verificationKeys: ["x", issuer.privateKey] } },
+        { ...A, verificationKeys: ["x", issuer.privateKey] },
         { ...B, issuer: "https://other.example", algorithms: ["HS256", "ES256"] },
       ],
-      { serviceId: undefined, algorithm: "RS256", keys: A.keys, adminScope: "a b" },
+      { serviceId: undefined, algorithm: "RS256", verificationKeys: A.verificationKeys, adminScope: "a b" },
     );
     expect(mistakesOf(options).toSorted()).toEqual([
       "algorithms_mixed issuers/3/algorithms",
-      "key_invalid issuers/2/keys/verificationKeys/0",
-      "key_private issuers/2/keys/verificationKeys/1",
+      "key_invalid issuers/2/verificationKeys/0",
+      "key_private issuers/2/verificationKeys/1",
       "option_conflict algorithm",
       "option_conflict issuers/1/issuer",
-      "option_conflict keys",
+      "option_conflict verificationKeys",
       "option_missing issuers/1/audience",
       "option_missing issuers/2/audience",
       "option_missing issuers/3/audience",
       "scope_invalid adminScope",
     ]);
-    expect(configurationErrorOf(options).message).toContain("issuers[2].keys.verificationKeys[1]: ");
+    expect(configurationErrorOf(options).message).toContain("issuers[2].verificationKeys[1]: ");
   });
 
   it("requires no audience if the server has one, or if the entry has verifyAudience false", () => {

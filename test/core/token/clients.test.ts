@@ -38,7 +38,7 @@ describe("the option `clients`", () => {
   it("holds for each issuer on its own", async () => {
     const entry = (name: string, own: object) => ({
       issuer: name,
-      keys: { verificationKeys: [issuer.publicPem] },
+      verificationKeys: [issuer.publicPem],
       algorithms: ["RS256" as const],
       ...own,
     });

@@ -70,7 +70,7 @@ describe("requiredClaims", () => {
     expect(await verdictOf(server, await issuer.token({ scopes: [], token_use: "id" }))).toBe("claims");
     const entry = {
       issuer: "https://a.example",
-      keys: { verificationKeys: [issuer.publicPem] },
+      verificationKeys: [issuer.publicPem],
       algorithms: ["RS256"] as const,
       requiredClaims: { token_use: "access" },
     };

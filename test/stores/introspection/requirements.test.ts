@@ -17,7 +17,7 @@ const A = "https://a.example";
 const B = "https://b.example";
 const entry = (name: string, own: object = {}) => ({
   issuer: name,
-  keys: { verificationKeys: [issuer.publicPem] },
+  verificationKeys: [issuer.publicPem],
   algorithms: ["RS256"] as const,
   ...own,
 });
