@@ -41,11 +41,6 @@ const NESTED: ReadonlyMap<string, JsonNames> = new Map([
     ([name, names]) => [name, byJsonName(names.filter((inner) => inner !== "replay"))] as const,
   ),
 ]);
-const QUOTED_NAMES: ReadonlySet<string> = new Set([
-  ...JSON_OPTION_NAMES,
-  ...KEY_SOURCE_NAMES,
-  ...Object.values(SENDER_CONSTRAINT_NAMES).flat(),
-]);
 const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options contain no spaces.";
 
 /** What the interface adds to the rules of a file that doesn't say otherwise. */
@@ -128,7 +123,7 @@ function renameInside(option: string, value: unknown, path: Path, report: Report
     return value.map((entry, index) => renameOptions(entry, ISSUER, [...path, index], report));
   if ((option === "scopeMappings" || option === "defaultScopeMappings") && isObject(value))
     return Object.fromEntries(
-      Object.entries(value).map(([key, requirement]) => [key, renameEntry(requirement)]),
+      Object.entries(value).map(([key, entry]) => [key, renameEntry(entry, [...path, key], report)]),
     );
   return value;
 }
@@ -139,42 +134,55 @@ const ENTRY_NAMES: JsonNames = byJsonName(["anyOf", ...CONDITION_NAMES]);
 /** The properties of an entry whose values contain names, too. */
 const NESTED_IN_ENTRY: ReadonlySet<string> = new Set(["actors", "acr"]);
 
-function renameEntry(entry: unknown): unknown {
+/** A name in camelCase is reported: next to the same name in snake_case, one of the two would be lost. */
+function renameEntry(entry: unknown, path: Path, report: Report): unknown {
   if (!isObject(entry)) return entry;
   const properties: readonly (readonly [string, unknown])[] = Object.entries(entry);
   return Object.fromEntries(
     properties.map(([jsonName, value]) => {
+      const propertyPath = [...path, jsonName];
+      if (RENAMED.has(jsonName))
+        report({
+          code: "option_unknown",
+          path: propertyPath,
+          message: `received unknown option \`${jsonName}\`.`,
+          hint: `Did you mean \`${toSnakeCase(jsonName)}\`?`,
+        });
       const name = ENTRY_NAMES.get(jsonName) ?? jsonName;
-      return [name, NESTED_IN_ENTRY.has(name) ? renameEntry(value) : value];
+      return [name, NESTED_IN_ENTRY.has(name) ? renameEntry(value, propertyPath, report) : value];
     }),
   );
 }
 
-/** An option of an issuer, and a property of it: `issuers[0].keys.jwks_uri`. */
-const ISSUER_PATH_LENGTH = 4;
+/** The names that differ in a file. */
+const RENAMED: ReadonlySet<string> = new Set(
+  [OPTIONS, ISSUER, ENTRY_NAMES, ...NESTED.values()].flatMap((names) =>
+    [...names].flatMap(([jsonName, name]) => (jsonName === name ? [] : name)),
+  ),
+);
+/** Where a name is written in a message. It isn't a parameter such as `<name>` or `/:name`, or a scope. */
+const RENAMED_IN_TEXT = new RegExp(`(?<=^|[\\s\`({.]|[{,]")(?:${[...RENAMED].join("|")})\\b`, "g");
+/** A capability in code: `senderConstraint: senderConstraint({ ... })`. A file only contains its options. */
+const CAPABILITY = /\b(\w+: )\w+\((\{.*?\})\)(?:, imported from scopegate\/[\w-]+)?/g;
+/** The options whose properties are named by users, such as parameters and scopes. */
+const NAMED_BY_USERS: ReadonlySet<unknown> = new Set(["where", "impliedScopes", "requiredClaims", "map"]);
 
-/** Returns how many elements at the start of a path are names of options. */
-function countOptionNames(path: Path): number {
-  if (path[0] === "keys" || path[0] === "senderConstraint") return path.length;
-  if (path[0] === "shadow") return 2;
-  return path[0] === "issuers" ? ISSUER_PATH_LENGTH : 1;
-}
-
-function toJsonPath(path: Path): Path {
-  const count = countOptionNames(path);
-  return path.map((step, index) => (index < count && typeof step === "string" ? toSnakeCase(step) : step));
+function toJsonPath({ path, code }: ConfigurationIssue): Path {
+  return path.map((step, index) => {
+    // The name of an unknown option is kept as it's written in the file.
+    const isWritten = code === "option_unknown" && index === path.length - 1;
+    const isOption = typeof step === "string" && RENAMED.has(step) && !NAMED_BY_USERS.has(path[index - 1]);
+    return isOption && !isWritten ? toSnakeCase(step) : step;
+  });
 }
 
 /** Replaces the names of options by their JSON names, in the path, the message and the hint of an issue. */
 export const toJsonIssue = (issue: ConfigurationIssue): ConfigurationIssue => ({
   ...issue,
-  path: toJsonPath(issue.path),
-  // The name of an unknown option is quoted as it's written in the file.
+  path: toJsonPath(issue),
   message: issue.code === "option_unknown" ? issue.message : toJsonText(issue.message),
   hint: toJsonText(issue.hint),
 });
 
 export const toJsonText = (text: string): string =>
-  text.replaceAll(/`(\w+)(?=[`:])/g, (quoted, name: string) =>
-    QUOTED_NAMES.has(name) ? `\`${toSnakeCase(name)}` : quoted,
-  );
+  text.replaceAll(CAPABILITY, "$1$2").replaceAll(RENAMED_IN_TEXT, toSnakeCase);

@@ -226,6 +226,19 @@ describe("parseConfiguration", () => {
     expect(issues[0]?.hint).toContain(hint);
   });
 
+  it.each([
+    [{ anyOf: ["a:b"], any_of: ["c:d"] }, ["anyOf"], "any_of"],
+    [{ scopes: [], maxAuthAgeSeconds: 300 }, ["maxAuthAgeSeconds"], "max_auth_age_seconds"],
+    [{ scopes: [], acr: { anyOf: ["urn:mfa"] } }, ["acr", "anyOf"], "any_of"],
+  ])("rejects %j, whose name is in camelCase", (rule, path, name) => {
+    expect(issuesOf({ ...REQUIRED, scope_mappings: { "GET /x": rule } })).toContainEqual({
+      code: "option_unknown",
+      path: ["scope_mappings", "GET /x", ...path],
+      message: `received unknown option \`${path.at(-1)}\`.`,
+      hint: `Did you mean \`${name}\`?`,
+    });
+  });
+
   it("rejects a property called __proto__, and inherits nothing from it", () => {
     const json: unknown = JSON.parse('{"service_id":"a","__proto__":{"verify_audience":false}}');
     expect(issuesOf(json)).toMatchObject([{ code: "option_unknown", path: ["__proto__"] }]);

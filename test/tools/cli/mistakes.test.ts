@@ -91,6 +91,38 @@ describe("scopegate lint", () => {
     expect(out).toContain("error GET /a: received unknown option `GET /a`.");
     expect(out).toContain("belongs in `scope_mappings`");
   });
+
+  it("writes paths and fixes with the names of a file", async () => {
+    const out = await lint(
+      {
+        service_id: "a",
+        scope_mappings: {
+          "GET /a/:id": { any_of: ["a:b", "c d"] },
+          "GET /b": { scopes: [], max_auth_age_seconds: "5", acr: { any_of: [5] } },
+          "GET /c": { scopes: [], sender_constrained: true },
+          "GET /d/:maxAuthAgeSeconds": { scopes: ["x y"], where: { maxAuthAgeSeconds: {} } },
+        },
+      },
+      1,
+    );
+    for (const line of [
+      'error scope_mappings["GET /a/:id"].any_of[1]: ',
+      'error scope_mappings["GET /b"].max_auth_age_seconds: ',
+      "are enough: { any_of: [",
+      'Write sender_constraint: { dpop: { origins: ["https://api.example"] } }, or remove',
+      'error scope_mappings["GET /d/:maxAuthAgeSeconds"].where.maxAuthAgeSeconds: ',
+    ])
+      expect(out).toContain(line);
+    expect(await lint({ scope_mappings: { "GET /a": { report: [] } } }, 1)).toContain(
+      "as a second table: shadow: { scope_mappings }.",
+    );
+    expect(await lint({ scope_mappings: { "GET /a": { max_auth_age_seconds: 5 } } }, 1)).toContain(
+      'can\'t be `{"max_auth_age_seconds":5}`. Write { scopes: [], max_auth_age_seconds }',
+    );
+    expect(await lint({ resource: "x", token_cache: { max_entries: 0 } }, 1)).toMatch(
+      /token_cache\.max_entries: [^]*\{ id, authorization_servers \}/,
+    );
+  });
 });
 
 describe("files", () => {
