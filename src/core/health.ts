@@ -40,9 +40,9 @@ export function healthOf(
   opaqueTokens: readonly OpaqueStatus[] = [],
   replayFault: unknown,
 ): Health {
-  const states = [revocation?.state ?? "ok", ...opaqueTokens.map(({ state }) => state)] as const;
+  const states = [revocation, ...opaqueTokens].map((source) => source?.state ?? "ok");
   return compact({
-    status: worstOf(stateOfKeys(keys), replayFault === undefined ? "ok" : "degraded", ...states),
+    status: worstOf(stateOfKeys(keys), ...states, replayFault === undefined ? "ok" : "degraded"),
     keys,
     cache: cache && { entries: cache.entries, bytes: cache.bytes },
     revocation,

@@ -10,7 +10,7 @@ export function attachPipeline(server: object, pipeline: Pipeline): void {
   Object.defineProperty(server, PIPELINE, { value: pipeline });
 }
 
-/** Returns whether `createResourceServer` created this object. A copy of a server has no pipeline. */
+/** Returns whether `createResourceServer` created an object. `{ ...server }`, a copy, has no pipeline. */
 export const hasPipeline = (server: object): boolean => PIPELINE in server;
 
 export const pipelineOf = (server: object): Pipeline => Reflect.get(server, PIPELINE) as Pipeline;

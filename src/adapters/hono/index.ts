@@ -38,7 +38,7 @@ export type { HonoContext, HonoMiddleware } from "./context.ts";
 export function protect(server: ResourceServer, options: NoOptions = {}): HonoMiddleware {
   assertResourceServer(server);
   assertNoOptions(options);
-  const readsCertificates = (pipelineOf(server).rules.keyProofs?.socket ?? "ignored") !== "ignored";
+  const readsCertificates = (pipelineOf(server).rules.keyProofs?.socketUse ?? "none") !== "none";
   const protecting = (context: HonoContext, next: Next): unknown => {
     if (typeof next !== "function" || !("newResponse" in context)) throw misplaced("hono", context, next);
     checkRoutes(context);

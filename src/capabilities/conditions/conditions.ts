@@ -184,15 +184,15 @@ export const identitiesOf = ({ method, pattern }: RouteKey): readonly string[] =
     ? [ruleIdentity(method, pattern.operation.identity)]
     : pattern.alternatives.map(({ segments }) => ruleIdentity(method, identityOf(segments)));
 
-/** Describes each condition of a rule in words. */
+/** Describes each condition of a rule in words: first `also`, last the exceptions. */
 export function describeConditions(conditions: Conditions = {}): readonly string[] {
-  const described = NAMES.flatMap((name) => {
+  const { also = [], unless, except } = conditions;
+  const described = also.length > 0 ? [`also ${also.join(" ")}`] : [];
+  for (const name of NAMES) {
     const written = conditions[name];
     const { describe } = KINDS[name] as ConditionKind<typeof written>;
-    return written === undefined ? [] : [describe(written)];
-  });
-  const { also, unless, except } = conditions;
-  if (also && also.length > 0) described.unshift(`also ${also.join(" ")}`);
+    if (written !== undefined) described.push(describe(written));
+  }
   if (unless) described.push(describeUnless(unless));
   if (except) described.push(`except at ${except.map((key) => `\`${key}\``).join(", ")}`);
   return described;

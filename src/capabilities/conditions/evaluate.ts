@@ -137,16 +137,16 @@ interface PlacedBinding extends AmbiguousBinding {
  * isn't known that team y belongs to tenant a.
  */
 const findCombined = (bindings: readonly PlacedBinding[]): PlacedBinding | undefined =>
-  bindings.find((binding) => bindings.some((other) => areSeparate(binding, other)));
+  bindings.find((binding) => bindings.some((other) => areTwoChoices(binding, other)));
 
-/**
- * Returns whether two bindings choose a value of a claim separately. Rules may write one parameter in
- * different words, so its position in the path identifies it. Each path of a batch may have another tenant.
- */
-const areSeparate = (first: PlacedBinding, second: PlacedBinding): boolean => {
-  if (first.place !== second.place) return first.claim !== second.claim;
-  return first.value !== second.value || (first.position !== second.position && first.claim !== second.claim);
-};
+/** Returns whether a request makes two choices from claims with several values, instead of one. */
+function areTwoChoices(first: PlacedBinding, second: PlacedBinding): boolean {
+  const isOneClaim = first.claim === second.claim;
+  // Each path of a batch may have another tenant.
+  if (first.place !== second.place) return !isOneClaim;
+  // Rules may name one parameter differently, so its position in the path identifies it.
+  return first.value !== second.value || (first.position !== second.position && !isOneClaim);
+}
 
 /** RFC 9068 section 2.2: without a user, `sub` is the client. */
 const hasUser = ({ userId, claims }: Principal): boolean =>

@@ -51,8 +51,8 @@ const TYPES: ReadonlySet<string> = new Set(["dpop+jwt", "application/dpop+jwt"])
 /** Not supported: critical extensions (RFC 7515 section 4.1.11), `b64` (RFC 7797), keys other than `jwk`. */
 const UNSUPPORTED = ["crit", "b64", "jku", "x5u", "x5c"];
 
-/** The header of a proof whose key is the token's. Its signature isn't verified yet. */
-interface KnownHeader {
+/** The header of a proof, which has the key that the token is bound to. */
+interface AcceptedHeader {
   readonly encoded: string;
   readonly algorithm: Algorithm;
   readonly key: VerificationKey;
@@ -65,7 +65,7 @@ export class DpopVerifier {
    * The header that a client used with a token, by the claims object of the token, which the token cache
    * keeps. Clients send the same header again, so its key is imported only once.
    */
-  readonly #headers = new WeakMap<object, KnownHeader>();
+  readonly #headers = new WeakMap<object, AcceptedHeader>();
 
   constructor(rules: DpopRules) {
     this.#rules = rules;
@@ -79,7 +79,7 @@ export class DpopVerifier {
     const thumbprint = thumbprintOf(claims, "dpop");
     if (thumbprint === undefined)
       return rejectProof("binding", "The token isn't bound to a key (`cnf.jkt`).");
-    const header = this.#readHeader(parts.header, claims, thumbprint);
+    const header = this.#checkHeader(parts.header, claims, thumbprint);
     if ("kind" in header) return header;
     const { key, algorithm } = header;
     const nowSeconds = readClock(this.#rules.now).getTime() / 1000;
@@ -97,10 +97,10 @@ export class DpopVerifier {
   }
 
   /**
-   * Reads the key of the proof, which must be the token's key. This happens before the signature is verified,
-   * which takes time.
+   * Accepts or rejects the header of a proof. The key in it must be the one that the token is bound to. This
+   * is checked before the signature, because verifying a signature takes longer.
    */
-  #readHeader(encoded: string, claims: object, thumbprint: string): KnownHeader | ProofCheck {
+  #checkHeader(encoded: string, claims: object, thumbprint: string): AcceptedHeader | ProofCheck {
     const lastHeader = this.#headers.get(claims);
     if (lastHeader?.encoded === encoded) return lastHeader;
     const header = readJsonSegment(encoded);

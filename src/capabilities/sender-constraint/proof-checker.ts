@@ -45,7 +45,7 @@ export class ProofChecker implements BoundTokens {
   readonly isRequired: boolean;
   readonly scheme: "DPoP" | undefined;
   readonly headers: readonly string[];
-  readonly socket: BoundTokens["socket"];
+  readonly socketUse: BoundTokens["socketUse"];
   readonly metadata: BoundTokens["metadata"];
   readonly refusalHeaders: BoundTokens["refusalHeaders"];
   readonly #rules: SenderConstraintRules;
@@ -62,8 +62,8 @@ export class ProofChecker implements BoundTokens {
     this.isRequired = isRequired;
     this.scheme = dpop && "DPoP";
     this.headers = [...(dpop ? [PROOF_HEADER] : []), ...(mtls?.kind === "header" ? [mtls.header] : [])];
-    this.socket = "ignored";
-    if (mtls) this.socket = mtls.needsSocket ? "required" : "optional";
+    this.socketUse = "none";
+    if (mtls) this.socketUse = mtls.needsSocket ? "required" : "optional";
     this.metadata = compact({
       dpop_signing_alg_values_supported: dpop?.algorithms,
       dpop_bound_access_tokens_required: dpop && isRequired && !mtls ? true : undefined,

@@ -3,7 +3,7 @@ import type { KeyObject } from "node:crypto";
 const RSA = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const;
 const ELLIPTIC = ["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const;
 const HMAC = ["HS256", "HS384", "HS512"] as const;
-/** The names of OpenSSL. */
+/** The names of Node.js for curves, and for types of keys by the first two letters of an algorithm. */
 type Names = Partial<Record<string, string>>;
 const CURVES: Names = { ES256: "prime256v1", ES384: "secp384r1", ES512: "secp521r1" };
 const KEY_TYPES: Names = { RS: "rsa", PS: "rsa", ES: "ec", Ed: "ed25519" };

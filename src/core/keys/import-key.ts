@@ -31,9 +31,8 @@ export function importKey(input: VerificationKeyInput, algorithms: readonly Algo
 
 /** Imports a JWK for the algorithms its `use`, `key_ops` and `alg` allow (RFC 7517 sections 4.2 to 4.4). */
 export function importJwk(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
-  if (typeof (jwk as unknown) !== "object" || (jwk as unknown) === null || typeof jwk.kty !== "string") {
+  if (typeof (jwk as unknown) !== "object" || (jwk as unknown) === null || typeof jwk.kty !== "string")
     return invalidKey("isn't a JWK: it has no `kty`.");
-  }
   const { kid } = jwk;
   if (kid !== undefined && typeof kid !== "string") return invalidKey("has a `kid` that isn't a string.");
   if (PRIVATE_PROPERTIES.some((name) => (jwk as Record<string, unknown>)[name] !== undefined)) return PRIVATE;
@@ -84,12 +83,10 @@ function importString(input: string, algorithms: readonly Algorithm[]): Imported
 
 /** Restores the line breaks of a PEM that an environment variable or a YAML file has removed or changed. */
 function withLineBreaks(text: string): string {
-  const [begin, label] = /-----BEGIN ([A-Z\d ]{1,40})-----/.exec(text) ?? [];
-  const start = text.indexOf(begin ?? "") + (begin ?? "").length;
-  const end = text.indexOf(`-----END ${label}-----`, start);
-  if (label === undefined || end < 0) return text;
-  const body = text.slice(start, end).replace(/[\s\\]/g, "");
-  return [begin, ...(body.match(/.{1,64}/g) ?? []), `-----END ${label}-----`, ""].join("\n");
+  const [, label, content] = /-----BEGIN ([A-Z\d ]{1,40})-----(.*?)-----END \1-----/s.exec(text) ?? [];
+  if (label === undefined || content === undefined) return text;
+  const lines = content.replace(/[\s\\]/g, "").match(/.{1,64}/g) ?? [];
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
 }
 
 function importKeyObject(key: KeyObject, algorithms: readonly Algorithm[]): ImportedKey {

@@ -1,7 +1,7 @@
-/** Ed25519 keys for which anyone can sign: the points whose order divides 8, the cofactor of the curve. */
+/** Ed25519 keys for which anyone can sign. They are the points of the curve with the order 1, 2, 4 or 8. */
 import type { KeyObject } from "node:crypto";
 
-/** The y-coordinates of these points, little-endian, reduced by the prime of the field and unreduced. */
+/** The y-coordinates of these points, little-endian. The last two are 0 and 1 plus the prime of the field. */
 const LOW_ORDER: ReadonlySet<string> = new Set([
   "0000000000000000000000000000000000000000000000000000000000000000",
   "0100000000000000000000000000000000000000000000000000000000000000",
@@ -12,7 +12,7 @@ const LOW_ORDER: ReadonlySet<string> = new Set([
   "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 ]);
 
-/** Returns whether a fixed signature is valid for many or all messages. OpenSSL accepts these keys. */
+/** Returns whether one signature is valid for many or all messages. OpenSSL accepts such a key. */
 export function hasLowOrder(key: KeyObject): boolean {
   const point = key.export({ type: "spki", format: "der" }).subarray(-32);
   // The highest bit is the sign of x, which doesn't change the order.

@@ -37,10 +37,9 @@ export function decideRouteScopes(
 /** A parameter that the route doesn't have is a programming error: no granted scope could satisfy it. */
 function requireParameter(params: AccessRequest["params"], name: string): string {
   const value = params && Object.hasOwn(params, name) ? params[name] : undefined;
-  if (value === undefined) {
+  if (value === undefined)
     throw new Error(
       `The required scopes name <${name}>, which isn't a parameter of this route. A mounted router has its own parameters.`,
     );
-  }
   return typeof value === "string" ? value : value.join("/");
 }

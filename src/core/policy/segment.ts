@@ -49,7 +49,7 @@ export type SpelledParts = readonly (Spelled | undefined)[];
 export const spellParts = (parts: readonly SegmentPart[]): SpelledParts =>
   parts.map((part) => (typeof part === "string" ? new Spelled(part) : undefined));
 
-/** Returns how a segment spells the strings of a pattern; `undefined` without a match. Takes linear time. */
+/** Returns the strictest spelling in which a segment matches a pattern, if any does. Takes linear time. */
 export function compareParts(segment: Spelled, parts: SpelledParts): Spelling | undefined {
   if (matchesInSpelling(segment, parts, "exact")) return "exact";
   if (changesSpelling(segment, parts, "exact", "case") && matchesInSpelling(segment, parts, "case"))
@@ -59,9 +59,9 @@ export function compareParts(segment: Spelled, parts: SpelledParts): Spelling | 
   return undefined;
 }
 
-/** Returns whether the strings differ between two spellings. If not, they needn't be compared again. */
-const changesSpelling = (segment: Spelled, parts: SpelledParts, before: Spelling, after: Spelling): boolean =>
-  segment[before] !== segment[after] || parts.some((part) => part && part[before] !== part[after]);
+/** Returns whether a looser spelling changes a string. If not, it needn't be compared again. */
+const changesSpelling = (segment: Spelled, parts: SpelledParts, strict: Spelling, loose: Spelling): boolean =>
+  segment[strict] !== segment[loose] || parts.some((part) => part && part[strict] !== part[loose]);
 
 /** Each parameter matches as few characters as the string after it allows, but at least one. */
 function matchesInSpelling(spelled: Spelled, parts: SpelledParts, spelling: Spelling): boolean {

@@ -14,8 +14,8 @@ export interface KeyProofs extends ConfirmationReader {
   readonly scheme: "DPoP" | undefined;
   /** The header fields with proofs and certificates, in lower case. */
   readonly headers: readonly string[];
-  /** Whether it reads the socket of a request. */
-  readonly socket: "ignored" | "optional" | "required";
+  /** Whether it needs the socket of a request, which has the client's certificate and address. */
+  readonly socketUse: "none" | "optional" | "required";
   /** Reports `tokenSources` with which no proof could be accepted. */
   checkSources(sources: readonly TokenSource[], report: Report): void;
   /** Checks a request whose token was verified, even if the token is remembered. */

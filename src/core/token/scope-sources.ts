@@ -36,7 +36,7 @@ export function readScopes(
   for (const { claim, required = true, map, withheld } of sources) {
     const value = claimAt(claims, claim);
     if (value === undefined && !required) continue;
-    const values = readStrings(value, map === undefined || isSpaceDelimited(claim));
+    const values = readScopeList(value, map === undefined || isSpaceDelimited(claim));
     if (!values) return invalidScopes(claim, value === undefined && isListOfClaims(claims, claim));
     if (map) granted.push(scopesOfRoles(values, map));
     else if (withheld !== undefined && values.includes(withheld))
@@ -59,8 +59,8 @@ const scopesOfRoles = (roles: readonly string[], map: NonNullable<ScopeSource["m
  */
 export const isSpaceDelimited = (claim: ClaimPath): boolean => ["scope", "scp"].includes(claimNameOf(claim));
 
-/** An array of strings, or one string (RFC 9068 section 2.2.3, RFC 8693 section 4.2). */
-function readStrings(value: unknown, isSplit: boolean): readonly string[] | undefined {
+/** Reads an array of strings, or one string (RFC 9068 section 2.2.3, RFC 8693 section 4.2). */
+function readScopeList(value: unknown, isSplit: boolean): readonly string[] | undefined {
   if (typeof value === "string") return isSplit ? value.split(" ").filter((scope) => scope !== "") : [value];
   return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 }

@@ -50,13 +50,13 @@ function bindingsOf(compiled: CompiledRule): readonly Binding[] {
   );
 }
 
-const isExempt = ({ conditions }: CompiledRule, { compiled, identity }: Leaf): boolean =>
+const exempts = ({ conditions }: CompiledRule, { compiled, identity }: Leaf): boolean =>
   conditions?.except.has(ruleIdentity(compiled.rule.method, identity)) === true;
 
 /** Returns whether a binding applies to all paths of a rule, without an exception for it. */
 const restricts = ({ compiled, segments }: Binding, leaf: Leaf): boolean =>
   appliesTo(compiled.rule, leaf.compiled.rule.method) &&
-  !isExempt(compiled, leaf) &&
+  !exempts(compiled, leaf) &&
   covers(segments, leaf.segments);
 
 /** Returns whether every caller of a rule has the scopes that lift a binding. */
@@ -98,7 +98,7 @@ function findUnboundParameters(
     );
     const isBound = bindings.some((other) => other.index === index && restricts(other, leaf));
     const isMeant =
-      isExempt(binding.compiled, leaf) || isInScopes(leaf, binding.name) || mayCross(table, binding, leaf);
+      exempts(binding.compiled, leaf) || isInScopes(leaf, binding.name) || mayCross(table, binding, leaf);
     return index < 0 || isBound || isMeant ? [] : binding;
   });
   if (!place) return [];
@@ -200,7 +200,7 @@ function findWideExceptions(
   // A text in the place of each compared parameter: there's nothing to compare.
   const hasFixedTexts = ({ segments }: Leaf): boolean =>
     bindings.length > 0 && bindings.every(({ index }) => segments[index]?.kind === "static");
-  const exempt = compiled.conditions ? leaves.filter((leaf) => isExempt(compiled, leaf)) : [];
+  const exempt = compiled.conditions ? leaves.filter((leaf) => exempts(compiled, leaf)) : [];
   const wide = new Set(
     exempt.flatMap((leaf) => {
       const { key, method } = leaf.compiled.rule;
@@ -231,7 +231,7 @@ function findNeedlessConditions(leaves: readonly Leaf[]): readonly AuditFinding[
     const restricted = leaves.filter(
       (leaf) =>
         commonMethod(compiled, leaf.compiled) !== undefined &&
-        !isExempt(compiled, leaf) &&
+        !exempts(compiled, leaf) &&
         compiled.pattern.alternatives.some(({ segments }) => covers(segments, leaf.segments)),
     );
     return restricted.every((leaf) => isRequired(leaf.compiled));

@@ -34,16 +34,17 @@ export const ALWAYS_GUARDED: readonly unknown[] = [procedures, listedProcedures,
 export const isServedBeforeGuard = ({ serves, unguarded }: ListedRoute): boolean =>
   unguarded !== undefined && [handler, files, swaggerUi].some((each) => each === serves);
 
-/** Returns whether a route needs no rule, or rules for only some of its paths. */
+/** What needs no rule: it's public, or other routes and rules decide its requests. */
+const WITHOUT_RULE: readonly unknown[] = [lateCors, listedProcedures, publicFile, folder];
+/** What serves many paths: rules for some of them are enough. */
+const WITH_PARTIAL_RULES: readonly unknown[] = [files, application, rewrite];
+
+/** Returns whether a route needs no rule that covers all of its paths. */
 export function needsNoOwnRule({ route, touching }: RouteCoverage): boolean {
-  const { serves, pattern } = route;
-  if (isServedBeforeGuard(route)) return true;
-  if ([lateCors, listedProcedures, publicFile, folder].some((each) => each === serves)) return true;
-  // The page of Swagger UI needs its scripts and styles, so it needs a rule for every path.
-  const isInParts =
-    [files, application, rewrite].some((each) => each === serves) ||
-    (serves === swaggerUi && pattern === ROOT);
-  return isInParts && touching.length > 0;
+  if (isServedBeforeGuard(route) || WITHOUT_RULE.includes(route.serves)) return true;
+  // Below a path of its own, Swagger UI needs one rule for its page, scripts and styles.
+  const isSwaggerUiAtRoot = route.serves === swaggerUi && route.pattern === ROOT;
+  return touching.length > 0 && (isSwaggerUiAtRoot || WITH_PARTIAL_RULES.includes(route.serves));
 }
 
 /** Keeps one of the files in `public` that have the same rules, because there may be thousands. */

@@ -113,32 +113,35 @@ function* bindings(path: Segments, pattern: Segments, binding: Binding = new Map
 const substitute = (path: Segments, binding: Binding): Segments =>
   path.flatMap((segment) => ("name" in segment ? binding.get(segment.name) : undefined) ?? [segment]);
 
-let count = 0;
+let renameCount = 0;
 
-/** Gives the parameters of paths names that no other path has. */
-function rename(paths: readonly Segments[]): readonly Segments[] {
-  count += 1;
+/** Gives parameters names that no other paths have. A name in several of these paths stays one name. */
+function rename(...paths: readonly Segments[]): readonly Segments[] {
+  renameCount += 1;
   return paths.map((path) =>
     path.map((segment) =>
-      "name" in segment ? { ...segment, name: `${segment.name.split("~")[0]}~${count}` } : segment,
+      "name" in segment ? { ...segment, name: `${segment.name.split("~")[0]}~${renameCount}` } : segment,
     ),
   );
 }
 
 /** Returns the part of a rewrite in which one of its paths is a path of the pattern. */
 export function narrow(pair: PathPair, side: keyof PathPair, pattern: Segments): readonly PathPair[] {
-  const [renamed = []] = rename([pattern]);
+  const [renamed = []] = rename(pattern);
   return [...bindings(pair[side], renamed)].map((binding) => ({
     client: substitute(pair.client, binding),
     target: substitute(pair.target, binding),
   }));
 }
 
-/** Returns what a rewrite and a later one do together. */
+/** Returns what two rewrites do together: the later one rewrites a path that the earlier one has made. */
 export const chain = (earlier: PathPair, later: PathPair): readonly PathPair[] =>
-  narrow(earlier, "target", later.client).flatMap(({ client, target }) => {
-    const [from = [], to = []] = rename([later.client, later.target]);
-    return [...bindings(from, target)].map((binding) => ({ client, target: substitute(to, binding) }));
+  narrow(earlier, "target", later.client).flatMap(({ client, target: rewrittenOnce }) => {
+    const [laterClient = [], laterTarget = []] = rename(later.client, later.target);
+    return [...bindings(laterClient, rewrittenOnce)].map((binding) => ({
+      client,
+      target: substitute(laterTarget, binding),
+    }));
   });
 
 /** Which paths `proxy.ts` guards. */
