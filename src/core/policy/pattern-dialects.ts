@@ -27,10 +27,14 @@ export const fromHost = (route: string): string => includeRoot(translateHost(rou
 
 const REWRITES: readonly ((source: string) => string)[] = [
   (source) => includeRoot(source.replace(/\/(?:\*+|\(\.\*\)|:\w+\*)(?=\/|$)/, "/*path")),
-  (source) => source.replace(/^\/:(\w+)\?/, "/{:$1}").replace(/\/:\w+\?/, (part) => `{${part.slice(0, -1)}}`),
+  (source) => source.replaceAll(/(?:\/:\w+\?)+/g, nestGroups).replace(/^\{\/:/, "/{:"),
   (source) => source.replaceAll(/(:\w+)\((?:[^()]|\([^()]*\))*\)/g, "$1"),
   (source) => (/\/\[|\+\}/.test(source) ? translateHost(source) : ""),
 ];
+
+/** Of several optional parameters, routers fill the first ones: `/:a?/:b?` is `{/:a{/:b}}`. */
+const nestGroups = (run: string): string =>
+  run.replaceAll("/:", "{/:").replaceAll("?", "") + "}".repeat(run.split("?").length - 1);
 
 /** Translates the parameters of other routers to the syntax of the table. */
 export function translateParameters(source: string): string {

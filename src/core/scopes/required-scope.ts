@@ -84,24 +84,24 @@ function findMistake(
     return mistake(`${JSON.stringify(text)} is a scope that no token can have.`, hintForScope(text));
   const parts = splitScope(text);
   const names = [...text.matchAll(/<([^<>]*)>/g)].map(([, name = ""]) => name);
-  const isKnown = names.every((name) => name === ANY || parameters === "any" || parameters.has(name));
-  if (!isKnown) {
-    const list = Array.from(parameters, (name) => `\`<${name}>\``);
+  const templates = parameters === "any" ? ["<parameter>"] : Array.from(parameters, (name) => `<${name}>`);
+  if (!names.every((name) => name === ANY || parameters === "any" || parameters.has(name)))
     return mistake(
       `\`${text}\` names no parameter of its route.`,
-      list.length === 0 ? "The route has no parameters." : `Write one of ${list.join(", ")}.`,
+      templates.length === 0 ? "The route has no parameters." : `Write one of \`${templates.join("`, `")}\`.`,
     );
-  }
   const [resource = "", id = "", action = "", ...rest] = parts;
   const isWithId = action !== "" && rest.length === 0;
   if (parts.some(isForeign) || names.length > (isWithId && parameterIn(id) !== undefined ? 1 : 0))
     return mistake(`\`${text}\` misplaces or misspells a parameter.`, "Write `resource:<parameter>:action`.");
   // For one item, a caller with the scope for any id could read or change the items of all other ids.
-  if (isWithId && (id === "*" || (names.includes(ANY) && !isList)))
+  if (isWithId && (id === "*" || (names.includes(ANY) && !isList))) {
+    const template = isList ? `<${ANY}>` : templates.at(-1);
     return mistake(
       `\`${text}\` can't be required here.`,
-      `Write \`${resource}:<parameter>:${action}\` for one item, or \`${resource}:${action}\`. Only lists may require \`<any>\`.`,
+      `Write ${template === undefined ? "" : `\`${resource}:${template}:${action}\` or `}\`${resource}:${action}\`. \`<any>\` is for GET and HEAD of a path that doesn't end with a parameter, and for lists and single tools of MCP: the handler filters its result.`,
     );
+  }
   return undefined;
 }
 

@@ -7,6 +7,9 @@ const issuesIn = (options: object): readonly string[] =>
     ({ code, path, message, hint }) => `${code} ${path.slice(1).join(" ")}: ${message} ${hint}`,
   );
 
+const ANY_HINT =
+  "`<any>` is for GET and HEAD of a path that doesn't end with a parameter, and for lists and single tools of MCP: the handler filters its result.";
+
 describe("a mistake in a key of the table", () => {
   it.each<[object, string]>([
     [
@@ -56,6 +59,14 @@ describe("a mistake in a pattern", () => {
     [
       { "GET /a/:id?": [] },
       "route_pattern_invalid GET /a/:id?: `/a/:id?` isn't a pattern of path-to-regexp. Write a key for each path: `/a/:id` and `/a`.",
+    ],
+    [
+      { "GET /:rev?/:revision?": [] },
+      "route_pattern_invalid GET /:rev?/:revision?: `/:rev?/:revision?` isn't a pattern of path-to-regexp. Write a key for each path: `/:rev/:revision` and `/:rev` and `/`.",
+    ],
+    [
+      { "GET /a/:b?/c/:d?/:e?": [] },
+      "route_pattern_invalid GET /a/:b?/c/:d?/:e?: `/a/:b?/c/:d?/:e?` isn't a pattern of path-to-regexp. Write a key for each path: `/a/:b/c/:d/:e` and `/a/:b/c/:d` and `/a/:b/c` and `/a/c/:d/:e` and `/a/c/:d` and `/a/c`.",
     ],
     [
       { "GET /a/*": [] },
@@ -222,20 +233,24 @@ describe("a mistake in a scope", () => {
       'scope_invalid GET /a 0: "a b" is a scope that no token can have. Write a string for each scope: ["a", "b"].',
     ],
     [
-      { "GET /a/:id": ["a:<any>:b"] },
-      "scope_invalid GET /a/:id 0: `a:<any>:b` can't be required here. Write `a:<parameter>:b` for one item, or `a:b`. Only lists may require `<any>`.",
+      { "GET /a/search/:anything": ["a:<any>:b"] },
+      `scope_invalid GET /a/search/:anything 0: \`a:<any>:b\` can't be required here. Write \`a:<anything>:b\` or \`a:b\`. ${ANY_HINT}`,
+    ],
+    [
+      { "POST /a": ["a:<any>:b"] },
+      `scope_invalid POST /a 0: \`a:<any>:b\` can't be required here. Write \`a:b\`. ${ANY_HINT}`,
     ],
     [
       { "MCP tools/call *": ["a:<any>:b"] },
-      "scope_invalid MCP tools/call * 0: `a:<any>:b` can't be required here. Write `a:<parameter>:b` for one item, or `a:b`. Only lists may require `<any>`.",
+      `scope_invalid MCP tools/call * 0: \`a:<any>:b\` can't be required here. Write \`a:<parameter>:b\` or \`a:b\`. ${ANY_HINT}`,
     ],
     [
       { "GET /a": ["<any>:a:b"] },
       "scope_invalid GET /a 0: `<any>:a:b` misplaces or misspells a parameter. Write `resource:<parameter>:action`.",
     ],
     [
-      { "GET /a": ["a:*:b"] },
-      "scope_invalid GET /a 0: `a:*:b` can't be required here. Write `a:<parameter>:b` for one item, or `a:b`. Only lists may require `<any>`.",
+      { "GET /x/:id/a": ["a:*:b"] },
+      `scope_invalid GET /x/:id/a 0: \`a:*:b\` can't be required here. Write \`a:<any>:b\` or \`a:b\`. ${ANY_HINT}`,
     ],
     [
       { "GET /a/:any": [] },
