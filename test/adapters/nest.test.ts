@@ -279,6 +279,7 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
     await serve(app);
     const findings = audit(server, routesOf(app)).findings.filter(({ kind }) => kind === "cors_after_guard");
     expect(findings.map(({ kind }) => kind)).toEqual(kinds);
+    for (const { hint } of findings) expect(hint).toMatch(/^Call app\.enableCors\(\) before/);
   });
 
   it("does not list routes of an application without the module", async () => {

@@ -115,7 +115,7 @@ describe("the tables of patterns, values and scopes", () => {
   );
 
   it("show errors for the syntax of another router, which say what to write", () => {
-    const [sentence = ""] = /The error for the syntax of another router[^.]*\./.exec(page.text) ?? [];
+    const [sentence = ""] = /The error for another syntax[^.]*\./.exec(page.text) ?? [];
     const parts = codesOf(sentence);
     expect(parts.length).toBeGreaterThan(1);
     for (const part of parts)

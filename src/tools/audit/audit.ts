@@ -19,7 +19,7 @@ import type { ResourceServer } from "../../core/server.ts";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
 import {
-  CORS_AFTER_GUARD,
+  corsAfterGuard,
   FOR_MCP,
   guardMissing,
   ROUTES_MISSING,
@@ -31,6 +31,7 @@ import {
 import { findHidden } from "./hidden-routes.ts";
 import {
   needsNoOwnRule,
+  isLateCors,
   isServedBeforeGuard,
   ROOT,
   SERVES,
@@ -125,7 +126,9 @@ export function auditRoutes(
   }
   const uncertain = exposed.find(({ route }) => route.unguarded?.isUncertain)?.route.unguarded;
   if (uncertain) findings.push(guardMissing({ ...uncertain, hint: uncertain.hint + mcpHint }));
-  if (coverages.some(isCorsLate)) findings.push(CORS_AFTER_GUARD);
+  // With a public rule for OPTIONS, `protect` lets preflights pass.
+  const late = coverages.find(({ route, rule }) => isLateCors(route) && rule?.requirement.kind !== "public");
+  if (late) findings.push(corsAfterGuard(late.route));
   // Each of these routes needs a rule of its own, so the unreached rules may have been meant for them.
   const astray = coverages.filter((coverage) => !hasOwnRule(coverage)).map(({ route }) => route);
   const useless = unreachedRules.filter((rule) => !outside.some((coverage) => reaches(coverage, rule)));
@@ -173,7 +176,7 @@ const hasRoutesBelow = ({ alternatives }: RouteCoverage, all: readonly RouteCove
 /** Returns whether a rule may be meant for a route. Where it can't be, the rule may be misspelled. */
 function reaches(coverage: RouteCoverage, compiled: CompiledRule): boolean {
   const { pattern, serves } = coverage.route;
-  if (serves === SERVES.listedProcedures || serves === SERVES.lateCors) return false;
+  if (serves === SERVES.listedProcedures || isLateCors(coverage.route)) return false;
   // Files at the root may have any path, so only public rules count.
   if (serves === SERVES.files && pattern === ROOT && strengthOf(compiled) > 0) return false;
   // A handler before `protect` may be middleware for other routes, so only rules for its own path count.
@@ -188,10 +191,6 @@ function requiresGuard({ route: { method, serves }, rule, deciding }: RouteCover
   const isMapped = rule !== undefined || serves === SERVES.listedProcedures || serves === SERVES.publicFile;
   return !isMapped || deciding.some(({ requirement }) => requirement.kind !== "public");
 }
-
-/** With a public rule for OPTIONS, `protect` lets preflights pass. */
-const isCorsLate = ({ route, rule }: RouteCoverage): boolean =>
-  route.serves === SERVES.lateCors && rule?.requirement.kind !== "public";
 
 /** Returns whether the rule that decides a route was written for its pattern, not for a wider one. */
 const hasOwnRule = ({ alternatives, rule }: RouteCoverage): boolean =>

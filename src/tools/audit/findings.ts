@@ -66,13 +66,16 @@ export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding =>
   hint: `${hint} If a gateway checks every request, write audit(server, routes, { guardedElsewhere: ["/{*path}"] }), or on the command line --guarded-elsewhere '/{*path}'.`,
 });
 
-export const CORS_AFTER_GUARD: AuditFinding = {
+export const corsAfterGuard = ({ serves }: ListedRoute): AuditFinding => ({
   kind: "cors_after_guard",
   severity: "warning",
   message:
     "protect runs before CORS middleware, and refuses every preflight: browsers can't call the application.",
-  hint: "Register CORS middleware before protect. In NestJS, call app.enableCors() before app.use(protect(server)), instead of passing `cors` to NestFactory.create.",
-};
+  hint:
+    serves === SERVES.lateNestCors
+      ? "Call app.enableCors() before app.use(protect(server)), instead of passing `cors` to NestFactory.create."
+      : "Register CORS middleware before protect.",
+});
 
 /** Creates the finding for a route that no rule covers completely. */
 export function unmapped(

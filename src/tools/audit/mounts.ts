@@ -7,6 +7,7 @@ import { identityOf } from "../../core/policy/pattern.ts";
 export const SERVES = {
   /** CORS middleware after `protect`. Before it, it isn't listed. */
   lateCors: "CORS middleware",
+  lateNestCors: "CORS middleware of NestJS",
   /** A handler of `app.use(path, handler)`, which is only listed if `protect` doesn't run before it. */
   handler: "app.use",
   files: "static files",
@@ -24,8 +25,12 @@ export const SERVES = {
   folder: "the folder of an intercepting route",
 } as const;
 
-const { lateCors, handler, files, swaggerUi, application, procedure, rewrite, unwrapped } = SERVES;
+const { lateCors, lateNestCors, handler, files, swaggerUi, application, procedure, rewrite, unwrapped } =
+  SERVES;
 const { procedures, listedProcedures, publicFile, folder } = SERVES;
+
+export const isLateCors = ({ serves }: ListedRoute): boolean =>
+  serves === lateCors || serves === lateNestCors;
 
 /** What a public rule doesn't replace a guard for. */
 export const ALWAYS_GUARDED: readonly unknown[] = [procedures, listedProcedures, unwrapped];
@@ -35,7 +40,7 @@ export const isServedBeforeGuard = ({ serves, unguarded }: ListedRoute): boolean
   unguarded !== undefined && [handler, files, swaggerUi].some((each) => each === serves);
 
 /** What needs no rule: it's public, or other routes and rules decide its requests. */
-const WITHOUT_RULE: readonly unknown[] = [lateCors, listedProcedures, publicFile, folder];
+const WITHOUT_RULE: readonly unknown[] = [lateCors, lateNestCors, listedProcedures, publicFile, folder];
 /** What serves many paths: rules for some of them are enough. */
 const WITH_PARTIAL_RULES: readonly unknown[] = [files, application, rewrite];
 

@@ -82,7 +82,7 @@ function findScopesOfItems({ rules }: CompiledTable): readonly AuditFinding[] {
       items.set(`${template.resource}:${template.action}`, { text, rule });
   const covering = all.flatMap(({ text, template, rule }) => {
     const item = items.get(text);
-    return item && !template && CHANGING.includes(rule.method) ? [{ text, rule, item }] : [];
+    return item && !template && rule.method === "POST" ? [{ text, rule, item }] : [];
   });
   return distinctBy(covering, ({ text }) => text).map(({ text, rule, item }) => ({
     kind: "scope_covers_items",

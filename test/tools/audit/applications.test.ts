@@ -103,6 +103,7 @@ describe("a Fastify application with CORS, Swagger UI and tRPC", () => {
     const { server, app, routes } = await create(TABLE, "/trpc", true);
     const findings = errorsOf(server, [...routes, ...(await routesOf(router, { prefix: "/trpc" }))]);
     expect(findings).toEqual([expect.stringMatching(/^cors_after_guard: protect runs before CORS/)]);
+    expect(findings.join()).toMatch(/ Register CORS middleware before protect\.$/);
     const headers: [string, string][] = [
       ["Origin", "https://app.example"],
       ["Access-Control-Request-Method", "GET"],
@@ -316,7 +317,7 @@ describe.each(EXPRESS_VERSIONS)("an %s application with static folders and Swagg
     const late = create({ ...TABLE, "* /agnts": [] }, (app) => app.use(corsMiddleware));
     expect(errorsOf(late.server, late.routes)).toEqual([
       expect.stringMatching(/^rule_unreached: .*`\* \/agnts`/),
-      expect.stringMatching(/^cors_after_guard: /),
+      expect.stringMatching(/^cors_after_guard: .* Register CORS middleware before protect\.$/),
     ]);
     const server = serverFor({ "GET /agents": [], "GET /x/agents": [] });
     const app = express().use("/mcp", protectExpress(server)).use(corsMiddleware).use(protectExpress(server));

@@ -142,12 +142,14 @@ describe("a scope, parameter or claim that differs from other rules", () => {
     [
       {
         "POST /posts": ["posts:write"],
-        "PUT /all": ["posts:write"],
+        "POST /copies": ["posts:write"],
         "DELETE /posts/:id": ["posts:<id>:write"],
       },
       ["scope_covers_items posts:write"],
     ],
     [{ "POST /posts": ["posts:create"], "DELETE /posts/:id": ["posts:<id>:write"] }, []],
+    // A change of many posts needs the scope for every id.
+    [{ "PATCH /posts": ["posts:write"], "DELETE /posts/:id": ["posts:<id>:write"] }, []],
     [{ "GET /posts": ["posts:read"], "GET /posts/:id": ["posts:<id>:read"] }, []],
     [
       { "GET /agents/:agent": ["agents:<agent>:read"], "GET /runs/:run": ["agents:<run>:read"] },

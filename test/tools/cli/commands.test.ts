@@ -803,7 +803,7 @@ describe("scopegate lint", () => {
       "warning `verifyAudience` is false",
       "warning with HS*",
       "warning `clockToleranceSeconds` accepts",
-      "warning `GET /{*path}` allows everyone",
+      "warning public_catch_all: `GET /{*path}` allows everyone",
       "warning `agents:raed` is only in `map` or `impliedScopes`",
       "note `x-assertion`",
     ])

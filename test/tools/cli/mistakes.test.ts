@@ -68,7 +68,7 @@ describe("scopegate lint", () => {
 
   it("warns of a rule that allows callers whom the replaced rule of the base table does not allow", async () => {
     const out = await lint({ ...keyed, scope_mappings: { "GET /agents/:id": [] } });
-    expect(out).toContain("warning `GET /agents/:id` requires a valid token. It replaces");
+    expect(out).toContain("warning override_weaker: `GET /agents/:id` requires a valid token. It replaces");
   });
 
   it("warns of tokens and of public rules in a file without usable keys", async () => {

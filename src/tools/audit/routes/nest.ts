@@ -65,7 +65,7 @@ function findUnnoted(
   // Express hides mounted applications, so their routes stay unlisted. NestJS runs no guard for them.
   const listed = orUndefined(() => listExpress(express, {})) ?? [];
   return listed.flatMap(({ method, pattern, unguarded, serves }): readonly Registration[] => {
-    if (serves === SERVES.lateCors) return [{ methods: [method], pattern, serves }];
+    if (serves === SERVES.lateCors) return [{ methods: [method], pattern, serves: SERVES.lateNestCors }];
     const isNoted = identitiesOf(method, pattern).every((identity) => noted.has(identity));
     return isNoted || !unguarded ? [] : [{ methods: [method], pattern, unguarded: UNGUARDED }];
   });

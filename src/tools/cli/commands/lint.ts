@@ -128,9 +128,9 @@ function findWarnings(
     for (const warning of findTokenWarnings({ ...options, ...issuer }))
       warnings.push(issuer.issuer === undefined ? warning : `${issuer.issuer}: ${warning}`);
   if (!table) return warnings;
-  const findings = [...findCatchAlls(table.rules, {}), ...findInTable(table)];
-  for (const { message, hint, severity } of [...findings, ...findOneSided(options, table)])
-    if (severity !== "note") warnings.push(`${message} ${hint}`);
+  for (const { kind, message, hint, severity } of [...findCatchAlls(table.rules, {}), ...findInTable(table)])
+    if (severity !== "note") warnings.push(`${kind}: ${message} ${hint}`);
+  for (const { message, hint } of findOneSided(options, table)) warnings.push(`${message} ${hint}`);
   return warnings;
 }
 
