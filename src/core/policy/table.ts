@@ -82,12 +82,11 @@ export class Table {
   /** Returns the rules for a target. If no route will be checked later, an inexact path is refused. */
   forTarget(method: string, target: string, isRouteChecked: boolean): Governing {
     const path = readPath(target);
-    if (!path) return ambiguous("The target can be read in more than one way.");
+    if (!path)
+      return ambiguous("The target is too long, or has an empty or dot segment, `;`, `%2F` or the like.");
     // Most targets have no query, so they aren't batches.
-    const governing =
-      path.text !== target && isBatch(target, path)
-        ? this.#forBatch(method, path)
-        : this.forPath(method, path);
+    const mayBeBatch = path.text !== target && isBatch(target, path);
+    const governing = mayBeBatch ? this.#forBatch(method, path) : this.forPath(method, path);
     if (isRouteChecked || governing.kind === "ambiguous" || governing.isExact) return governing;
     return ambiguous("The path isn't spelled as in the table.");
   }

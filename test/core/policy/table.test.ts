@@ -8,7 +8,7 @@ const causeOf = (table: ReturnType<typeof tableOf>, method: string, target: stri
   return governing.kind === "ambiguous" ? governing.cause : governing.kind;
 };
 
-const UNREADABLE = "The target can be read in more than one way.";
+const UNREADABLE = "The target is too long, or has an empty or dot segment, `;`, `%2F` or the like.";
 const DECODED_ONLY = "The path matches a rule only after it is decoded.";
 const TOO_MANY = "More than 8 rules may apply to the path.";
 const OPEN = "The rule needs no token, and the path isn't spelled as in the table.";

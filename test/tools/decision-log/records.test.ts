@@ -40,7 +40,12 @@ const bearer = async (claims: object): Promise<string> => `Bearer ${await issuer
 
 describe("a record", () => {
   it.each([
-    ["/agents//web", undefined, "request_ambiguous", "The target can be read in more than one way."],
+    [
+      "/agents//web",
+      undefined,
+      "request_ambiguous",
+      "The target is too long, or has an empty or dot segment, `;`, `%2F` or the like.",
+    ],
     [
       "/agents/web",
       "Bearer one two",

@@ -154,7 +154,9 @@ describe("stepsOf", () => {
       ["403 Forbidden: scope_insufficient"],
     ]);
     const ambiguous = explainByPolicy(policy, { method: "GET", path: "/agents/.." });
-    expect(stepsOf(ambiguous)[0]?.lines).toEqual(["The target can be read in more than one way."]);
+    expect(stepsOf(ambiguous)[0]?.lines).toEqual([
+      "The target is too long, or has an empty or dot segment, `;`, `%2F` or the like.",
+    ]);
   });
 });
 
