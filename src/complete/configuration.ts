@@ -103,18 +103,18 @@ function renameOptions(value: unknown, names: JsonNames, path: Path, report: Rep
     const name = names.get(jsonName);
     const propertyPath = [...path, jsonName];
     if (name !== undefined) options.set(name, renameInside(name, property, propertyPath, report));
-    else
-      report({
-        code: "option_unknown",
-        path: propertyPath,
-        message: `received unknown option \`${jsonName}\`.`,
-        hint: jsonName.includes(" ")
-          ? RULE_HINT
-          : suggest(toSnakeCase(jsonName), [...names.keys()], UNKNOWN_HINT),
-      });
+    else if (jsonName.includes(" ")) report(unknownOption(propertyPath, RULE_HINT));
+    else report(unknownOption(propertyPath, suggest(toSnakeCase(jsonName), [...names.keys()], UNKNOWN_HINT)));
   }
   return Object.fromEntries(options);
 }
+
+const unknownOption = (path: Path, hint: string): ConfigurationIssue => ({
+  code: "option_unknown",
+  path,
+  message: `received unknown option \`${path.at(-1)}\`.`,
+  hint,
+});
 
 function renameInside(option: string, value: unknown, path: Path, report: Report): unknown {
   const nestedNames = NESTED.get(option);
@@ -142,12 +142,7 @@ function renameEntry(entry: unknown, path: Path, report: Report): unknown {
     properties.map(([jsonName, value]) => {
       const propertyPath = [...path, jsonName];
       if (RENAMED.has(jsonName))
-        report({
-          code: "option_unknown",
-          path: propertyPath,
-          message: `received unknown option \`${jsonName}\`.`,
-          hint: `Did you mean \`${toSnakeCase(jsonName)}\`?`,
-        });
+        report(unknownOption(propertyPath, `Did you mean \`${toSnakeCase(jsonName)}\`?`));
       const name = ENTRY_NAMES.get(jsonName) ?? jsonName;
       return [name, NESTED_IN_ENTRY.has(name) ? renameEntry(value, propertyPath, report) : value];
     }),

@@ -153,11 +153,10 @@ function decideByScopes(
 function requireAccepted(decision: Decision, server: ResourceServer): void {
   if (decision.allowed) return;
   const { reason, rejection = "", claim = "" } = decision;
-  if (reason === "credential_missing") {
+  if (reason === "credential_missing")
     throw new Error(
       'The server doesn\'t read the `Authorization` header. Send the token in a cookie of `tokenSources`: { ...issuer.caller({ scopes }), cookie: "access_token" }.',
     );
-  }
   if (reason !== "token_rejected" || rejection === "revoked" || rejection === "too_large") return;
   throw new Error(
     `The server rejects a valid token of this issuer: ${rejection} ${claim}`.trimEnd() +

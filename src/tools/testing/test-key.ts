@@ -58,12 +58,11 @@ function pairOf(algorithm: Algorithm, signingKey: SigningKey = generatePrivateKe
   const privateKey =
     typeof signingKey === "string" ? orUndefined(() => createPrivateKey(signingKey)) : signingKey;
   const publicKey = privateKey?.type === "private" ? createPublicKey(privateKey) : undefined;
-  if (!privateKey || !publicKey || !isKeyFor(publicKey, algorithm)) {
+  if (!privateKey || !publicKey || !isKeyFor(publicKey, algorithm))
     throw unusable(
       `isn't a private key for ${algorithm}.`,
       "Write its PEM or KeyObject, set `algorithm` to the algorithm of the key, or omit `signingKey` to create a key.",
     );
-  }
   const verificationKey = publicKey.export({ format: "pem", type: "spki" }).toString();
   return { verificationKey, publicKey, privateKey };
 }
