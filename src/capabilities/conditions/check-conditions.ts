@@ -15,34 +15,49 @@ import {
   ruleIdentity,
 } from "../../core/policy/rule.ts";
 import { parseRouteKey } from "../../core/policy/route-key.ts";
+import type { TreeNode } from "../../core/policy/rule-tree.ts";
+import { leavesInOrder } from "../../core/policy/walk-tree.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { identitiesOf } from "./conditions.ts";
+import { MeetingRules } from "./meeting-rules.ts";
 
 /** Reports conditions that can't take effect as written: at most 20. */
-export function checkConditions(
-  table: ConditionedTable,
-  { authorization, issuers, checksKeys }: ConditionOptions,
-  report: Report,
-): void {
-  const all = table.rules;
-  const conditioned = all.filter(({ conditions }) => conditions);
-  const open = all.filter(({ requirement: { kind } }) => kind === "public" || kind === "optional");
-  const withAcr = conditioned.filter(({ rule }) => rule.conditions?.acr);
-  const issues = conditioned.flatMap((restricting) => [
-    ...(authorization ? [] : [withoutAuthorization(restricting.rule)]),
-    ...(checksKeys || !restricting.rule.conditions?.senderConstrained
-      ? []
-      : [withoutSenderConstraint(restricting.rule)]),
-    ...findUnknownIssuers(restricting, issuers),
-    ...findUnknownExceptions(restricting, all, table.language),
-    ...open.flatMap((other) => findMissingException(restricting, other, table) ?? []),
-    ...withAcr.flatMap((other) => findDisjointAcr(restricting, other) ?? []),
-  ]);
-  for (const issue of issues.slice(0, MAX_ISSUES)) report(issue);
+export function checkConditions(table: ConditionedTable, options: ConditionOptions, report: Report): void {
+  let count = 0;
+  for (const issue of findIssues(table, options)) {
+    report(issue);
+    count += 1;
+    if (count === MAX_ISSUES) return;
+  }
 }
 
 /** One condition on a prefix can conflict with thousands of rules. The first issues are enough to find it. */
 const MAX_ISSUES = 20;
+
+function* findIssues(
+  table: ConditionedTable,
+  { authorization, issuers, checksKeys }: ConditionOptions,
+): Iterable<ConfigurationIssue> {
+  const conditioned = table.rules.filter(({ conditions }) => conditions);
+  const open = new MeetingRules(
+    table.rules.filter(({ requirement: { kind } }) => kind === "public" || kind === "optional"),
+  );
+  const withAcr = new MeetingRules(conditioned.filter((compiled) => acrOf(compiled).length > 0));
+  const commonAcr = createCommonAcr();
+  const routes = routesOf(table.rules);
+  for (const restricting of conditioned) {
+    const { rule } = restricting;
+    if (!authorization) yield withoutAuthorization(rule);
+    if (!checksKeys && rule.conditions?.senderConstrained) yield withoutSenderConstraint(rule);
+    yield* findUnknownIssuers(restricting, issuers);
+    yield* findUnknownExceptions(restricting, routes, table.language);
+    for (const other of open.find(restricting)) yield* findMissingException(restricting, other, table);
+    const values = acrOf(restricting);
+    if (values.length === 0) continue;
+    const isSettled = (node: TreeNode): boolean => commonAcr(node).some((value) => values.includes(value));
+    for (const other of withAcr.find(restricting, isSettled)) yield* findDisjointAcr(restricting, other);
+  }
+}
 
 const withoutAuthorization = (rule: Rule): ConfigurationIssue => ({
   code: "option_conflict",
@@ -93,13 +108,13 @@ function findUnknownIssuers(
 /** A misspelled rule wouldn't be exempt, and a renamed rule would lose its exception. */
 function findUnknownExceptions(
   restricting: CompiledRule,
-  all: readonly CompiledRule[],
+  routes: Routes,
   language: KeyLanguage | undefined,
 ): readonly ConfigurationIssue[] {
   const { rule } = restricting;
   const restrictedIdentities = identitiesOfRule(restricting);
   return [...(rule.conditions?.except ?? [])].flatMap((key, index): readonly ConfigurationIssue[] => {
-    const exempt = all.find((compiled) => compiled.rule.key === key) ?? findByRoute(key, all, language);
+    const exempt = routes.byKey.get(key) ?? findByRoute(key, routes, language);
     const path = [...optionPath(rule), "except", index];
     if (!exempt || identitiesOfRule(exempt).some((identity) => restrictedIdentities.includes(identity)))
       return [
@@ -122,16 +137,29 @@ function findUnknownExceptions(
   });
 }
 
+/** The rules by their keys, and by the identities of their routes. */
+interface Routes {
+  readonly byKey: ReadonlyMap<string, CompiledRule>;
+  readonly byIdentity: ReadonlyMap<string, CompiledRule>;
+}
+
+const routesOf = (rules: readonly CompiledRule[]): Routes => ({
+  byKey: new Map(rules.map((compiled) => [compiled.rule.key, compiled])),
+  byIdentity: new Map(
+    rules.flatMap((compiled) => identitiesOfRule(compiled).map((identity) => [identity, compiled] as const)),
+  ),
+});
+
 /** The same route may be written differently. */
 function findByRoute(
   key: string,
-  all: readonly CompiledRule[],
+  { byIdentity }: Routes,
   language: KeyLanguage | undefined,
 ): CompiledRule | undefined {
   const route = parseRouteKey(key, language);
   if ("code" in route) return undefined;
-  const identities = identitiesOf(route);
-  return all.find((compiled) => identitiesOfRule(compiled).some((identity) => identities.includes(identity)));
+  const identity = identitiesOf(route).find((each) => byIdentity.has(each));
+  return identity === undefined ? undefined : byIdentity.get(identity);
 }
 
 const identitiesOfRule = ({ rule, pattern }: CompiledRule): readonly string[] =>
@@ -142,14 +170,11 @@ function findMissingException(
   restricting: CompiledRule,
   other: CompiledRule,
   table: ConditionedTable,
-): readonly ConfigurationIssue[] | undefined {
+): readonly ConfigurationIssue[] {
   const { kind } = other.requirement;
-  const { conditions } = restricting;
-  if (!conditions) return undefined;
-  const identities = identitiesOfRule(other);
-  if (identities.every((identity) => conditions.except.has(identity))) return undefined;
+  if (isException(other, restricting)) return [];
   const common = meet(restricting, other).find((overlap) => decides(other, overlap, table));
-  if (!common) return undefined;
+  if (!common) return [];
   return [
     {
       code: "exception_missing",
@@ -170,25 +195,34 @@ const decides = (
     ? table.operations?.find(text.slice(OPERATION_METHOD.length + 1)) === compiled
     : findRouteRule(table.tree, method, segments)?.compiled === compiled;
 
+const isException = (exempt: CompiledRule, { conditions }: CompiledRule): boolean =>
+  identitiesOfRule(exempt).every((identity) => conditions?.except.has(identity));
+
+const acrOf = ({ rule }: CompiledRule): readonly string[] => rule.conditions?.acr?.anyOf ?? [];
+
+/** Returns a function that finds the values that every rule below a node accepts. */
+function createCommonAcr(): (node: TreeNode) => readonly string[] {
+  const valuesByNode = new Map<TreeNode, readonly string[]>();
+  return (node) => {
+    let common = valuesByNode.get(node);
+    for (const { compiled } of common ? [] : leavesInOrder(node)) {
+      const values = acrOf(compiled);
+      common = common?.filter((value) => values.includes(value)) ?? values;
+      if (common.length === 0) break;
+    }
+    valuesByNode.set(node, common ?? []);
+    return common ?? [];
+  };
+}
+
 /** Two rules that apply to one request and have no `acr` in common would refuse every login. */
-function findDisjointAcr(
-  restricting: CompiledRule,
-  other: CompiledRule,
-): readonly ConfigurationIssue[] | undefined {
-  const values = restricting.rule.conditions?.acr?.anyOf;
-  const otherValues = other.rule.conditions?.acr?.anyOf;
+function findDisjointAcr(restricting: CompiledRule, other: CompiledRule): readonly ConfigurationIssue[] {
+  const values = acrOf(other);
   // Each pair only once.
-  if (restricting.rule.key >= other.rule.key) return undefined;
-  if (!values || !otherValues || values.some((value) => otherValues.includes(value))) return undefined;
+  if (restricting.rule.key >= other.rule.key) return [];
+  if (acrOf(restricting).some((value) => values.includes(value))) return [];
   const [common] = meet(restricting, other);
-  const isException = [
-    [restricting, other],
-    [other, restricting],
-  ].some(
-    ([rule, exempt]) =>
-      exempt && identitiesOfRule(exempt).every((identity) => rule?.conditions?.except.has(identity)),
-  );
-  if (!common || isException) return undefined;
+  if (!common || isException(other, restricting) || isException(restricting, other)) return [];
   return [
     {
       code: "condition_conflict",

@@ -1,21 +1,14 @@
 /** The rules with conditions have their own tree, so that tables without conditions search nothing. */
 import type { ConditionedRules, PlacedRule, Requests } from "../../core/policy/condition-language.ts";
-import { covers } from "../../core/policy/overlap.ts";
-import { identityOf, type PatternSegment } from "../../core/policy/pattern.ts";
+import { identityOf } from "../../core/policy/pattern.ts";
 import { joinRestrictions, lookUpOnce } from "../../core/policy/join-restrictions.ts";
 import type { DividedRestrictions } from "../../core/policy/restrictions.ts";
-import {
-  appliesTo,
-  type CompiledRule,
-  type Restriction,
-  type Rule,
-  ruleIdentity,
-} from "../../core/policy/rule.ts";
+import { type CompiledRule, type Restriction, type Rule, ruleIdentity } from "../../core/policy/rule.ts";
 import { type LeafMatch, matchOf, RuleTree } from "../../core/policy/rule-tree.ts";
 import type { Path } from "../../core/request.ts";
-import { bindScope, type RequiredScope } from "../../core/scopes/required-scope.ts";
+import { bindScope } from "../../core/scopes/required-scope.ts";
 import { checkConditions } from "./check-conditions.ts";
-import { collectMatching } from "./matching-rules.ts";
+import { collectCovering, collectMatching } from "./matching-rules.ts";
 import { areConditionsMet, decideByConditions } from "./evaluate.ts";
 import { addDeciding, divideRestrictions, toRestriction } from "./restrictions.ts";
 
@@ -34,8 +27,8 @@ export function collectConditioned(rules: readonly CompiledRule[]): ConditionedR
     },
     addRoute: (ofPath, added, ofReadings) => joinRestrictions([addDeciding(ofPath, added), ...ofReadings]),
     alsoAt: (deciding, requests, sample) =>
-      findAlso([deciding.compiled, ...conditioned], deciding, requests).flatMap(({ scopes, segments }) =>
-        scopes.map((scope) => bindScope(scope, sample(segments)).text),
+      placesOfAlso(tree, deciding, requests).flatMap(({ compiled, segments }) =>
+        (compiled.conditions?.also.scopes ?? []).map((scope) => bindScope(scope, sample(segments)).text),
       ),
     decide: decideByConditions,
     areMet: areConditionsMet,
@@ -58,29 +51,17 @@ function findRestrictions(
   return divideRestrictions([...byRule.values()], deciding);
 }
 
-/** Scopes, and the segments that their parameters belong to. */
-interface PlacedScopes {
-  readonly scopes: readonly RequiredScope[];
-  readonly segments: readonly PatternSegment[];
-}
-
-/** Finds each `also` for all of the requests. The rules that have `deciding` as an exception don't count. */
-function findAlso(
-  rules: readonly CompiledRule[],
+/** Finds the rules that match all of the requests, except those that have `deciding` as an exception. */
+function placesOfAlso(
+  tree: RuleTree,
   deciding: PlacedRule,
   { method, segments }: Requests,
-): readonly PlacedScopes[] {
-  const decidingIdentity = ruleIdentity(deciding.compiled.rule.method, identityOf(deciding.segments));
-  return rules.flatMap((compiled): readonly PlacedScopes[] => {
-    const { rule, pattern, conditions } = compiled;
-    if (!conditions || conditions.except.has(decidingIdentity)) return [];
-    const { scopes } = conditions.also;
-    // An operation has no path that a pattern could cover.
-    if (compiled === deciding.compiled) return [{ scopes, segments: deciding.segments }];
-    if (!appliesTo(rule, method)) return [];
-    const covering = pattern.alternatives.find((alternative) => covers(alternative.segments, segments));
-    return covering ? [{ scopes, segments: covering.segments }] : [];
-  });
+): readonly PlacedRule[] {
+  const identity = ruleIdentity(deciding.compiled.rule.method, identityOf(deciding.segments));
+  // An operation is in no tree.
+  return [deciding, ...collectCovering(tree, method, segments)].filter(
+    ({ compiled }) => !compiled.conditions?.except.has(identity),
+  );
 }
 
 function growTree(rules: readonly CompiledRule[]): RuleTree {

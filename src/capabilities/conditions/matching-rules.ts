@@ -1,5 +1,6 @@
-import { edgesFor, endOfSegment, type PathWalk, spellAt } from "../../core/policy/find-rules.ts";
+import { childrenFor, edgesFor, endOfSegment, type PathWalk, spellAt } from "../../core/policy/find-rules.ts";
 import { type Leaf, leavesFor, type RuleTree, type TreeNode } from "../../core/policy/rule-tree.ts";
+import type { PatternSegment } from "../../core/policy/pattern.ts";
 import { compareParts } from "../../core/policy/segment.ts";
 import type { Path } from "../../core/request.ts";
 
@@ -22,4 +23,24 @@ function collectAllAt(node: TreeNode, start: number, walk: PathWalk, leaves: Set
     if (compareParts(segment, edge.texts)) collectAllAt(edge.node, end + 1, walk, leaves);
   if (node.parameter) collectAllAt(node.parameter, end + 1, walk, leaves);
   if (node.wildcard) for (const leaf of leavesFor(node.wildcard, method)) leaves.add(leaf);
+}
+
+/** Collects every rule that matches all paths of a route. */
+export function collectCovering(
+  tree: RuleTree,
+  method: string,
+  route: readonly PatternSegment[],
+): readonly Leaf[] {
+  const leaves: Leaf[] = [];
+  const collectBelow = (node: TreeNode, index: number): void => {
+    const segment = route[index];
+    if (!segment) {
+      leaves.push(...leavesFor(node, method));
+      return;
+    }
+    for (const child of childrenFor(node, segment)) collectBelow(child, index + 1);
+    if (node.wildcard) leaves.push(...leavesFor(node.wildcard, method));
+  };
+  collectBelow(tree.root, 0);
+  return leaves;
 }

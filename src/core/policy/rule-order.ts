@@ -7,7 +7,7 @@ import type { ConfigurationIssue, Report } from "../errors.ts";
 import { findRouteRule } from "./find-rules.ts";
 import { type CheckedTable, implies } from "./implication.ts";
 import { commonPatterns, covers } from "./overlap.ts";
-import { identityOf, type PatternSegment } from "./pattern.ts";
+import { identityOf, namesOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { renderPattern } from "./render-pattern.ts";
 import { describeRequirement } from "./describe.ts";
 import { commonMethod, type CompiledRule, optionPath } from "./rule.ts";
@@ -16,12 +16,11 @@ import { laterLeaves, leavesInOrder, overlappingLeaves } from "./walk-tree.ts";
 
 type Segments = readonly PatternSegment[];
 
-/** Two rules that match the same requests of one method. The first one decides them. */
+/** Two rules that match the same paths of one method. The first one decides them. */
 interface Pair {
   readonly deciding: Leaf;
   readonly other: Leaf;
   readonly method: string;
-  /** The paths that both rules match. */
   readonly common: Segments;
 }
 
@@ -40,18 +39,17 @@ export function checkOrder(table: CheckedTable, report: Report): void {
 }
 
 function* findOrderIssues(table: CheckedTable): Iterable<ConfigurationIssue> {
-  const { tree } = table;
   const reportedPairs = new Set<string>();
-  const samples = new Map<TreeNode, readonly Leaf[] | undefined>();
+  const samples = new Map<TreeNode, readonly Leaf[]>();
   const apart = new Map<TreeNode, Map<string, boolean>>();
-  for (const leaf of leavesInOrder(tree.root)) {
+  for (const leaf of leavesInOrder(table.tree.root)) {
     const headIssue = findWeakerHead(table, leaf);
     if (headIssue) yield headIssue;
     const requests = { method: leaf.compiled.rule.method, segments: leaf.segments };
     const isSettled = (node: TreeNode, rest: Segments): boolean =>
       isApart(node, rest, apart) ||
-      samplesBelow(node, samples)?.every((sample) => implies(leaf, sample, requests, table)) === true;
-    for (const other of laterLeaves(tree.root, leaf.segments, isSettled)) {
+      samplesBelow(node, samples).every((sample) => implies(leaf, sample, requests, table));
+    for (const other of laterLeaves(table.tree.root, leaf.segments, isSettled)) {
       const issue = findPairIssue(table, leaf, other);
       const pairKey = `${leaf.compiled.rule.key}\n${other.compiled.rule.key}`;
       if (!issue || reportedPairs.has(pairKey)) continue;
@@ -76,27 +74,21 @@ function isApart(
   return result;
 }
 
-/** With more than these, it's faster to compare the rules than their requirements. */
-const MAX_SAMPLES = 8;
-
 /**
  * Returns a rule for each requirement below a node, so that thousands of rules that require the same aren't
- * compared one by one. Returns `undefined` if there are too many, or if a requirement names a parameter: only
- * the path shows what such a rule requires.
+ * compared one by one. A requirement with a parameter is the same only for the same part of the path.
  */
-function samplesBelow(
-  node: TreeNode,
-  samplesByNode: Map<TreeNode, readonly Leaf[] | undefined>,
-): readonly Leaf[] | undefined {
-  if (samplesByNode.has(node)) return samplesByNode.get(node);
+function samplesBelow(node: TreeNode, samplesByNode: Map<TreeNode, readonly Leaf[]>): readonly Leaf[] {
+  const known = samplesByNode.get(node);
+  if (known) return known;
   const samples = new Map<string, Leaf>();
-  let isComplete = true;
   for (const leaf of leavesInOrder(node)) {
-    samples.set(JSON.stringify(leaf.compiled.rule.requirement), leaf);
-    isComplete = leaf.templates.length === 0 && samples.size <= MAX_SAMPLES;
-    if (!isComplete) break;
+    const places = leaf.templates.map((name) =>
+      leaf.segments.map((segment) => namesOf(segment).includes(name) && segmentIdentity(segment)),
+    );
+    samples.set(JSON.stringify([leaf.compiled.rule.requirement, places]), leaf);
   }
-  const result = isComplete ? [...samples.values()] : undefined;
+  const result = [...samples.values()];
   samplesByNode.set(node, result);
   return result;
 }

@@ -32,14 +32,16 @@ export function* laterLeaves(
 }
 
 /**
- * Visits the rules that a path of a pattern may reach, from the segment at `index` on. It may also visit a
- * few rules that have no path in common with the pattern.
+ * Visits the rules that a path of a pattern may reach, from the segment at `index` on, except those below
+ * nodes that `isSettled` names. It may also visit a few rules that have no path in common with the pattern.
  */
 export function* overlappingLeaves(
   node: TreeNode,
   segments: readonly PatternSegment[],
+  isSettled?: (node: TreeNode) => boolean,
   index = 0,
 ): Iterable<Leaf> {
+  if (isSettled?.(node)) return;
   const segment = segments[index];
   if (!segment) {
     yield* node.leaves.values();
@@ -48,7 +50,7 @@ export function* overlappingLeaves(
   if (segment.kind === "wildcard") for (const child of childrenInOrder(node)) yield* leavesInOrder(child);
   else
     for (const child of segment.kind === "static" ? childrenFor(node, segment) : childrenInOrder(node))
-      yield* overlappingLeaves(child, segments, index + 1);
+      yield* overlappingLeaves(child, segments, isSettled, index + 1);
   if (node.wildcard) yield* node.wildcard.leaves.values();
 }
 
