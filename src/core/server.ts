@@ -7,7 +7,7 @@ import { Observer } from "./observer.ts";
 import { Pipeline } from "./pipeline.ts";
 import { attachPipeline } from "./port.ts";
 import type { Decision, Refused } from "./policy/decision.ts";
-import { describeWeaker, findWeakerOverrides } from "./policy/overrides.ts";
+import { describeAllWeaker, findWeakerOverrides } from "./policy/overrides.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import type { Rule } from "./policy/rule.ts";
 import type { AccessRequest } from "./request.ts";
@@ -128,8 +128,8 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const identify = createIdentifier(verifiers, cache, resolved);
   const pipeline = new Pipeline(resolved, identify, new Observer(resolved));
   const checked = authorization ? scopeRules : null;
-  const weaker = findWeakerOverrides(resolved).map(describeWeaker);
-  if (weaker.length > 0) createWarning(weaker.join(" "))();
+  const weaker = findWeakerOverrides(resolved);
+  if (weaker.length > 0) createWarning(describeAllWeaker(weaker))();
 
   // `revoke` must also work for a revoked token, and while the revocation check fails.
   const unchecked = { revocation: undefined, isRevoked: undefined, grants: undefined };

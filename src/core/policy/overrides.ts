@@ -30,6 +30,11 @@ export const findWeakerOverrides = (table: CheckedTable): readonly Replacement[]
 export const describeWeaker = ({ custom, replaced }: Replacement): string =>
   `\`${custom.rule.key}\` requires ${describeRule(custom)}. It replaces \`${replaced.rule.key}\` of the base table, which requires ${describeRule(replaced)}.`;
 
+/** Describes at most ten of such rules in one warning. */
+export const describeAllWeaker = (weaker: readonly Replacement[]): string =>
+  weaker.slice(0, 10).map(describeWeaker).join(" ") +
+  (weaker.length > 10 ? ` And ${weaker.length - 10} more: run \`scopegate lint\`.` : "");
+
 /** A rule with optional groups replaces one rule at several paths. */
 const distinct = (replacements: readonly Replacement[]): readonly Replacement[] => [
   ...new Map(

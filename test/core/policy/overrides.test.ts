@@ -67,6 +67,15 @@ describe("a custom rule for the route of a default rule", () => {
     );
   });
 
+  it("describes ten of many such rules in the warning, and counts the others", () => {
+    const tableWith = (requirement: ScopeMappings["GET /"]): ScopeMappings =>
+      Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`GET /a${index}`, requirement]));
+    start(tableWith([]), tableWith(["a:read"]))();
+    const message = String(warn.mock.calls[0]?.[0]);
+    expect(message).toMatch(/which requires a:read\. And 990 more: run `scopegate lint`\.$/);
+    expect(message.match(/of the base table/g)).toHaveLength(10);
+  });
+
   it("compares the places of parameters, not their names", () => {
     const base: ScopeMappings = { "GET /a/:id": ["a:<id>:read"] };
     expect(weakerOverrides({ "GET /a/:key": ["a:<key>:read"] }, base)).toEqual([]);
