@@ -208,6 +208,20 @@ describe("a mistake in `grants`", () => {
       },
     ],
     [
+      "a value of another version without options",
+      valueLike({ version: "0.1.0", written: undefined }),
+      { path: ["grants"], message: "can't be this object." },
+    ],
+    [
+      "null instead of options",
+      grantsFrom(() => Promise.resolve([]), null as never),
+      {
+        path: ["grants"],
+        message: "can't be null.",
+        hint: "Write grantsFrom(lookup, { maxAgeSeconds: 30 }), or only grantsFrom(lookup).",
+      },
+    ],
+    [
       "a look-up that is no function",
       grantsFrom("agents:read" as never),
       { path: ["grants", "lookup"], hint: expect.stringMatching(/^Write a function/) as unknown },

@@ -16,12 +16,13 @@ export interface GrantsOptions {
 const rules = {
   maxAgeSeconds: z.optional(values.numberFrom(0, 3600, "Write a number of seconds from 0 to 3600.")),
 };
-const shape = z.strictObject({
-  lookup: values.callback(
-    "Write a function that takes { userId, issuer } and returns a promise of an array of scopes.",
-  ),
-  ...rules,
-});
+const lookup = values.callback(
+  "Write a function that takes { userId, issuer } and returns a promise of an array of scopes.",
+);
+const shape = values.plain(
+  z.strictObject({ lookup, ...rules }),
+  "Write grantsFrom(lookup, { maxAgeSeconds: 30 }), or only grantsFrom(lookup).",
+);
 
 /**
  * Creates the value of the option `grants`: the scopes that a role store grants to a user, in addition to

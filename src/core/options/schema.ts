@@ -75,8 +75,9 @@ const toObject = (value: unknown): object => Object(value) as object;
 const valueAt = (options: unknown, steps: readonly PropertyKey[]): unknown =>
   steps.reduce<unknown>((value, step) => Reflect.get(toObject(contentOf(value)), step), options);
 
-/** What was written to create a capability: the paths of its mistakes begin there. */
-const contentOf = (value: unknown): unknown => (isCapability(value) ? value.written : value);
+/** What was written to create a capability, if anything was: the paths of its mistakes begin there. */
+const contentOf = (value: unknown): unknown =>
+  isCapability(value) && value.written !== undefined ? value.written : value;
 
 /** Returns the names of the options in the object at a path inside a capability. */
 function namesInCapability(options: unknown, path: Path): readonly string[] | undefined {
