@@ -12,7 +12,7 @@ import { decideRouteScopes } from "./policy/route-scopes.ts";
 import type { Rule } from "./policy/rule.ts";
 import type { AccessRequest } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
-import type { Resource } from "./response/resource-metadata.ts";
+import type { Resource } from "./options/resource.ts";
 import { readClock } from "./runtime/clock.ts";
 import { compact } from "./runtime/compact.ts";
 import { isPending } from "./runtime/pending.ts";

@@ -19,6 +19,18 @@ describe("protectedResource", () => {
     expect(other.resource?.metadata).toMatchObject({ authorization_servers: ["https://other.example/"] });
   });
 
+  it.each([
+    ["https://agents.example/", "https://agents.example/.well-known/oauth-protected-resource"],
+    ["https://agents.example/mcp", "https://agents.example/.well-known/oauth-protected-resource/mcp"],
+    [
+      "https://agents.example:8443/a/?b=1",
+      "https://agents.example:8443/.well-known/oauth-protected-resource/a/?b=1",
+    ],
+  ])("inserts the well-known path before the path of %s (RFC 9728 section 3.1)", (id, url) => {
+    const server = createResourceServer({ ...options, resource: protectedResource({ id }) });
+    expect(server.resource?.metadataUrl).toBe(url);
+  });
+
   it("copies the document, so that later changes to the options don't reach a server", () => {
     const authorizationServers = ["https://login.example/"];
     const metadata = { contacts: ["a@example"] };

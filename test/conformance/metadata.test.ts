@@ -35,6 +35,7 @@ describe.each(adapters)("$name", (application) => {
     const preflight = await ask(port, { method: "OPTIONS", path: PATH });
     expect(preflight.status).toBe(200);
     expect(preflight.headers["access-control-allow-headers"]).toBe("*");
+    expect(preflight.headers["access-control-allow-methods"]).toBe("GET, HEAD, OPTIONS");
   });
 
   it("passes every other request on to the guard", async () => {

@@ -19,7 +19,8 @@ export function decideAccess(
   if (typeof (request.headers as Partial<Headers> | undefined)?.get !== "function")
     throw misplaced("fetch", request);
   const target = targetOf(request.url);
-  const sentTarget = target && basePath + (basePath === "" ? target : target.replace(HOME, ""));
+  // Below a base path, the home page has no slash.
+  const sentTarget = basePath && target ? basePath + target.replace(/^\/(?=[?#]|$)/, "") : target;
   const sent: GuardedRequest = { ...readWebRequest(request, request, sentTarget), isAtHandler };
   const route = findRoute?.(sent);
   return andThen(decideRequest(server, request, sent, route !== undefined), (verdict) => {
@@ -31,6 +32,3 @@ export function decideAccess(
     );
   });
 }
-
-/** The slash of a path that has nothing else. */
-const HOME = /^\/(?=[?#]|$)/;

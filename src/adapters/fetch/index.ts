@@ -92,10 +92,9 @@ export function protect(server: ResourceServer, options: NoOptions = {}): FetchG
 /** The headers of some responses can't be changed. */
 async function withNextNonce(pending: Response | Promise<Response>, nonce: string): Promise<Response> {
   const response = await pending;
-  const headers = new Headers(response.headers);
-  headers.set(NONCE_FIELD, nonce);
-  const { status, statusText } = response;
-  return new Response(response.body, { status, statusText, headers });
+  const changeable = new Response(response.body, response);
+  changeable.headers.set(NONCE_FIELD, nonce);
+  return changeable;
 }
 
 /**
@@ -164,10 +163,7 @@ const PATH: OptionCheck = {
   accepts: (value) => String(value).startsWith("/"),
   hint: "Write only the path of the route: the names of the handlers are its methods.",
 };
-const PARAMS: OptionCheck = {
-  accepts: (value) => typeof value === "function",
-  hint: "Write a function that returns the parameters of the route.",
-};
+const PARAMS: OptionCheck = { accepts: (value) => typeof value === "function", hint: "Write a function." };
 
 const BASE_PATH: OptionCheck = {
   accepts: (value) => typeof value === "string" && /^(?:\/[^/?#]+)+$/.test(value),
@@ -199,12 +195,10 @@ function guardHandler(
   };
 }
 
-const findParams = (request: object, context?: unknown): RouteParams | undefined =>
-  (Object.hasOwn(Object(context) as object, "params") ? (context as Reported) : (request as Reported)).params;
-
-interface Reported {
-  readonly params?: RouteParams;
-}
+const findParams = (request: object, context?: unknown): RouteParams | undefined => {
+  const hasParams = Object.hasOwn(Object(context) as object, "params");
+  return Reflect.get(hasParams ? (context as object) : request, "params") as RouteParams | undefined;
+};
 
 /**
  * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: call the

@@ -1,4 +1,5 @@
 /** Checks a request after `protect`: its session, its body, its operations and its tasks. */
+import { andThenAll } from "./and-then-all.ts";
 import type { ReadBody } from "./body.ts";
 import { verdictOf } from "../shared/guard.ts";
 import { guardOperations } from "../shared/guard-operations.ts";
@@ -8,7 +9,7 @@ import { operationRulesOf } from "../../capabilities/mcp-operations/operation-ru
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { HttpResponse } from "../../core/response/refusal.ts";
-import { andThen, andThenAll } from "../../core/runtime/and-then.ts";
+import { andThen } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import { type AuthInfo, CallerInfo } from "./caller.ts";
 import { type Exchange, hasBody, isJson, SESSION_FIELD, sessionsInQuery } from "./exchange.ts";

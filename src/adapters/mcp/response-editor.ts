@@ -1,8 +1,9 @@
 /** Reads the JSON-RPC messages in the body of a response, and changes them before they are sent. */
 import { orUndefined } from "../../core/errors.ts";
-import { andThen, andThenAll } from "../../core/runtime/and-then.ts";
+import { andThen } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import type { Json } from "../../core/runtime/json.ts";
+import { andThenAll } from "./and-then-all.ts";
 
 /** Receives one message of a response. Returns the same object, or the one to send in its place. */
 export type EditMessage = (message: Json) => Pending<Json>;

@@ -1,9 +1,9 @@
 /** Tasks: the results of calls that a client fetches later. Only the caller of the call may see them. */
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { orUndefined } from "../../core/errors.ts";
-import { andThenAll } from "../../core/runtime/and-then.ts";
 import { isIdentifier, type Json } from "../../core/runtime/json.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
+import { andThenAll } from "./and-then-all.ts";
 import { ownObject } from "./lists.ts";
 
 /** Longer arguments aren't remembered, so a scope with one of them must be granted for all values. */

@@ -2,9 +2,16 @@
 import { originForm } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/server.ts";
 import type { HttpResponse } from "../../core/response/refusal.ts";
-import { renderMetadata } from "../../core/response/resource-metadata.ts";
 import { assertResourceServer } from "./misuse.ts";
 
+/** The document is public, and for every origin (RFC 9728 section 3.1). */
+const HEADERS = {
+  "Content-Type": "application/json",
+  "Cache-Control": "public, max-age=3600",
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
+  "Access-Control-Allow-Headers": "*",
+};
 const METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
@@ -21,7 +28,7 @@ export function createMetadata(
     throw new TypeError(
       'metadata needs the option `resource`: write resource: protectedResource({ id: "https://api.example/mcp" }), imported from scopegate/resource.',
     );
-  const document = renderMetadata(resource);
+  const document = { status: 200, headers: HEADERS, body: resource.metadata };
   const { pathname, search } = new URL(resource.metadataUrl);
   return (method, target) =>
     METHODS.has(method) && originForm(target) === pathname + search ? document : undefined;

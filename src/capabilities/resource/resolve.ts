@@ -1,12 +1,11 @@
 /** The identity of the server for OAuth clients (RFC 9728). */
 import { orUndefined, type Report } from "../../core/errors.ts";
-import type { ResourceContext } from "../../core/options/resource.ts";
+import type { Resource, ResourceContext } from "../../core/options/resource.ts";
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { findPathRule } from "../../core/policy/find-rules.ts";
 import { scopesOf } from "../../core/policy/requirement.ts";
 import { type CompiledRule, hasOperations } from "../../core/policy/rule.ts";
 import { readPath } from "../../core/request.ts";
-import type { Resource } from "../../core/response/resource-metadata.ts";
 
 /** The identity of a server for OAuth clients. */
 export interface ResourceOptions {
@@ -62,7 +61,7 @@ export function resolveResource(
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
 /** Puts `WELL_KNOWN` before the path; without a path, adds no slash at the end (RFC 9728 section 3.1). */
-export function metadataUrlOf(id: string): string {
+function metadataUrlOf(id: string): string {
   const { origin, pathname, search } = new URL(id);
   return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}${search}`;
 }

@@ -10,7 +10,7 @@ import { checkOrder } from "../policy/rule-order.ts";
 import type { Comparison, ShadowCapability, ShadowContext } from "../policy/shadow.ts";
 import type { RefusalRules } from "../response/refusal.ts";
 import { readClock } from "../runtime/clock.ts";
-import type { Resource } from "../response/resource-metadata.ts";
+import type { Resource } from "./resource.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
 import type { IdentificationRules } from "../token/authenticate.ts";
 import {
