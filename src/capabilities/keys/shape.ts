@@ -9,10 +9,7 @@ import type { DiscoverySource, JwksUriSource } from "./remote-source.ts";
 /** Where the keys come from: exactly one of these. */
 export type KeySource =
   /** A JWK Set in memory (RFC 7517 section 5). Keys that don't support the algorithms are ignored. */
-  | ({ readonly jwks: JsonWebKeySet } & KeyUse)
-  | JwksFileSource
-  | JwksUriSource
-  | DiscoverySource;
+  ({ readonly jwks: JsonWebKeySet } & KeyUse) | JwksFileSource | JwksUriSource | DiscoverySource;
 
 const JWKS = "Write a JWK Set: { keys: [{ kty, ... }] }.";
 const DISCOVERY = "Write true, or the https URL of the issuer's metadata.";
