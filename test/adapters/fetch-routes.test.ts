@@ -337,7 +337,7 @@ describe("a route that can't be used", () => {
   });
 
   it("has a method, although the handlers have their own", () => {
-    expect(messageOf("GET /agents", { GET: run })).toContain("Write only the path of the route");
+    expect(messageOf("GET /agents", { GET: run })).toContain("Write only the path: the names");
     expect(messageOf("/agents", { get: run })).toContain("Write `GET`: methods are case-sensitive.");
   });
 
@@ -353,9 +353,7 @@ describe("a route that can't be used", () => {
     expect(wrap({ rout: "/agents" }, run)).toThrow("Did you mean `route`?");
     expect(wrap({ route: "/agents", params: {} }, run)).toThrow("Write a function");
     for (const basePath of ["", "/", "base", "/base/", "/base?", 7])
-      expect(wrap({ route: "/agents", basePath }, run)).toThrow(
-        "Write it as in the configuration of the host",
-      );
+      expect(wrap({ route: "/agents", basePath }, run)).toThrow("Write it with its first slash");
   });
 });
 

@@ -161,13 +161,13 @@ export function withScopes(server: ResourceServer, ...written: readonly unknown[
 const ROUTE: OptionCheck = { accepts: (value) => typeof value === "string", hint: "Write a string." };
 const PATH: OptionCheck = {
   accepts: (value) => String(value).startsWith("/"),
-  hint: "Write only the path of the route: the names of the handlers are its methods.",
+  hint: "Write only the path: the names of the handlers are its methods.",
 };
 const PARAMS: OptionCheck = { accepts: (value) => typeof value === "function", hint: "Write a function." };
 
 const BASE_PATH: OptionCheck = {
   accepts: (value) => typeof value === "string" && /^(?:\/[^/?#]+)+$/.test(value),
-  hint: "Write it as in the configuration of the host: `/docs`.",
+  hint: "Write it with its first slash: `/docs`.",
 };
 
 type HandlerOptions = Partial<HandlerRoute<WebRequest, readonly unknown[]>>;

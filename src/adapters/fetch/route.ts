@@ -67,7 +67,7 @@ function spellParameter({ type, name }: Exclude<SegmentPart, string>, params: ob
 
 const missing = (what: string): Error =>
   new Error(
-    `The host doesn't report ${what}. Write withScopes(server, { route, params: (request, context) => context.params }, handler), with a function that finds them, or guard(request, { route, params }).`,
+    `The host doesn't report ${what}. Write withScopes(server, { route, params: (request, context) => context.params }, handler), or guard(request, { route, params }).`,
   );
 
 /** Each value stays one segment, so `a/b` and `..` are refused. Half of a character has no encoding. */

@@ -93,8 +93,7 @@ function optionNamesAt(path: Path): readonly string[] {
 
 /** Returns what to write instead of a name that another library, or another part of the options, uses. */
 function findAlias(path: Path, name: string): string | undefined {
-  if (path.at(-1) === "keys" && /^verification_?keys$/i.test(name))
-    return "Write it instead of `keys`, not in it.";
+  if (path.at(-1) === "keys" && /^verification_?keys$/i.test(name)) return "Write it instead of `keys`.";
   const isOption = path.length === 0 || (path.length === 2 && path[0] === "issuers");
   return isOption && Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
 }

@@ -99,7 +99,7 @@ function findMistake(
     const template = isList ? `<${ANY}>` : templates.at(-1);
     return mistake(
       `\`${text}\` can't be required here.`,
-      `Write ${template === undefined ? "" : `\`${resource}:${template}:${action}\` or `}\`${resource}:${action}\`. \`<any>\` is for GET and HEAD of a path that doesn't end with a parameter, and for lists and single tools of MCP: the handler filters its result.`,
+      `Write ${template === undefined ? "" : `\`${resource}:${template}:${action}\` or `}\`${resource}:${action}\`. \`<any>\` is for lists: GET of a path that ends with a text, or MCP.`,
     );
   }
   return undefined;

@@ -7,8 +7,7 @@ const issuesIn = (options: object): readonly string[] =>
     ({ code, path, message, hint }) => `${code} ${path.slice(1).join(" ")}: ${message} ${hint}`,
   );
 
-const ANY_HINT =
-  "`<any>` is for GET and HEAD of a path that doesn't end with a parameter, and for lists and single tools of MCP: the handler filters its result.";
+const ANY_HINT = "`<any>` is for lists: GET of a path that ends with a text, or MCP.";
 
 describe("a mistake in a key of the table", () => {
   it.each<[object, string]>([
