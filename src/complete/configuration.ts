@@ -134,15 +134,16 @@ const ENTRY_NAMES: JsonNames = byJsonName(["anyOf", ...CONDITION_NAMES]);
 /** The properties of an entry whose values contain names, too. */
 const NESTED_IN_ENTRY: ReadonlySet<string> = new Set(["actors", "acr"]);
 
-/** A name in camelCase is reported: next to the same name in snake_case, one of the two would be lost. */
+/** Tables of code have names in camelCase. Next to the same name in snake_case, one would be lost. */
 function renameEntry(entry: unknown, path: Path, report: Report): unknown {
   if (!isObject(entry)) return entry;
   const properties: readonly (readonly [string, unknown])[] = Object.entries(entry);
   return Object.fromEntries(
     properties.map(([jsonName, value]) => {
       const propertyPath = [...path, jsonName];
-      if (RENAMED.has(jsonName))
-        report(unknownOption(propertyPath, `Did you mean \`${toSnakeCase(jsonName)}\`?`));
+      const snakeCase = toSnakeCase(jsonName);
+      if (snakeCase !== jsonName && Object.hasOwn(entry, snakeCase))
+        report(unknownOption(propertyPath, `Remove it, or \`${snakeCase}\`.`));
       const name = ENTRY_NAMES.get(jsonName) ?? jsonName;
       return [name, NESTED_IN_ENTRY.has(name) ? renameEntry(value, propertyPath, report) : value];
     }),
