@@ -53,13 +53,6 @@ function onlyFinding<Kind extends AuditFinding["kind"]>(
   return finding as AuditFinding & { kind: Kind };
 }
 
-const decided = ({ routes }: AuditReport) =>
-  routes.map(({ method, pattern, rule, parts }) => [
-    `${method} ${pattern}`,
-    rule?.key,
-    ...(parts.length > 0 ? [parts.map(({ key }) => key)] : []),
-  ]);
-
 describe("an audit of routes that all have a rule", () => {
   const table: ScopeMappings = {
     "GET /agents/:id": ["agents:<id>:read"],
@@ -69,41 +62,23 @@ describe("an audit of routes that all have a rule", () => {
   };
   const keys = ["GET /agents/:agent", "GET /health", "POST /health", "GET /files/:name"];
 
-  it("returns an ok report with one line of text", () => {
+  it("returns one line of text, and for each route its rule and the rules for a part of it", () => {
     const report = audit(table, keys);
     expect(report).toMatchObject({ ok: true, findings: [], summary: "4 routes, each with a rule" });
     expect(report.text).toBe(report.summary);
-    expect(audit(table, ["GET /agents/:a"]).summary).toBe("1 route, with a rule; 2 errors");
-  });
-
-  it("lists the rule that decides each route, and the rules for a part of it", () => {
-    expect(decided(audit(table, keys))).toEqual([
-      ["GET /agents/:agent", "GET /agents/:id", ["GET /agents/me"]],
-      ["GET /health", "* /health"],
-      ["POST /health", "* /health"],
-      ["GET /files/:name", "GET /files/*path"],
+    expect(report.routes.map(({ rule, parts }) => [rule?.key, ...parts.map(({ key }) => key)])).toEqual([
+      ["GET /agents/:id", "GET /agents/me"],
+      ["* /health"],
+      ["* /health"],
+      ["GET /files/*path"],
     ]);
   });
 
-  it("counts a route once, with and without a trailing slash, in the order of the array", () => {
-    const report = audit({ "GET /a": [], "GET /b": [], "GET /": [] }, [
-      "GET /b",
-      "GET /a/",
-      "GET /b/",
-      "GET /a",
-      "GET /",
-    ]);
+  it("counts a route once, with and without a trailing slash, in the order of any iterable", () => {
+    const routes = new Set(routesOf("GET /b", "GET /a/", "GET /b/", "GET /a", "GET /")).values();
+    const report = auditRoutes(compiledOf({ "GET /a": [], "GET /b": [], "GET /": [] }), routes, "refused");
     expect(report.summary).toBe("3 routes, each with a rule");
     expect(report.routes.map(({ pattern }) => pattern)).toEqual(["/b", "/a/", "/"]);
-  });
-
-  it("accepts any iterable and reads it once", () => {
-    const rules = compiledOf({ "GET /a": [] });
-    function* list() {
-      yield { method: "GET", pattern: "/a" };
-    }
-    expect(auditRoutes(rules, list(), "refused").ok).toBe(true);
-    expect(auditRoutes(rules, new Set(list()), "refused").ok).toBe(true);
   });
 
   it("returns a frozen report", () => {
@@ -118,24 +93,15 @@ describe("an audit of routes that all have a rule", () => {
 });
 
 describe("a route without a rule", () => {
-  it.each(["refused", "open"] as const)("causes an error if requests without a rule are %s", (fate) => {
-    const report = audit({ "GET /a": [] }, ["GET /a", "POST /a", "GET /b"], { fate });
-    expect(report.ok).toBe(false);
-    expect(report.summary).toBe("3 routes, 1 with a rule; 2 errors");
-    expect(report.findings.map(aboutOf)).toEqual([
-      "error route_unmapped POST /a",
-      "error route_unmapped GET /b",
-    ]);
-    expect(report.routes.map(({ rule }) => rule?.key)).toEqual(["GET /a", undefined, undefined]);
-  });
-
-  it("causes an error with the effect on its requests", () => {
-    expect(onlyFinding(audit({}, ["GET /b"]), "route_unmapped").message).toContain(
-      "every request for it is refused",
-    );
-    expect(onlyFinding(audit({}, ["GET /b"], { fate: "open" }), "route_unmapped").message).toContain(
-      "any valid token is enough",
-    );
+  it.each([
+    ["refused", "every request for it is refused"],
+    ["open", "any valid token is enough"],
+  ] as const)("causes an error if requests without a rule are %s, with the effect", (fate, effect) => {
+    const report = audit({ "GET /a": [] }, ["GET /a", "GET /b"], { fate });
+    expect(report).toMatchObject({ ok: false, summary: "2 routes, 1 with a rule; 1 error" });
+    expect(report.findings.map(aboutOf)).toEqual(["error route_unmapped GET /b"]);
+    expect(report.routes.map(({ rule }) => rule?.key)).toEqual(["GET /a", undefined]);
+    expect(onlyFinding(report, "route_unmapped").message).toContain(effect);
   });
 
   it.each([
@@ -148,60 +114,31 @@ describe("a route without a rule", () => {
     expect(found(JSON.parse(`{${line}}`) as ScopeMappings, [key])).toEqual([]);
   });
 
-  it("causes an error with the line to add for a name in quotes", () => {
-    const { hint } = onlyFinding(audit({}, ['GET /:"a b"']), "route_unmapped");
-    expect(hint).toBe(String.raw`Add to scopeMappings: "GET /:\"a b\"": ["resource:<a b>:action"]`);
+  const WIDER = "No rule can name only this route: the line matches other paths too.";
+
+  it.each([
+    ['GET /:"a b"', String.raw`"GET /:\"a b\"": ["resource:<a b>:action"]`],
+    ["GET /v:version/x", `"GET /:version/x": ["resource:<version>:action"]. ${WIDER}`],
+    ["GET /files/*path/raw", `"GET /files/*path": ["resource:action"]. ${WIDER}`],
+  ])("causes an error with the nearest line that a table can have, for %s", (key, line) => {
+    expect(onlyFinding(audit({}, [key]), "route_unmapped").hint).toBe(`Add to scopeMappings: ${line}`);
   });
 
   it.each([
-    ["/agents/:id", ["GET /agents/me", "GET /agents/:id.json"]],
-    ["/files/*path", ["GET /files/:name"]],
-    ["/a{/:b}", ["GET /a"]],
-    ["/a{/:b}", ["GET /a", "GET /a/x"]],
-  ])("counts as partly mapped if rules cover some of its paths: %s", (pattern, keys) => {
-    const report = audit(Object.fromEntries(keys.map((key) => [key, []])), [`GET ${pattern}`]);
+    ["GET /agents/:id", ["GET /agents/me", "GET /agents/:id.json"], '"GET /agents/:id": ["resource:<id>:'],
+    ["GET /files/*path", ["GET /files/:name"], '"GET /files/*path": ["resource:action"]'],
+    ["GET /a{/:b}", ["GET /a"], '"GET /a/:b": ["resource:<b>:action"]'],
+    ["GET /a{/:b}", ["GET /a", "GET /a/x"], '"GET /a/:b": ["resource:<b>:action"]'],
+    ["* /any", ["GET /any", "POST /any"], '"* /any": ["resource:action"]'],
+    ["GET /a", ["HEAD /a"], '"GET /a": ["resource:action"]'],
+  ])("counts as partly mapped if rules cover some of its requests: %s by %j", (route, keys, line) => {
+    const report = audit(Object.fromEntries(keys.map((key) => [key, []])), [route]);
     const finding = onlyFinding(report, "route_partly_mapped");
-    expect(report.ok).toBe(false);
+    expect(report.findings).toEqual([finding]);
+    expect(finding.severity).toBe("error");
     expect(finding.rules.map(({ key }) => key)).toEqual(keys);
     for (const key of keys) expect(finding.message).toContain(`\`${key}\``);
-    expect(report.findings).toHaveLength(1);
-  });
-
-  it("counts as partly mapped if rules cover some of its methods", () => {
-    expect(found({ "GET /any": [], "POST /any": [] }, ["* /any"])).toEqual([
-      "error route_partly_mapped * /any",
-    ]);
-    expect(found({ "HEAD /a": [] }, ["GET /a"])).toEqual(["error route_partly_mapped GET /a"]);
-    expect(found({ "GET /any": [], "* /any": [] }, ["* /any"])).toEqual([]);
-  });
-
-  it("suggests a wider rule for a route that no rule can name, and says so", () => {
-    for (const [route, line] of [
-      ["GET /v:version/x", '"GET /:version/x": ["resource:<version>:action"]'],
-      ["GET /files/*path/raw", '"GET /files/*path": ["resource:action"]'],
-    ] as const)
-      expect(onlyFinding(audit({}, [route]), "route_unmapped").hint).toBe(
-        `Add to scopeMappings: ${line}. No rule can name only this route: the line matches other paths too.`,
-      );
-  });
-
-  it("suggests rules for the parts that have none", () => {
-    const { hint } = onlyFinding(audit({ "GET /a": [] }, ["GET /a{/:b}"]), "route_partly_mapped");
-    expect(hint).toBe('Add to scopeMappings: "GET /a/:b": ["resource:<b>:action"]');
-    const other = onlyFinding(audit({ "GET /a/b": [] }, ["GET /a/:c"]), "route_partly_mapped");
-    expect(other.hint).toBe('Add to scopeMappings: "GET /a/:c": ["resource:<c>:action"]');
-  });
-
-  it("causes no error if the rule is written in another letter case, which is the same route", () => {
-    const report = audit({ "GET /Agents/:id": [] }, ["GET /agents/:id"]);
-    expect(report).toMatchObject({ ok: true, findings: [] });
-    expect(report.routes[0]?.rule?.key).toBe("GET /Agents/:id");
-  });
-
-  it("causes no error if each of its alternatives has its own rule", () => {
-    const report = audit({ "GET /a": [], "GET /a/:b": ["a:read"] }, ["GET /a{/:b}"]);
-    expect(report).toMatchObject({ ok: true, findings: [] });
-    expect(decided(report)).toEqual([["GET /a{/:b}", "GET /a/:b", ["GET /a"]]]);
+    expect(finding.hint).toContain(`Add to scopeMappings: ${line}`);
   });
 
   it("causes an error with at most five rules for its parts", () => {
@@ -213,44 +150,67 @@ describe("a route without a rule", () => {
     );
   });
 
+  it.each<[string, ScopeMappings, string]>([
+    ["its rule is written in another letter case", { "GET /Agents/:id": [] }, "GET /agents/:id"],
+    ["each of its alternatives has its own rule", { "GET /a": [], "GET /a/:b": ["a:read"] }, "GET /a{/:b}"],
+    ["a rule is for every method", { "GET /any": [], "* /any": [] }, "* /any"],
+  ])("causes no error if %s", (_, table, route) => {
+    expect(found(table, [route])).toEqual([]);
+  });
+
   it("causes only a note for OPTIONS, which CORS middleware handles, unless any token is enough", () => {
     const keys = ["GET /a", "OPTIONS /*path"];
     const report = audit({ "GET /a": [] }, keys);
-    expect(report.findings.map(aboutOf)).toEqual(["note route_unmapped OPTIONS /*path"]);
-    expect(report.ok).toBe(true);
-    expect(report.summary).toBe("2 routes, 1 with a rule");
-    expect(onlyFinding(report, "route_unmapped")).toMatchObject({
-      message:
-        "`OPTIONS /*path` has no rule of its own: requests that reach it, and that no other rule allows, are refused.",
-      hint: 'If it\'s middleware before other routes, or for CORS, there\'s nothing to do. Otherwise add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
-    });
+    expect(report).toMatchObject({ ok: true, summary: "2 routes, 1 with a rule" });
+    expect(report.findings).toMatchObject([
+      {
+        severity: "note",
+        message:
+          "`OPTIONS /*path` has no rule of its own: requests that reach it, and that no other rule allows, are refused.",
+        hint: 'If it\'s middleware before other routes, or for CORS, there\'s nothing to do. Otherwise add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
+      },
+    ]);
     expect(found({ "GET /a": [] }, keys, { fate: "open" })).toEqual(["error route_unmapped OPTIONS /*path"]);
+  });
+
+  const table: ScopeMappings = { "GET /api/agents": ["agents:read"] };
+
+  it.each(["* /api", "* /api/*path", "* /"])(
+    "causes only a note for every method before other routes, as NestJS registers middleware: %s",
+    (middleware) => {
+      const report = audit(table, [middleware, "GET /api/agents"]);
+      expect(report.findings.map(aboutOf)).toEqual([`note route_unmapped ${middleware}`]);
+      expect(onlyFinding(report, "route_unmapped").hint).toMatch(/^If it's middleware before other routes/);
+      expect(report.orThrow({ warnings: true })).toBe(report);
+    },
+  );
+
+  it.each([
+    ["no route is below it", ["* /api", "GET /apis"], {}],
+    ["any token is enough for it", ["* /api", "GET /api/agents"], { fate: "open" }],
+    ["it has one method", ["GET /api", "GET /api/agents"], {}],
+  ] as const)("causes an error for every method if %s", (_, keys, given) => {
+    expect(found(table, keys, given)).toContain(`error route_unmapped ${keys[0]}`);
   });
 });
 
 describe("a route that cannot be read", () => {
   it.each([
     ["GET", "agents", "list the paths that it serves instead"],
+    ["GET", "", "list the paths that it serves instead"],
     [
       "GET",
       String.raw`RegExp /^\/health$/`,
       "list the paths that it serves instead: audit(server, [...routesOf(app)",
     ],
-    ["GET", "", "list the paths that it serves instead"],
     ["GET", "/files/*", "Write `/files{/*path}`."],
-    ["GET", "/agents/:id?", "Write `/agents{/:id}`."],
-    ["GET", "/agents/{id}", "Write `/agents/:id`."],
-    ["GET", "/static/pre*path", "Let the wildcard be a whole segment: `/files{/*path}`."],
     ["GET", "/a//b", "Write a path without empty or dot segments"],
-    ["get", "/agents", "Write `GET`"],
     ["ALL", "/agents", "Write `* /agents`."],
-    ["FETCH", "/agents", "Did you mean `PATCH`?"],
     ["", "/agents", "Write `METHOD /pattern`"],
   ])("causes a finding with a fix, not an exception: %j %j: %s", (method, pattern, hint) => {
     const report = auditRoutes(compiledOf({ "* /{*path}": [] }), [{ method, pattern }], "refused");
     const finding = onlyFinding(report, "route_unreadable");
-    expect(report.ok).toBe(false);
-    expect(report.routes).toEqual([]);
+    expect(report).toMatchObject({ ok: false, routes: [] });
     expect(finding).toMatchObject({ severity: "error", route: { method, pattern } });
     expect(finding.message).toContain(`\`${method} ${pattern}\` can't be compared with the table`);
     expect(finding.hint).toContain(hint);
@@ -261,48 +221,40 @@ describe("a route that cannot be read", () => {
 describe("the array of routes", () => {
   it("causes one error if it is empty", () => {
     const report = audit({ "GET /a": [] }, []);
-    expect(report.findings.map(aboutOf)).toEqual(["error routes_missing"]);
     expect(report).toMatchObject({ ok: false, routes: [], summary: "no routes; 1 error" });
-    expect(report.findings[0]).toMatchObject({
-      message: "no routes were passed, so nothing was audited.",
-      hint: "List the routes after the application has registered them: audit(server, routesOf(app)).",
-    });
+    expect(report.findings).toMatchObject([
+      {
+        kind: "routes_missing",
+        severity: "error",
+        message: "no routes were passed, so nothing was audited.",
+        hint: "List the routes after the application has registered them: audit(server, routesOf(app)).",
+      },
+    ]);
   });
 
-  it.each([[undefined], [null], ["GET /a"], [{}], [() => []], [{ method: "GET", pattern: "/a" }]])(
-    "causes a TypeError with the line to write if it is %j",
-    (list) => {
-      const run = () => auditRoutes(compiledOf({}), list as never, "refused");
-      expect(run).toThrow(TypeError);
-      expect(run).toThrow("audit(server, routesOf(app))");
-    },
-  );
+  const route = { method: "GET", pattern: "/a" };
+  const line = "audit(server, routesOf(app))";
 
-  it.each([
-    [null],
-    ["GET /a"],
-    [{ method: "GET" }],
-    [{ pattern: "/a" }],
-    [{ method: ["GET"], pattern: "/a" }],
-    [{ method: "GET", pattern: /a/ }],
-  ])("causes a TypeError that names the entry if it contains %j", (one) => {
-    const list = [{ method: "GET", pattern: "/a" }, one] as never;
-    const run = () => auditRoutes(compiledOf({}), list, "refused");
+  it.each<[list: unknown, message: string]>([
+    [undefined, line],
+    [null, line],
+    ["GET /a", line],
+    [route, line],
+    ...[null, "GET /a", { method: "GET" }, { pattern: "/a" }, { ...route, method: ["GET"] }].map(
+      (entry): [unknown, string] => [[route, entry], "entry 2 has another shape"],
+    ),
+  ])("causes a TypeError with the fix if it is %j", (list, message) => {
+    const run = () => auditRoutes(compiledOf({}), list as never, "refused");
     expect(run).toThrow(TypeError);
-    expect(run).toThrow("entry 2 has another shape");
+    expect(run).toThrow(message);
   });
 });
 
 describe("a rule that no route reaches", () => {
   it("causes an error if it is custom, and a note if it is a default", () => {
     const defaults = { "GET /teams": ["teams:read"], "GET /agents": ["agents:read"] };
-    const report = audit(
-      { "GET /agents": ["agents:read", "agents:use"], "GET /reports": [] },
-      ["GET /health"],
-      {
-        defaults,
-      },
-    );
+    const table = { "GET /agents": ["agents:read", "agents:use"], "GET /reports": [] };
+    const report = audit(table, ["GET /health"], { defaults });
     expect(report.findings.map(aboutOf)).toEqual([
       "error route_unmapped GET /health",
       "error rule_unreached GET /agents",
@@ -310,50 +262,27 @@ describe("a rule that no route reaches", () => {
       "note rule_unreached GET /teams",
     ]);
     const usual = audit({ "GET /health": "public" }, ["GET /health"], { defaults });
-    expect(usual).toMatchObject({ ok: true, summary: "1 route, with a rule" });
     expect(usual.findings.map(aboutOf)).toEqual([
       "note rule_unreached GET /teams",
       "note rule_unreached GET /agents",
     ]);
+    expect(usual.summary).toBe("1 route, with a rule");
+    expect(usual.orThrow({ warnings: true })).toBe(usual);
   });
 
-  it("causes only a note in services that share their rules as defaultScopeMappings", () => {
-    const shared = { "GET /orders": ["orders:read"], "GET /invoices": ["invoices:read"] };
-    for (const [route = "", other = ""] of [Object.keys(shared), Object.keys(shared).reverse()]) {
-      const asCustom = audit({ "GET /health": "public", ...shared }, ["GET /health", route]);
-      expect(asCustom.findings.map(aboutOf)).toEqual([`error rule_unreached ${other}`]);
-      expect(onlyFinding(asCustom, "rule_unreached").hint).toContain(
-        "If another service with this policy has the route, move the rule to defaultScopeMappings.",
-      );
-      const asBase = audit({ "GET /health": "public" }, ["GET /health", route], { defaults: shared });
-      expect(asBase.findings.map(aboutOf)).toEqual([`note rule_unreached ${other}`]);
-      expect(asBase.orThrow({ warnings: true })).toBe(asBase);
-    }
+  it.each<[string, ScopeMappings, string, string]>([
+    ["GET /reports/:id", {}, "GET /report/:id", "Did you mean `GET /report/:id`?"],
+    ["GET /custom/endpoint", {}, "POST /custom/endpoint", "Did you mean `POST /custom/endpoint`?"],
+    ["GET /reports/:id", { "GET /report/:id": [] }, "GET /report/:id", "is misspelled or unused."],
+  ])("has for %s next to %j a hint at a route without its own rule", (key, others, route, hint) => {
+    const report = audit({ [key]: ["x:y"], "* /{*path}": [], ...others }, [route, "GET /elsewhere"]);
+    expect(onlyFinding(report, "rule_unreached").hint).toMatch(new RegExp(`${hint.replace("?", "\\?")}$`));
   });
 
+  // That a reported rule decides no request is the subject of agreement.test.ts.
   it.each([
-    ["GET /reports/:id", "GET /report/:id"],
-    ["GET /custom/endpoint", "POST /custom/endpoint"],
-  ])("causes for %s the hint %s, a route without its own rule", (key, route) => {
-    const report = audit({ [key]: ["x:y"], "* /{*path}": [] }, [route, "GET /elsewhere"]);
-    expect(onlyFinding(report, "rule_unreached").hint).toBe(`Did you mean \`${route}\`?`);
-  });
-
-  it("causes no hint at a route that has its own rule", () => {
-    const report = audit({ "GET /reports/:id": [], "GET /report/:id": [] }, ["GET /report/:id"]);
-    expect(onlyFinding(report, "rule_unreached").hint).toContain(
-      "Otherwise the rule is misspelled or unused.",
-    );
-  });
-
-  it.each([
-    ["GET /a", "GET /a"],
-    ["* /a", "POST /a"],
     ["HEAD /a", "GET /a"],
-    ["GET /a/b", "GET /a/:id"],
-    ["GET /:x/b", "GET /a/:y"],
     ["POST /a", "* /a"],
-    ["GET /a{/*b}", "GET /a/c"],
     ["OPTIONS /{*path}", "GET /a"],
     ["OPTIONS /a", "POST /a"],
     // Express and Koa read the two as one.
@@ -408,31 +337,6 @@ warning wider_rule_weaker: \`* /a/*path\` requires a valid token. It also decide
   });
 });
 
-describe("a route for every method before other routes, as NestJS registers middleware", () => {
-  const table: ScopeMappings = { "GET /api/agents": ["agents:read"] };
-
-  it.each([
-    ["* /api", "* /api", "GET /api/agents"],
-    ["* /api/*path", "* /api/*path", "GET /api/agents"],
-    ["* /", "* /", "GET /api/agents"],
-  ])("causes only a note if it has no rule: %s", (about, ...keys) => {
-    const report = audit(table, keys);
-    expect(report.findings.map(aboutOf)).toEqual([`note route_unmapped ${about}`]);
-    expect(onlyFinding(report, "route_unmapped").hint).toMatch(
-      /^If it's middleware before other routes, or for CORS, there's nothing to do\. Otherwise add to scopeMappings: /,
-    );
-    expect(report.orThrow({ warnings: true })).toBe(report);
-  });
-
-  it.each([
-    ["no route below it", ["* /api", "GET /apis"], {}],
-    ["any token is enough for it", ["* /api", "GET /api/agents"], { fate: "open" }],
-    ["it has one method", ["GET /api", "GET /api/agents"], {}],
-  ] as const)("causes an error if %s", (_, keys, given) => {
-    expect(found(table, keys, given)).toContain(`error route_unmapped ${keys[0]}`);
-  });
-});
-
 describe("a public rule for every path", () => {
   it.each([
     ["GET /{*path}", "public"],
@@ -440,9 +344,8 @@ describe("a public rule for every path", () => {
     ["* /{*path}", "optional"],
   ] as const)("causes an error: %s, %s", (key, requirement) => {
     const report = audit({ [key]: requirement, "GET /api/a": [] }, ["GET /api/a", "GET /api/b", key]);
-    expect(report.ok).toBe(false);
     const { severity, rule, message, hint } = onlyFinding(report, "public_catch_all");
-    expect([severity, rule.key]).toEqual(["error", key]);
+    expect([report.ok, severity, rule.key]).toEqual([false, "error", key]);
     expect(message).toContain("a route that is missing from the table is public");
     expect(hint).toContain(`audit(server, routes, { publicCatchAll: ["${key}"] })`);
     expect(hint).toContain(`--public-catch-all '${key}'`);
@@ -451,56 +354,38 @@ describe("a public rule for every path", () => {
     );
   });
 
-  it("causes no error if the options of the audit name it", () => {
-    const table: ScopeMappings = { "GET /{*path}": "public", "GET /api{/*path}": ["api:use"] };
-    const options = { publicCatchAll: ["GET /{*path}"] };
-    expect(found(table, ["GET /{*path}", "GET /api{/*path}"], { options })).toEqual([]);
+  it.each([
+    ["GET /{*path}", "public", { publicCatchAll: ["GET /{*path}"] }],
+    ["GET /assets/*path", "public", {}],
+    ["GET /", "public", {}],
+    ["OPTIONS /{*path}", "public", {}],
+    ["GET /{*path}", [], {}],
+  ] as const)("causes no error for %s, %j, with the options %j", (key, requirement, options) => {
+    expect(found({ [key]: requirement }, [key], { options })).toEqual([]);
   });
 
   it.each([
-    ["GET /assets/*path", "public"],
-    ["GET /", "public"],
-    ["OPTIONS /{*path}", "public"],
-    ["GET /{*path}", []],
-  ] as const)("causes no error for %s, %j", (key, requirement) => {
-    expect(found({ [key]: requirement }, [key])).toEqual([]);
-  });
-
-  it("throws if publicCatchAll is not an array", () => {
-    const options = { publicCatchAll: "GET /{*path}" } as never;
-    expect(() => audit({}, ["GET /a"], { options })).toThrow(
-      "audit.publicCatchAll: has an invalid value. Write an array of keys",
-    );
-  });
-
-  it("throws if the table has no rule with a confirmed key", () => {
-    const options = { publicCatchAll: ["GET /*rest"] };
+    ["GET /{*path}", "has an invalid value. Write an array of keys"],
+    [["GET /*rest"], 'contains "GET /*rest", which isn\'t a public or optional rule for every path.'],
+  ])("throws if publicCatchAll is %j", (publicCatchAll, message) => {
+    const options = { publicCatchAll } as AuditOptions;
     expect(() => audit({ "GET /{*path}": "public" }, ["GET /a"], { options })).toThrow(
-      'audit.publicCatchAll: contains "GET /*rest", which isn\'t a public or optional rule for every path.',
+      `audit.publicCatchAll: ${message}`,
     );
   });
 });
 
 describe("orThrow", () => {
-  it("throws the text of a report with errors", () => {
-    const { orThrow, text } = audit({ "GET /a": [] }, ["GET /a", "GET /b"]);
+  it("throws the text of a report with errors, or with `warnings: true` also of one with warnings", () => {
+    const { orThrow, text: message } = audit({ "GET /a": [] }, ["GET /a", "GET /b"]);
     expect(orThrow).toThrow(AuditError);
     expect(orThrow).toThrow(
-      expect.objectContaining({ name: "AuditError", code: "audit_failed", message: text }) as Error,
+      expect.objectContaining({ name: "AuditError", code: "audit_failed", message }) as Error,
     );
-  });
-
-  const report = audit({ "* /a": [], "GET /a": ["a:read"] }, ["GET /a", "PUT /a"]);
-
-  it("returns a report that has warnings only", () => {
+    const report = audit({ "* /a": [], "GET /a": ["a:read"] }, ["GET /a", "PUT /a"]);
     expect(report.findings.map(aboutOf)).toEqual(["warning wider_rule_weaker * /a"]);
     expect(report.orThrow()).toBe(report);
     expect(report.orThrow({ warnings: false })).toBe(report);
-  });
-
-  it("throws for warnings as well with `warnings: true`", () => {
     expect(() => report.orThrow({ warnings: true })).toThrow(new AuditError(report.text));
-    const clean = audit({ "GET /a": [] }, ["GET /a"]);
-    expect(clean.orThrow({ warnings: true })).toBe(clean);
   });
 });

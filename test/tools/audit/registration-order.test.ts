@@ -93,7 +93,6 @@ describe.each(FRAMEWORKS)("%s", (_, list) => {
       },
     ]);
     expect(findingsOf(routes)).toMatchObject([{ kind: "guard_missing", severity: "error" }]);
-    expect(() => audit(server, routes).orThrow()).toThrow("the application has no protect");
   });
 
   it("reports the consequence for requireScopes without protect before it", () => {
@@ -101,13 +100,12 @@ describe.each(FRAMEWORKS)("%s", (_, list) => {
     expect(finding?.message).toContain("requireScopes finds no caller, and every request gets 500");
   });
 
-  it("reports a route that an earlier, wider one hides", () => {
+  it("reports a route that an earlier, wider one of the same list hides", () => {
     expect(hiddenIn(list("/agents/:id", "/agents/me"))).toEqual([MESSAGE]);
-  });
-
-  it("reports it if the routes are filtered and spread into another array", () => {
-    const routes = [...list("/agents/:id", "/x", "/agents/me")].filter(({ pattern }) => pattern !== "/x");
-    expect(hiddenIn([{ method: "GET", pattern: "/other" }, ...routes])).toEqual([MESSAGE]);
+    const filtered = [...list("/agents/:id", "/x", "/agents/me")].filter(({ pattern }) => pattern !== "/x");
+    expect(hiddenIn([{ method: "GET", pattern: "/other" }, ...filtered])).toEqual([MESSAGE]);
+    // Another application may have another order.
+    expect(hiddenIn([...list("/agents/:id"), ...list("/agents/me")])).toEqual([]);
   });
 
   it("reports nothing in the right order, and for two routes of one pattern", () => {
@@ -115,29 +113,18 @@ describe.each(FRAMEWORKS)("%s", (_, list) => {
     expect(hiddenIn(list("/agents/:id", "/agents/:name"))).toEqual([]);
     expect(hiddenIn(list("/agents/:id", "/agents/:id/runs"))).toEqual([]);
   });
-
-  it("compares only routes of one list, because another application may have another order", () => {
-    expect(hiddenIn([...list("/agents/:id"), ...list("/agents/me")])).toEqual([]);
-  });
 });
 
 describe("the audit", () => {
-  it("reports a route that a handler for every method hides, but not one behind middleware with a wildcard", () => {
-    const app = express5();
-    app.all("/agents/:id", handler);
-    app.get("/agents/me", handler);
-    expect(hiddenIn(routesOf(app))).toHaveLength(1);
-    const behind = express5();
-    behind.all("/{*path}", handler);
-    behind.get("/agents/me", handler);
-    expect(hiddenIn(routesOf(behind))).toEqual([]);
-  });
-
-  it("reports no route of another method", () => {
-    const app = express5();
-    app.post("/agents/:id", handler);
-    app.get("/agents/me", handler);
-    expect(hiddenIn(routesOf(app))).toEqual([]);
+  it("reports a route that a handler for every method hides, but no middleware and no other method", () => {
+    const hiddenBy = (register: (app: express5.Express) => unknown) => {
+      const app = express5();
+      register(app);
+      return hiddenIn(routesOf(app.get("/agents/me", handler)));
+    };
+    expect(hiddenBy((app) => app.all("/agents/:id", handler))).toHaveLength(1);
+    expect(hiddenBy((app) => app.all("/{*path}", handler))).toEqual([]);
+    expect(hiddenBy((app) => app.post("/agents/:id", handler))).toEqual([]);
   });
 
   it("does not count a route with a regular expression, which may match fewer paths, as wider", () => {

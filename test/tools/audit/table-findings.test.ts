@@ -21,39 +21,21 @@ describe("a wider rule that decides with less", () => {
       .filter(({ kind }) => kind === "wider_rule_weaker")
       .map(({ message }) => message.replaceAll("`", "").replace(/^.*It also decides /, ""));
 
-  it.each<[string, ScopeMappings, string]>([
+  it.each<[ScopeMappings, string]>([
     [
-      "other methods, and paths below",
       { "* /{*path}": [], "GET /a/:id": ["a:b"] },
       "POST|PUT|PATCH|DELETE /a/:id, GET /a/:id/*path (GET /a/:id requires a:b).",
     ],
-    ["paths below", { "* /{*path}": [], "* /a": ["a:b"] }, "* /a/*path (* /a requires a:b)."],
+    [{ "* /{*path}": [], "* /a": ["a:b"] }, "* /a/*path (* /a requires a:b)."],
+    [{ "GET /{*path}": "public", "* /a/*path": ["a:b"] }, "GET /a (* /a/*path requires a:b)."],
+    [{ "DELETE /{*path}": ["c:d"], "GET /a": ["a:b"] }, "DELETE /a (GET /a requires a:b)."],
+    [{ "PUT /{*path}": { anyOf: ["a:b", "c:d"] }, "GET /a": ["a:b"] }, "PUT /a (GET /a requires a:b)."],
+    [{ "* /a": [], "GET /a": ["a:b"] }, "POST|PUT|PATCH|DELETE /a (GET /a requires a:b)."],
     [
-      "the root of a subtree",
-      { "GET /{*path}": "public", "* /a/*path": ["a:b"] },
-      "GET /a (* /a/*path requires a:b).",
-    ],
-    [
-      "what needs other scopes",
-      { "DELETE /{*path}": ["c:d"], "GET /a": ["a:b"] },
-      "DELETE /a (GET /a requires a:b).",
-    ],
-    [
-      "what needs one of several scopes",
-      { "PUT /{*path}": { anyOf: ["a:b", "c:d"] }, "GET /a": ["a:b"] },
-      "PUT /a (GET /a requires a:b).",
-    ],
-    [
-      "other methods of the same path",
-      { "* /a": [], "GET /a": ["a:b"] },
-      "POST|PUT|PATCH|DELETE /a (GET /a requires a:b).",
-    ],
-    [
-      "what needs `also` of the narrower rule",
       { "* /{*path}": [], "* /a": { scopes: [], also: ["a:b"] } },
       "* /a/*path (* /a requires a valid token; also a:b).",
     ],
-  ])("reports %s", (_, table, expected) => {
+  ])("reports the requests of %j that it decides", (table, expected) => {
     expect(falls(table)).toEqual([expected]);
   });
 
@@ -117,99 +99,65 @@ describe("a wider rule that decides with less", () => {
 });
 
 describe("a scope with a literal id", () => {
-  it("reports it if no rule uses the resource with a parameter", () => {
-    expect(found({ "GET /x": ["billing:invoices:export"], "GET /y": ["billing:invoices:export"] })).toEqual([
-      "scope_literal_id billing:invoices:export",
-    ]);
-  });
+  const EXPORTS = { "GET /x": ["billing:invoices:export"], "GET /y": ["billing:invoices:export"] };
 
-  it.each<[string, ScopeMappings]>([
-    [
-      "another rule uses its resource with a parameter",
-      { "GET /x": ["r:7:read"], "GET /r/:id": ["r:<id>:read"] },
-    ],
-    ["it is a URI", { "GET /x": ["urn:acme:read"] }],
-    ["it has four parts, and so no id", { "GET /x": ["a:b:c:d"] }],
-  ])("does not report it if %s", (_, table) => {
-    expect(found(table)).toEqual([]);
+  it.each<[string, ScopeMappings, readonly string[]]>([
+    ["one finding", EXPORTS, ["scope_literal_id billing:invoices:export"]],
+    ["none if another rule has a parameter", { "GET /x": ["r:7:read"], "GET /r/:id": ["r:<id>:read"] }, []],
+    ["none for a URI", { "GET /x": ["urn:acme:read"] }, []],
+    ["none for four parts", { "GET /x": ["a:b:c:d"] }, []],
+  ])("is %s: %j", (_, table, expected) => {
+    expect(found(table)).toEqual(expected);
   });
 });
 
 describe("a scope, parameter or claim that differs from other rules", () => {
   const where = (org: Where[string], more: object = {}) => ({ scopes: ["a:b"], where: { org }, ...more });
+  const AGENTS = { "GET /agents/:agent": ["agents:<agent>:read"] };
+  const POST = { "POST /posts": ["posts:write"], "POST /copies": ["posts:write"] };
+  const DELETE = { "DELETE /posts/:id": ["posts:<id>:write"] };
+  const ORG = "* /orgs/:org{/*path}";
+  const orgsUnless = (unless: object) => ({ [ORG]: where({ claim: "org_id" }, { unless }) });
+  const orgsOf = (...claims: readonly Where[string][]) =>
+    Object.fromEntries(claims.map((claim, index) => [`GET /orgs/:org/${index}`, where(claim)]));
 
   it.each<[ScopeMappings, readonly string[]]>([
-    [
-      {
-        "POST /posts": ["posts:write"],
-        "POST /copies": ["posts:write"],
-        "DELETE /posts/:id": ["posts:<id>:write"],
-      },
-      ["scope_covers_items posts:write"],
-    ],
-    [{ "POST /posts": ["posts:create"], "DELETE /posts/:id": ["posts:<id>:write"] }, []],
+    [{ ...POST, ...DELETE }, ["scope_covers_items posts:write"]],
+    [{ "POST /posts": ["posts:create"], ...DELETE }, []],
     // A change of many posts needs the scope for every id.
-    [{ "PATCH /posts": ["posts:write"], "DELETE /posts/:id": ["posts:<id>:write"] }, []],
+    [{ "PATCH /posts": ["posts:write"], ...DELETE }, []],
     [{ "GET /posts": ["posts:read"], "GET /posts/:id": ["posts:<id>:read"] }, []],
+    [{ ...AGENTS, "GET /runs/:run": ["agents:<run>:read"] }, ["scope_unbound GET /runs/:run"]],
+    [{ ...AGENTS, "GET /agents/:id/x": ["agents:<id>:read"] }, []],
     [
-      { "GET /agents/:agent": ["agents:<agent>:read"], "GET /runs/:run": ["agents:<run>:read"] },
-      ["scope_unbound GET /runs/:run"],
-    ],
-    [{ "GET /agents/:agent": ["agents:<agent>:read"], "GET /agents/:id/x": ["agents:<id>:read"] }, []],
-    [
-      {
-        "GET /orgs/:org/a": where({ claim: "org_id" }),
-        "GET /orgs/:org/b": where({ claim: "orgId" }),
-        "GET /orgs/:org/c": where({ claim: "orgId" }),
-      },
-      ["claim_spelling GET /orgs/:org/b"],
+      orgsOf({ claim: "org_id" }, { claim: "orgId" }, { claim: "orgId" }),
+      ["claim_spelling GET /orgs/:org/1"],
     ],
     [
-      {
-        "GET /orgs/:org/a": where({ claim: "org_id", issuer: "https://a.example" }),
-        "GET /orgs/:org/b": where({ claim: "org", issuer: "https://a.example" }),
-      },
+      orgsOf({ claim: "org_id", issuer: "https://a.example" }, { claim: "org", issuer: "https://a.example" }),
       [],
     ],
-    [
-      { "* /orgs/:org{/*path}": where({ claim: "org_id" }, { unless: ["a:b"] }) },
-      ["exception_wide * /orgs/:org{/*path}"],
-    ],
-    [{ "* /orgs/:org{/*path}": where({ claim: "org_id" }, { unless: ["a:c"] }) }, []],
+    [orgsUnless(["a:b"]), [`exception_wide ${ORG}`]],
+    [orgsUnless(["a:c"]), []],
     // It's needed for changes, and for a rule below.
-    [
-      {
-        "* /orgs/:org{/*path}": where({ claim: "org_id" }, { unless: { scopes: ["a:b"], methods: ["GET"] } }),
-      },
-      [],
-    ],
-    [
-      {
-        "* /orgs/:org{/*path}": where({ claim: "org_id" }, { unless: ["a:b"] }),
-        "GET /orgs/:org/users": ["users:read"],
-      },
-      ["wider_rule_weaker * /orgs/:org{/*path}"],
-    ],
+    [orgsUnless({ scopes: ["a:b"], methods: ["GET"] }), []],
+    [{ ...orgsUnless(["a:b"]), "GET /orgs/:org/users": ["users:read"] }, [`wider_rule_weaker ${ORG}`]],
   ])("is one finding: %j", (table, expected) => {
     expect(found(table)).toEqual(expected);
   });
 });
 
 describe("a custom rule that replaces a base table's rule", () => {
-  const OVERRIDES: ScopeMappings = {
-    "GET /agents": [],
-    "GET /teams": ["teams:other"],
-    "GET /sessions": ["sessions:read", "sessions:list"],
-  };
-
-  it("reports it if it does not imply the replaced rule", () => {
+  it("is a warning if it does not imply the replaced rule, with what both rules require", () => {
+    const OVERRIDES: ScopeMappings = {
+      "GET /agents": [],
+      "GET /teams": ["teams:other"],
+      "GET /sessions": ["sessions:read", "sessions:list"],
+    };
     expect(found(OVERRIDES, agentScopeMappings)).toEqual([
       "override_weaker GET /agents",
       "override_weaker GET /teams",
     ]);
-  });
-
-  it("reports it as a warning, with what both rules require", () => {
     const server = serverOf(OVERRIDES, agentScopeMappings);
     const { findings } = audit(server, [{ method: "GET", pattern: "/agents" }]);
     expect(findings.find(({ kind }) => kind === "override_weaker")).toEqual({
@@ -229,13 +177,13 @@ describe("a scope that another parameter, or any id, decides", () => {
     "GET /orgs/:org/billing": ["orgs:<org>:read"],
   };
 
-  it.each<[string, ScopeMappings]>([
-    ["GET /orgs/:org/projects", { "GET /orgs/:org/projects": ["orgs:<any>:read"] }],
-    ["GET /orgs/:org/x", { "GET /orgs/:org/x": { anyOf: ["orgs:<any>:read", "orgs:<org>:read"] } }],
-    ["DELETE /orgs/:org/members/:member", { "DELETE /orgs/:org/members/:member": ["orgs:<member>:admin"] }],
-    ["GET /v/:version/orgs/:org", { "GET /v/:version/orgs/:org": { anyOf: ["orgs:<version>:read"] } }],
-  ])("reports it where the path has the parameter of other rules: %s", (key, table) => {
-    expect(found({ ...TENANT, ...table })).toContain(`scope_unbound ${key}`);
+  it.each<[string, ScopeMappings["GET /"]]>([
+    ["GET /orgs/:org/projects", ["orgs:<any>:read"]],
+    ["GET /orgs/:org/x", { anyOf: ["orgs:<any>:read", "orgs:<org>:read"] }],
+    ["DELETE /orgs/:org/members/:member", ["orgs:<member>:admin"]],
+    ["GET /v/:version/orgs/:org", { anyOf: ["orgs:<version>:read"] }],
+  ])("reports it where the path has the parameter of other rules: %s", (key, rule) => {
+    expect(found({ ...TENANT, [key]: rule })).toContain(`scope_unbound ${key}`);
   });
 
   it("shows the scope to write", () => {
@@ -251,16 +199,13 @@ describe("a scope that another parameter, or any id, decides", () => {
     ]);
   });
 
-  it.each<[string, ScopeMappings]>([
-    ["the path has no such parameter", { "GET /orgs": ["orgs:<any>:read"] }],
-    [
-      "a template names the parameter",
-      { "GET /orgs/:org/projects": ["projects:<any>:read", "orgs:<org>:read"] },
-    ],
-    ["every rule has its own parameter", { "GET /orgs/:org/a/:b": ["a:<b>:read"] }],
-    ["the scope is for every id", { "GET /orgs/:org/all": ["orgs:read"] }],
-  ])("does not report it if %s", (_, table) => {
-    expect(found({ ...TENANT, ...table })).toEqual([]);
+  it.each<[string, string, ScopeMappings["GET /"]]>([
+    ["the path has no such parameter", "GET /orgs", ["orgs:<any>:read"]],
+    ["a template names it", "GET /orgs/:org/projects", ["projects:<any>:read", "orgs:<org>:read"]],
+    ["every rule has its own parameter", "GET /orgs/:org/a/:b", ["a:<b>:read"]],
+    ["the scope is for every id", "GET /orgs/:org/all", ["orgs:read"]],
+  ])("does not report it if %s", (_, key, rule) => {
+    expect(found({ ...TENANT, [key]: rule })).toEqual([]);
   });
 });
 
@@ -270,19 +215,13 @@ describe("a custom rule for a part of what a base table's rule decides", () => {
     "* /admin{/*path}": ["admin:use"],
   };
 
-  it.each<[string, ScopeMappings]>([
-    ["GET /api/v2/orgs/:org", { "GET /api/v2/orgs/:org": "public" }],
-    ["GET /api/v2/orgs/:org", { "GET /api/v2/orgs/:org": [] }],
-    ["GET /admin/health", { "GET /admin/health": "public" }],
-  ])("lists it if it requires less: %s", (key, table) => {
-    expect(found(table, BASE)).toContain(`rule_overridden ${key}`);
-  });
-
-  it("does not list it if it requires the same or more", () => {
-    const table: ScopeMappings = {
-      "GET /api/v2/orgs/:org": ["orgs:<org>:read"],
-      "* /admin/a{/*path}": ["admin:use", "a:b"],
-    };
-    expect(found(table, BASE)).toEqual([]);
+  it.each<[string, ScopeMappings["GET /"], readonly string[]]>([
+    ["GET /api/v2/orgs/:org", "public", ["rule_overridden GET /api/v2/orgs/:org"]],
+    ["GET /api/v2/orgs/:org", [], ["rule_overridden GET /api/v2/orgs/:org"]],
+    ["GET /admin/health", "public", ["rule_overridden GET /admin/health"]],
+    ["GET /api/v2/orgs/:org", ["orgs:<org>:read"], []],
+    ["* /admin/a{/*path}", ["admin:use", "a:b"], []],
+  ])("is a note if it requires less: %s, %j", (key, rule, expected) => {
+    expect(found({ [key]: rule }, BASE)).toEqual(expected);
   });
 });

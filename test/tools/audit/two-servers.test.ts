@@ -63,18 +63,13 @@ const unguarded = (report: ReturnType<typeof audit>) =>
   report.findings.flatMap((finding) => (finding.kind === "route_unguarded" ? finding.message : []));
 
 describe.each(Object.entries(applications))("an audit in %s", (_, routesFor) => {
-  it("reports the routes that only another server guards", async () => {
-    expect(unguarded(audit(strict, await routesFor()))).toEqual([
-      "`GET /a` is behind protect of another resource server: this one doesn't check it.",
-    ]);
-  });
-
-  it("reports nothing for the server that guards all of them", async () => {
-    expect(audit(lax, await routesFor())).toMatchObject({ ok: true, findings: [] });
-  });
-
-  it("knows it of a copy of the list, too", async () => {
-    expect(unguarded(audit(strict, [...(await routesFor())]))).toHaveLength(1);
+  it("reports the routes that only another server guards, also in a copy of the list", async () => {
+    const routes = await routesFor();
+    for (const listed of [routes, [...routes]])
+      expect(unguarded(audit(strict, listed))).toEqual([
+        "`GET /a` is behind protect of another resource server: this one doesn't check it.",
+      ]);
+    expect(audit(lax, routes)).toMatchObject({ ok: true, findings: [] });
   });
 });
 
