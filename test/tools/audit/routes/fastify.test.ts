@@ -7,7 +7,6 @@ import { describe, expect, it } from "vitest";
 import type { ScopeMappings } from "scopegate";
 import { audit, type ListedRoute, routesOf } from "scopegate/audit";
 import { protect, requireScopes } from "scopegate/fastify";
-import { serveFastify, statusWith } from "../../../support/frameworks.ts";
 import { findingsOf, server, serverFor, unguardedOf, written } from "./support.ts";
 
 describe.each([
@@ -23,7 +22,7 @@ describe.each([
     return routes;
   }
 
-  it("lists the routes of the application and of its plugins with their prefixes, and no HEAD next to GET", async () => {
+  it("lists the routes of the application and of its plugins with their prefixes, and each of several methods", async () => {
     const routes = await listAfter((app) => {
       app.get("/agents", () => "ran");
       const deep: FastifyPluginCallback = (inner, _options, done) =>
@@ -35,22 +34,15 @@ describe.each([
         done();
       };
       app.register(teams, { prefix: "/teams" });
-    });
-    expect(written(routes)).toEqual([
-      "GET /agents",
-      "GET /teams",
-      "POST /teams/:team_id/runs",
-      "DELETE /teams/deep/x",
-    ]);
-  });
-
-  it("lists each method of a route with several methods, and a route for every method as `*`", async () => {
-    const routes = await listAfter((app) => {
       app.route({ method: ["GET", "PUT"], url: "/some", handler: () => "ran" });
       app.all("/every", () => "ran");
       app.head("/head", () => "ran");
     });
-    expect(written(routes)).toEqual(["GET /some", "PUT /some", "* /every", "HEAD /head"]);
+    const ofPlugins = ["GET /teams", "POST /teams/:team_id/runs", "DELETE /teams/deep/x"];
+    expect(written(routes)).toEqual([
+      ...["GET /agents", "GET /some", "PUT /some", "* /every", "HEAD /head"],
+      ...ofPlugins,
+    ]);
   });
 
   it.each([
@@ -75,15 +67,12 @@ describe.each([
     expect(findings[0]).toMatchObject({ kind: "route_unreadable" });
   });
 
-  it("lists the routes of a plugin that was registered before it and is not loaded yet", async () => {
+  it("lists a plugin that isn't loaded yet, but fails when the application already has a route", async () => {
     const app = create();
     app.register((inner, _options, done) => done(void inner.get("/inner", () => "ran")));
     const routes = routesOf(app);
     await app.ready();
     expect(written(routes)).toEqual(["GET /inner"]);
-  });
-
-  it("fails when the application already has a route, with the line to write", async () => {
     const late = create();
     late.get("/agents", () => "ran");
     expect(() => routesOf(late)).toThrow("directly after `const app = fastify()`");
@@ -92,17 +81,7 @@ describe.each([
     expect(() => routesOf(awaited)).toThrow("is called too late");
   });
 
-  it("fails to list routes before the application is ready, because plugins may add more", async () => {
-    const app = create();
-    const routes = routesOf(app);
-    app.get("/agents", () => "ran");
-    expect(() => [...routes]).toThrow("await app.ready()");
-    expect(() => audit(serverFor({}), routes)).toThrow("await app.ready()");
-    await app.ready();
-    expect(written(routes)).toEqual(["GET /agents"]);
-  });
-
-  it("returns an array that can be filtered, joined and returned from an async function", async () => {
+  it("returns an array that can be filtered, joined and returned from an async function, but not read early", async () => {
     const app = create();
     const routes = await Promise.resolve(routesOf(app));
     const table = serverFor({ "GET /agents": [] });
@@ -110,14 +89,13 @@ describe.each([
     app.get("/agents", () => "ran");
     app.get("/internal/state", () => "ran");
     const isPublished = ({ pattern }: ListedRoute) => !pattern.startsWith("/internal");
-    expect(() => routes.filter(isPublished)).toThrow("await app.ready()");
-    expect(() => routes.length).toThrow("await app.ready()");
+    const readings = [() => routes.filter(isPublished), () => routes.length, () => [...routes]];
+    for (const read of [...readings, () => audit(table, routes)]) expect(read).toThrow("await app.ready()");
     await app.ready();
     expect(written(routes.filter(isPublished))).toEqual(["GET /agents"]);
     expect(Array.isArray(routes)).toBe(true);
     expect(written([...routes, { method: "GET", pattern: "/more" }])).toHaveLength(3);
     expect(written(([] as ListedRoute[]).concat(routes))).toEqual(written(routes));
-    expect(routes.map(({ method }) => method)).toEqual(["GET", "GET"]);
     expect(audit(table, routes.filter(isPublished)).ok).toBe(true);
     // A filtered route still knows which server guards it.
     const { findings } = audit(serverFor({ "GET /agents": ["a:b"] }), routes.filter(isPublished));
@@ -141,32 +119,6 @@ describe.each([
     expect(preflight.map(({ severity, kind }) => `${severity} ${kind}`)).toEqual([expected]);
   });
 
-  it("lists the rule that the guard applies to each route", async () => {
-    const app = create();
-    const routes = routesOf(app);
-    const server = serverFor({
-      "GET /open/:id": "public",
-      "GET /files/readme": "public",
-      "* /any": "public",
-    });
-    await app.register(protect(server));
-    for (const url of ["/open/:x", "/files/*", "/unmapped"]) app.get(url, () => "ran");
-    app.all("/any", () => "ran");
-    const port = await serveFastify(app);
-    const report = audit(server, routes);
-    expect(report.routes.map(({ pattern, rule }) => [pattern, rule?.key])).toEqual([
-      ["/open/:x", "GET /open/:id"],
-      ["/files/*path", undefined],
-      ["/unmapped", undefined],
-      ["/any", "* /any"],
-    ]);
-    expect(report.findings.map(({ kind }) => kind)).toEqual(["route_partly_mapped", "route_unmapped"]);
-    const paths = ["/open/1", "/files/readme", "/files/other", "/unmapped", "/any"];
-    // No rule covers /files/*, so the rule of the path /files/readme decides alone.
-    const statuses = await Promise.all(paths.map((path) => statusWith(port, path)));
-    expect(statuses).toEqual([200, 200, 403, 403, 200]);
-  });
-
   it("marks routes outside the plugin that protect is registered in, and the audit reports what to move", async () => {
     const app = create();
     const routes = routesOf(app);
@@ -188,21 +140,18 @@ describe.each([
     expect((await app.inject("/deep")).statusCode).toBe(401);
   });
 
-  it("marks routes outside a plugin that contains only protect", async () => {
-    const routes = await listAfter((app) => {
-      app.register((inner, _options, done) => done(void inner.register(protect(server))));
+  it("marks all others if a plugin contains only protect, and none if it is registered for all", async () => {
+    const inner = await listAfter((app) => {
+      app.register((plugin, _options, done) => done(void plugin.register(protect(server))));
       app.get("/agents", { preHandler: [requireScopes("a:b")] }, () => "ran");
     });
-    expect(findingsOf(routes)[0]?.message).toContain("requireScopes finds no caller");
-  });
-
-  it("marks no route when protect is registered for all, before or after the routes", async () => {
-    const routes = await listAfter((app) => {
+    expect(findingsOf(inner)[0]?.message).toContain("requireScopes finds no caller");
+    const late = await listAfter((app) => {
       app.get("/agents", () => "ran");
-      app.register((inner, _options, done) => done(void inner.get("/inner", () => "ran")));
+      app.register((plugin, _options, done) => done(void plugin.get("/inner", () => "ran")));
       app.register(protect(server));
     });
-    expect(unguardedOf(routes)).toEqual([]);
+    expect(unguardedOf(late)).toEqual([]);
   });
 
   it("marks every route of an application without protect, and the audit fails", async () => {

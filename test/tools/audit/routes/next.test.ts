@@ -78,15 +78,13 @@ describe("routesOf for Next.js", () => {
     const below = await list(files, { basePath: "/base" });
     expect(written(below)).toEqual(["GET /base{/*path}", "GET /base/api/x"]);
     expect(unguardedOf(below)).toEqual(["GET /base{/*path}"]);
-  });
-
-  it("lists a folder that no rule can name, and the audit reports it", async () => {
-    const files = { "app/a;b/page.tsx": "", "proxy.ts": proxy() };
-    expect(await errorsOf(files, { "* /{*path}": ["a:b"] })).toEqual(["route_unreadable GET /a;b"]);
+    // No rule can name this folder.
+    const unreadable = { "app/a;b/page.tsx": "", "proxy.ts": proxy() };
+    expect(await errorsOf(unreadable, { "* /{*path}": ["a:b"] })).toEqual(["route_unreadable GET /a;b"]);
   });
 
   it("lists files for search engines and images", async () => {
-    const files = [
+    const special = [
       "sitemap.ts",
       "robots.js",
       "manifest.ts",
@@ -94,31 +92,20 @@ describe("routesOf for Next.js", () => {
       "a/opengraph-image.tsx",
       "icon1.png",
     ];
-    const others = ["icon.css", "a/icon.test.tsx", "sitemap.md"];
-    const routes = await list(Object.fromEntries([...files, ...others].map((file) => [`app/${file}`, ""])));
+    const files = [...special, "icon.css", "a/icon.test.tsx", "sitemap.md"];
+    const routes = await list(Object.fromEntries(files.map((file) => [`app/${file}`, ""])));
     expect(written(routes)).toEqual([
-      "GET /a/opengraph-image",
-      "GET /favicon.ico",
-      "GET /icon1.png",
-      "GET /manifest.webmanifest",
-      "GET /robots.txt",
-      "GET /sitemap.xml",
+      ...["GET /a/opengraph-image", "GET /favicon.ico", "GET /icon1.png"],
+      ...["GET /manifest.webmanifest", "GET /robots.txt", "GET /sitemap.xml"],
     ]);
   });
 
-  it("reads only files with the `pageExtensions` of the configuration", async () => {
+  it("reads `pageExtensions` and `basePath` of a configuration, also if it is a function or an async one", async () => {
     const files = { "app/a/page.tsx": "", "app/b/page.mdx": "", "app/c/route.api.ts": wrapped("GET /c") };
     expect(written(await list(files, { pageExtensions: ["mdx", "api.ts"] }))).toEqual(["GET /b", "GET /c"]);
-  });
-
-  it("takes a configuration that is a function, also an async one", async () => {
-    const files = { "app/page.tsx": "" };
     const config = { basePath: "/base" };
-    expect(written(await list(files, () => config))).toEqual(["GET /base"]);
-    expect(written(await list(files, () => Promise.resolve(config)))).toEqual(["GET /base"]);
-  });
-
-  it("rejects unknown options", async () => {
+    for (const given of [() => config, () => Promise.resolve(config)])
+      expect(written(await list({ "app/page.tsx": "" }, given))).toEqual(["GET /base"]);
     const options = { konfig: {} } as NextRoutesOptions;
     await expect(routesOf(folderWith({}), options)).rejects.toThrow("Did you mean `config`?");
   });
@@ -145,10 +132,7 @@ describe("a route handler of Next.js", () => {
   it.each([
     ["one export", GET],
     ["a route without a method", 'export const GET = withScopes(server, { route: "/x" }, handler);'],
-    [
-      "a type",
-      "export const GET: Handler = withScopes<Request>(lib.server, { route: 'GET /x', params }, handler);",
-    ],
+    ["a type", "export const GET: Handler = withScopes<Request>(lib.server, { route: 'GET /x' }, handler);"],
     ["a template", "export const GET = withScopes(server, {\n  route: `GET /x`,\n}, handler);"],
     ["options and types", `export const dynamic = "force-dynamic";\nexport type GET = 1;\n${GET}`],
     ["a type of its value", `${GET.slice(0, -1)} satisfies Next.Handler<"GET", Context>;`],
@@ -212,14 +196,10 @@ describe("a route handler of Next.js", () => {
     ["a call of the wrapper", `${GET.slice(0, -1)}(raw);`, ["GET"]],
     ["a cast of another value", `${GET.slice(0, -1)} as Handler || raw;`, ["GET"]],
     ["a call of a cast", `${GET.slice(0, -1)} satisfies Handler<A>(raw);`, ["GET"]],
+    ["a composition", GET.replace("withScopes(", "compose(withScopes(").replace(");", "));"), ["GET"]],
     [
-      "a wrapper in a composition",
-      GET.replace("withScopes(", "compose(withScopes(").replace(");", "));"),
-      ["GET"],
-    ],
-    [
-      "a wrapped handler and one after a variable without a value",
-      `${GET}\nexport let count: number;\nexport const POST = raw;`,
+      "an unwrapped handler after a variable",
+      `${GET}\nexport let a: number;\nexport const POST = raw;`,
       ["POST"],
     ],
     ["a variable that can change", GET.replace("const", "let"), ["GET"]],
@@ -239,12 +219,12 @@ describe("a route handler of Next.js", () => {
   });
 
   it.each([
-    ["from another package", 'import { withScopes } from "./wrappers";\n'],
-    ["as a type", 'import type { withScopes } from "scopegate/fetch";\n'],
-    ["under another name", 'import { protect as withScopes } from "scopegate/fetch";\n'],
-    ["in a comment", '// import { withScopes } from "scopegate/fetch";\n'],
-  ])("is unguarded if withScopes is imported %s", async (_, statement) => {
-    expect(unguardedOf(await list({ "app/x/route.ts": statement + GET }))).toEqual(["GET /x"]);
+    'import { withScopes } from "./wrappers";',
+    'import type { withScopes } from "scopegate/fetch";',
+    'import { protect as withScopes } from "scopegate/fetch";',
+    '// import { withScopes } from "scopegate/fetch";',
+  ])("is unguarded with the import %s", async (statement) => {
+    expect(unguardedOf(await list({ "app/x/route.ts": `${statement}\n${GET}` }))).toEqual(["GET /x"]);
   });
 
   it("needs a wrapper even if its rule is public", async () => {
@@ -255,42 +235,23 @@ describe("a route handler of Next.js", () => {
   });
 
   it.each([
-    ["no route", "export const GET = withScopes(server, handler);", "x"],
-    ["a variable", "export const GET = withScopes(server, { route }, handler);", "x"],
-    ["another path", 'export const GET = withScopes(server, { route: "GET /y" }, handler);', "x"],
-    ["another method", 'export const GET = withScopes(server, { route: "POST /x" }, handler);', "x"],
-    ["another name", 'export const GET = withScopes(server, { route: "GET /:name" }, handler);', "[id]"],
-    ["one segment", 'export const GET = withScopes(server, { route: "GET /:id" }, handler);', "[...id]"],
-    ["a spread", 'export const GET = withScopes(server, { route: "GET /x", ...more }, handler);', "x"],
-    [
-      "a spread after a bracket in a string",
-      'export const GET = withScopes(server, { route: "GET /x", a: "}", ...more }, handler);',
-      "x",
-    ],
-    [
-      "a computed name",
-      'export const GET = withScopes(server, { route: "GET /x", ["route"]: a }, handler);',
-      "x",
-    ],
-    [
-      "an escape",
-      'export const GET = withScopes(server, { route: "GET /x", r\\u006fute: a }, handler);',
-      "x",
-    ],
-    [
-      "a regular expression",
-      'export const GET = withScopes(server, { route: "GET /x", a: /[}"]/, route: b, c: /"/ }, handler);',
-      "x",
-    ],
-    ["two", 'export const GET = withScopes(server, { route: "GET /x", route: "GET /y" }, handler);', "x"],
-    [
-      "a quoted name",
-      'export const GET = withScopes(server, { route: "GET /x", "route": a }, handler);',
-      "x",
-    ],
-    ["no path", 'export const GET = withScopes(server, { route: "GET" }, handler);', "x"],
-  ])("is reported with %s as its route, also if its rule is public", async (_, code, folder) => {
-    const files = { [`app/${folder}/route.ts`]: IMPORT + code };
+    ["no route", "handler", "x"],
+    ["a variable", "{ route }", "x"],
+    ["another path", '{ route: "GET /y" }', "x"],
+    ["another method", '{ route: "POST /x" }', "x"],
+    ["another name", '{ route: "GET /:name" }', "[id]"],
+    ["one segment", '{ route: "GET /:id" }', "[...id]"],
+    ["a spread", '{ route: "GET /x", ...more }', "x"],
+    ["a spread after a bracket in a string", '{ route: "GET /x", a: "}", ...more }', "x"],
+    ["a computed name", '{ route: "GET /x", ["route"]: a }', "x"],
+    ["an escape", '{ route: "GET /x", r\\u006fute: a }', "x"],
+    ["a regular expression", '{ route: "GET /x", a: /[}"]/, route: b, c: /"/ }', "x"],
+    ["two", '{ route: "GET /x", route: "GET /y" }', "x"],
+    ["a quoted name", '{ route: "GET /x", "route": a }', "x"],
+    ["no path", '{ route: "GET" }', "x"],
+  ])("is reported with %s as its route, also if its rule is public", async (_, options, folder) => {
+    const code = `${IMPORT}export const GET = withScopes(server, ${options}, handler);`;
+    const files = { [`app/${folder}/route.ts`]: code };
     const table = { "* /x": "public", "GET /:id": "public", "GET /*rest": "public" } as const;
     expect(await errorsOf(files, table)).toEqual(
       expect.arrayContaining([expect.stringMatching(/^route_differs GET /)]),
@@ -406,17 +367,12 @@ describe("a page of Next.js", () => {
     expect(misspelled.findings).toMatchObject([{ kind: "rule_unreached", rule: { key: "POST /admn" } }]);
   });
 
-  it("is unguarded outside the matcher if only its rule for POST requires a token", async () => {
+  it("is rendered for every method: its rules for POST count for the matcher, and one for all methods may open it", async () => {
     const files = { ...pages, "proxy.ts": proxy('"/admin/:path*"') };
     expect(await errorsOf(files, { ...table, "* /{*path}": ["a:b"] })).toEqual([]);
     expect(await errorsOf(files, { ...table, "POST /": ["a:b"] })).toEqual(["route_unguarded GET /"]);
-  });
-
-  it("is rendered for every method, so a rule for all methods may open it", async () => {
-    const weak = { ...table, "* /{*path}": [] };
-    const routes = await list({ ...pages, "proxy.ts": proxy() });
-    const { findings } = audit(serverFor(weak), routes);
-    expect(findings.map(({ kind }) => kind)).toContain("wider_rule_weaker");
+    const found = await findingsOf({ ...pages, "proxy.ts": proxy() }, { ...table, "* /{*path}": [] });
+    expect(found).toContain("wider_rule_weaker * /{*path}");
   });
 });
 
@@ -489,62 +445,32 @@ describe("a rewrite of Next.js", () => {
     expect(await openedBy(rewrites, open)).toEqual(["rewrite_weaker GET /admin"]);
   });
 
-  it.each<[string, Rewrites, ScopeMappings, readonly string[]]>([
-    ["to one page", [["/a", "/admin"]], { "GET /a": "public" }, ["/admin"]],
-    ["with a query", [["/a", "/admin?from=a#b"]], { "GET /a": [] }, ["/admin"]],
-    ["from every path", [["/:path*", "/admin"]], { "GET /:page": [] }, ["/admin"]],
-    ["by parts of a segment", [["/org-:x", "/orgs/:x"]], { "GET /:a": [] }, ["/orgs/:org"]],
-    ["with the same value", [["/n/:x", "/orgs/:x"]], { "GET /n/:a": ["orgs:<a>:read"] }, []],
-    ["with a fixed value", [["/mine", "/orgs/mine"]], { "GET /mine": ["orgs:mine:read"] }, []],
-    ["with another value", [["/mine", "/orgs/own"]], { "GET /mine": ["orgs:mine:read"] }, ["/orgs/:org"]],
-    ["with an expression", [["/n/:x(\\d+)", "/orgs/:x"]], { "GET /n/:x": [] }, ["/orgs/:org"]],
-    [
-      "with a wide expression",
-      [["/n/:x(.*)", "/:x"]],
-      { "GET /n{/*x}": ["admin:use"] },
-      ["/docs/*path", "/orgs/:org"],
-    ],
-    ["with an expression without a name", [["/(a|b)c/(.*)", "/admin"]], { "GET /n/y": [] }, ["/admin"]],
-    ["with an optional parameter", [["/n/:x?", "/orgs/:x"]], { "GET /n{/*x}": [] }, ["/orgs/:org"]],
-    [
-      "with one or more segments",
-      [["/n/:x+", "/:x+"]],
-      { "GET /n/*x": ["admin:use", "staff:read"] },
-      ["/orgs/:org"],
-    ],
-    ["to a value of a header", [["/n", "/:from"]], { "GET /n": ["staff:read"] }, ["/admin", "/orgs/:org"]],
-    [
-      "to a folder with a value of a header",
-      [["/n", "/a-:from/x"]],
-      { "GET /n": "public" },
-      ["/admin", "/docs/*path", "/orgs/:org"],
-    ],
-    [
-      "to a name after a text",
-      [["/n/:x*", "/adm:x"]],
-      { "GET /n{/*x}": ["staff:read", "orgs:read"] },
-      ["/admin"],
-    ],
-    [
-      "twice",
-      [
-        ["/a", "/b/x"],
-        ["/b/:any", "/admin"],
-      ],
-      { "GET /a": [], "GET /b/x": ["admin:use"], "GET /b/:x": ["admin:use"] },
-      ["/admin"],
-    ],
-    [
-      "not in the wrong order",
-      [
-        ["/b/:any", "/admin"],
-        ["/a", "/b/x"],
-      ],
-      { "GET /a": [], "GET /b/:x": ["admin:use"] },
-      [],
-    ],
-    ["to nothing that is listed", [["/a", "/logo.svg"]], { "GET /a": "public" }, []],
-  ])("opens what it leads to: %s", async (_, rewrites, table, opened) => {
+  const TWICE: Rewrites = [
+    ["/a", "/b/x"],
+    ["/b/:any", "/admin"],
+  ];
+  const SEVERAL: ScopeMappings = { "GET /n/*x": ["admin:use", "staff:read"] };
+
+  it.each<[Rewrites, ScopeMappings, readonly string[]]>([
+    [[["/a", "/admin?from=a#b"]], { "GET /a": [] }, ["/admin"]],
+    [[["/:path*", "/admin"]], { "GET /:page": [] }, ["/admin"]],
+    [[["/org-:x", "/orgs/:x"]], { "GET /:a": [] }, ["/orgs/:org"]],
+    [[["/n/:x", "/orgs/:x"]], { "GET /n/:a": ["orgs:<a>:read"] }, []],
+    [[["/mine", "/orgs/mine"]], { "GET /mine": ["orgs:mine:read"] }, []],
+    [[["/mine", "/orgs/own"]], { "GET /mine": ["orgs:mine:read"] }, ["/orgs/:org"]],
+    [[["/n/:x(\\d+)", "/orgs/:x"]], { "GET /n/:x": [] }, ["/orgs/:org"]],
+    [[["/n/:x(.*)", "/:x"]], { "GET /n{/*x}": ["admin:use"] }, ["/docs/*path", "/orgs/:org"]],
+    [[["/(a|b)c/(.*)", "/admin"]], { "GET /n/y": [] }, ["/admin"]],
+    [[["/n/:x?", "/orgs/:x"]], { "GET /n{/*x}": [] }, ["/orgs/:org"]],
+    [[["/n/:x+", "/:x+"]], SEVERAL, ["/orgs/:org"]],
+    // The value of a header.
+    [[["/n", "/:from"]], { "GET /n": ["staff:read"] }, ["/admin", "/orgs/:org"]],
+    [[["/n", "/a-:from/x"]], { "GET /n": "public" }, ["/admin", "/docs/*path", "/orgs/:org"]],
+    [[["/n/:x*", "/adm:x"]], { "GET /n{/*x}": ["staff:read", "orgs:read"] }, ["/admin"]],
+    [TWICE, { "GET /a": [], "GET /b/x": ["admin:use"], "GET /b/:x": ["admin:use"] }, ["/admin"]],
+    [TWICE.toReversed(), { "GET /a": [], "GET /b/:x": ["admin:use"] }, []],
+    [[["/a", "/logo.svg"]], { "GET /a": "public" }, []],
+  ])("%j with the rules %j opens %j", async (rewrites, table, opened) => {
     const found = await openedBy(rewrites, table);
     const routes = [...new Set(found.flatMap((line) => line.replace("rewrite_weaker ", "").split(", ")))];
     expect(routes.filter((route) => !route.startsWith("route_")).toSorted()).toEqual(
@@ -570,12 +496,6 @@ describe("a rewrite of Next.js", () => {
     expect(await errorsOf(app, table, config)).toEqual([]);
     const open = { ...table, "GET /teams/:team/bye": "public" } as const;
     expect(await errorsOf(app, open, config)).toEqual(["rewrite_weaker GET /*path"]);
-  });
-
-  it("isn't reported for a page that no proxy guards", async () => {
-    const table = { "GET /admin": ["admin:use"], "GET /a": "public" } as const;
-    const config = { rewrites: () => toRewrites([["/a", "/admin"]]) };
-    expect(await errorsOf({ "app/admin/page.tsx": "" }, table, config)).toEqual(["guard_missing"]);
   });
 
   it("is not followed by others in every order if there are too many", async () => {
