@@ -60,6 +60,7 @@ describe("scopegate", () => {
     expect(await mistakesOf("explain GET")).toContain(
       "scopegate: PATH is missing: write scopegate explain METHOD PATH.\n",
     );
+    expect(await mistakesOf("explain")).toContain("METHOD and PATH are missing: write");
     expect(await mistakesOf("routes --config=")).toContain("--config needs a value: write --config FILE.");
   });
 
@@ -142,13 +143,6 @@ describe("scopegate token", () => {
     expect(notes).toContain(mistake);
   });
 
-  it("takes null as the value of a claim", async () => {
-    const [, payload = ""] = (await outputOf(["token", "--claim", "exp=null", "--key", keyFile()])).split(
-      ".",
-    );
-    expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toMatchObject({ exp: null });
-  });
-
   it("signs a token that fits the configuration, with additional claims", async () => {
     const key = keyFile();
     const config = {
@@ -157,8 +151,9 @@ describe("scopegate token", () => {
       algorithm: "ES256",
       scopes_claim: "scp",
     };
+    const claims = ["--claim", "tenant=t1", "--claim", "level=3", "--claim", "nonce=null"];
     const args = ["token", "--config", fileOf(config), "--key", key, "--scope", "a:b"];
-    const signed = await jsonOf([...args, "--claim", "tenant=t1", "--claim", "level=3", "--json"]);
+    const signed = await jsonOf([...args, ...claims, "--json"]);
     const { token, verification_key } = signed as { token: string; verification_key: string };
     const server = createResourceServer(
       parseConfiguration({ ...config, verification_keys: [verification_key] }),
@@ -166,7 +161,7 @@ describe("scopegate token", () => {
     expect(await server.authenticate(token)).toMatchObject({
       scopes: ["a:b"],
       issuer: "https://a.example",
-      claims: { tenant: "t1", level: 3 },
+      claims: { tenant: "t1", level: 3, nonce: null },
     });
     const secret = ["token", "--config", fileOf({ ...config, algorithm: "HS256" })];
     expect(await mistakesOf(secret)).toContain("token creates no secrets for HS256");
@@ -238,14 +233,6 @@ describe("scopegate explain", () => {
     });
   });
 
-  it("names the rules that --route would add", async () => {
-    const table = fileOf({ "GET /agents/me": [], "GET /agents/:id": ["agents:<id>:read"] });
-    const { notes } = await scopegate(`explain GET /agents/me --config ${table} --scope x:y`, {
-      isTerminal: true,
-    });
-    expect(notes).toContain("With --route `/agents/:id`, `GET /agents/:id` would be added.");
-  });
-
   it("adds a base table to a configuration only, and needs one of the two", async () => {
     const routesOf = async (config: object) => {
       const listed = await jsonOf(["routes", "--config", fileOf(config), "--json"]);
@@ -274,22 +261,27 @@ describe("scopegate explain", () => {
     const { notes } = await scopegate(explain("/agents"), { isTerminal: true });
     expect(notes).toContain("Without --route: only the path");
     expect(notes).not.toContain("would be added");
+    const table = fileOf({ "GET /agents/me": [], "GET /agents/:id": ["agents:<id>:read"] });
+    const more = await scopegate(`explain GET /agents/me --config ${table} --scope x:y`, {
+      isTerminal: true,
+    });
+    expect(more.notes).toContain("With --route `/agents/:id`, `GET /agents/:id` would be added.");
   });
 
-  it("explains operations of MCP servers with their arguments", async () => {
-    const config = fileOf({ "MCP tools/call search": ["agents:<agent_id>:run"] });
-    const args = ["explain", "MCP", "tools/call search", "--config", config, "--arg", "agent_id=web"];
-    await outputOf([...args, "--scope", "agents:web:run"]);
-    await outputOf([...args, "--scope", "agents:api:run"], 1);
-    expect(await mistakesOf(["explain", "MCP", "tools/cal search"])).toContain("tools/call");
-  });
-
-  it("explains an operation without a name, or without its own rule, as the server decides it", async () => {
-    const config = fileOf({ "MCP tools/list": ["tools:list"], "MCP resources/read docs://a": ["docs:read"] });
+  it("explains an operation with its arguments, or without its own rule, as the server decides it", async () => {
+    const config = fileOf({
+      "MCP tools/list": ["tools:list"],
+      "MCP tools/call search": ["agents:<agent_id>:run"],
+      "MCP resources/read docs://a": ["docs:read"],
+    });
     const explain = (operation: string, scope: string) => [
       ...["explain", "MCP", operation],
       ...["--config", config, "--scope", scope],
     ];
+    const search = [...explain("tools/call search", "agents:web:run"), "--arg"];
+    await outputOf([...search, "agent_id=web"]);
+    await outputOf([...search, "agent_id=api"], 1);
+    expect(await mistakesOf(explain("tools/cal search", "a:b"))).toContain("tools/call");
     expect(await outputOf(explain("tools/list", "tools:list"))).toContain("decision   allowed");
     expect(await outputOf(explain("prompts/list", "tools:list"), 1)).toContain("refused: route_unmapped");
     const subscribe = await outputOf(explain("resources/subscribe docs://a", "docs:read"));
@@ -332,6 +324,9 @@ describe("scopegate explain", () => {
     const args = ["explain", "GET", "/agents", "--config", config];
     await outputOf([...args, "--scope", "agents:read"]);
     expect(await mistakesOf([...args, "--token", "-"])).toContain("can't be read");
+    const keyless = fileOf({ service_id: "agents-prod" });
+    const notes = await mistakesOf(`explain GET /agents --token - --config ${keyless}`);
+    expect(notes).toMatch(/verification_keys: is missing\.[^]*as `verification_keys` or `keys`\./);
   });
 
   it.each([
@@ -378,13 +373,6 @@ describe("scopegate explain", () => {
     expect(out).toContain("token_rejected (key)");
     expect(out).toContain("because    expected kid: 2026\n");
     expect(out).toContain('found      kid: "2025", alg: "RS256"\n');
-  });
-
-  it("names the keys that are missing as the configuration file does", async () => {
-    const config = fileOf({ service_id: "agents-prod" });
-    const notes = await mistakesOf(`explain GET /agents --token - --config ${config}`);
-    expect(notes).toContain("verification_keys: is missing.");
-    expect(notes).toContain("as `verification_keys` or `keys`.");
   });
 
   it("accepts a good token of the configuration or of the application", async () => {
@@ -565,12 +553,7 @@ connect();`,
     expect(await noteOf(circle)).toMatch(/round\n(?:Caused by: Error: round\n){4}$/);
   });
 
-  it("accepts an array of routes that a module exports", async () => {
-    const app = fileOf(`export const routes = [{ method: "GET", pattern: "/agents" }];`, "routes.mjs");
-    await outputOf(["audit", "--app", app, "--config", fileOf({})]);
-  });
-
-  it("adds exported routes, also as a promise, to those of the application", async () => {
+  it("adds exported routes, also as a promise, to those of an application, or reads them alone", async () => {
     const express = JSON.stringify(appOf("express.ts"));
     const app = fileOf(
       `export { app, server } from ${express}; export const routes = Promise.resolve([{ method: "GET", pattern: "/own" }]);`,
@@ -579,6 +562,8 @@ connect();`,
     const out = await outputOf(`audit --app ${app}`, 1);
     expect(out).toContain("`DELETE /agents/:agent_id` has no rule");
     expect(out).toContain("`GET /own` has no rule");
+    const alone = fileOf(`export const routes = [{ method: "GET", pattern: "/agents" }];`, "routes.mjs");
+    await outputOf(["audit", "--app", alone, "--config", fileOf({})]);
   });
 });
 
@@ -605,56 +590,39 @@ describe("scopegate matrix", () => {
   });
   const args = ["matrix", "--roles", roles, "--config", config];
 
-  it("shows who may call what", async () => {
-    expect(await outputOf(args)).toBe(`| route  | role   | result             |
+  it("shows who may call what, writes it as a snapshot, and accepts that in any padding", async () => {
+    const snapshot = join(folder, "access.md");
+    expect(await mistakesOf([...args, "--check", snapshot])).toContain("add --write to create it");
+    const created = await scopegate([...args, "--check", snapshot, "--write"], { isTerminal: true });
+    expect(created.notes).toMatch(/^The new snapshot is in `.*access\.md`\.\n$/);
+    expect(created.out).toBe(`| route  | role   | result             |
 | ------ | ------ | ------------------ |
 | GET /a | nobody | credential_missing |
 | GET /a | reader | allowed            |
 | GET /b | nobody | credential_missing |
 | GET /b | reader | allowed            |
 `);
+    expect(readFileSync(snapshot, "utf8")).toBe(created.out);
+    writeFileSync(snapshot, `# Access\n\n${created.out.replaceAll("  ", " ")}`);
+    await outputOf([...args, "--check", snapshot]);
   });
 
-  it("writes a snapshot, accepts it in any padding, and shows what has changed", async () => {
-    const snapshot = join(folder, "access.md");
-    expect(await mistakesOf([...args, "--check", snapshot])).toContain("add --write to create it");
-    await outputOf([...args, "--check", snapshot, "--write"]);
-    await outputOf([...args, "--check", snapshot]);
-    writeFileSync(snapshot, `# Access\n\n${readFileSync(snapshot, "utf8").replaceAll("  ", " ")}`);
-    await outputOf([...args, "--check", snapshot]);
-    const opened = { default_scope_mappings: {}, scope_mappings: { "GET /a": "public" } };
-    writeFileSync(config, JSON.stringify(opened));
-    const changed = await scopegate([...args, "--check", snapshot], { isTerminal: true });
-    expect(changed.code).toBe(1);
-    expect(changed.out).toContain("+ GET /a | nobody | allowed");
-    expect(changed.out).toContain("- GET /a | nobody | credential_missing");
-    expect(changed.out).toContain("- GET /b | reader | allowed");
-    expect(changed.out).not.toContain("GET /a | reader");
-    expect(changed.notes).toContain("--write");
-  });
-
-  it("writes with --check and --write, shows what has changed, and does not fail for it", async () => {
-    const [before, after] = [{ "GET /a": ["agents:read"] }, { "GET /a": "public", "GET /b": [] }];
-    const write = ["matrix", "--roles", roles, "--check", join(folder, "update.md"), "--write", "--config"];
-    const shown = { isTerminal: true };
-    const created = await scopegate([...write, fileOf(before)], shown);
-    const table = readFileSync(join(folder, "update.md"), "utf8");
-    expect(created).toMatchObject({ code: 0, out: table });
-    expect(created.notes).toMatch(/^The new snapshot is in `.*update\.md`\.\n$/);
-    const updated = await scopegate([...write, fileOf(after)], shown);
-    expect(updated).toMatchObject({ code: 0, notes: created.notes });
-    expect(updated.out).toBe(
-      [
-        "+ GET /a | nobody | allowed",
-        "- GET /a | nobody | credential_missing",
-        "+ GET /b | nobody | credential_missing",
-        "+ GET /b | reader | allowed\n",
-      ].join("\n"),
-    );
-    expect(readFileSync(join(folder, "update.md"), "utf8")).toContain("| GET /a | nobody | allowed");
-    const same = await scopegate([...write, fileOf(after), "--json"]);
-    expect(same.code).toBe(0);
-    expect(JSON.parse(same.out)).toMatchObject({ changes: [] });
+  it("shows what has changed, which fails unless the snapshot is written again", async () => {
+    const snapshot = fileOf("", "access.md");
+    const check = ["matrix", "--roles", roles, "--check", snapshot, "--config"];
+    await outputOf([...check, fileOf({ "GET /a": ["agents:read"] }), "--write"]);
+    const changed = [...check, fileOf({ "GET /a": "public", "GET /b": [] })];
+    const out = [
+      "+ GET /a | nobody | allowed",
+      "- GET /a | nobody | credential_missing",
+      "+ GET /b | nobody | credential_missing",
+      "+ GET /b | reader | allowed\n",
+    ].join("\n");
+    const failed = await scopegate(changed, { isTerminal: true });
+    expect(failed).toMatchObject({ code: 1, out, notes: expect.stringContaining("--write") as string });
+    expect(await scopegate([...changed, "--write"], { isTerminal: true })).toMatchObject({ code: 0, out });
+    expect(readFileSync(snapshot, "utf8")).toContain("| GET /a | nobody | allowed");
+    expect(await jsonOf([...changed, "--write", "--json"])).toMatchObject({ changes: [] });
   });
 
   it("does not overwrite a file that contains anything but one table", async () => {
@@ -724,55 +692,6 @@ describe("the base table of a configuration file", () => {
 });
 
 describe("scopegate lint", () => {
-  it("lists every mistake with its fix, by its JSON name", async () => {
-    const wrong = fileOf({
-      ...keyed,
-      scope_mappings: { "get /x": [], "GET /y": ["a b"], "GET /z/:id": ["a:<x>:b"] },
-    });
-    const out = await outputOf(`lint --config ${wrong}`, 1);
-    expect(out.match(/^error scope_mappings/gm)).toHaveLength(3);
-    expect(out).toContain("methods are case-sensitive");
-    const open = await outputOf(["lint", "--config", fileOf({ ...keyed, service_id: undefined })], 1);
-    expect(open).toContain("is missing, but `verify_audience` needs it");
-    expect(open).not.toContain("verifyAudience");
-  });
-
-  it("warns of what is allowed and rarely right", async () => {
-    const weak = {
-      ...keyed,
-      verification_keys: ["a-secret-of-more-than-thirty-two-bytes-0123456789"],
-      algorithm: "HS256",
-      verify_audience: false,
-      authorization: false,
-      unmapped_routes: "authenticated",
-      clock_tolerance_seconds: 900,
-      scope_mappings: { "GET /{*path}": "public" },
-    };
-    const out = await outputOf(["lint", "--config", fileOf(weak)]);
-    const named = ["`exp`", "verify_audience", "HS*", "authorization is", "unmapped_routes", "clock_"];
-    for (const part of [...named, "GET /{*path}"]) expect(out).toContain(part);
-    await outputOf(["lint", "--config", fileOf(weak), "--warnings"], 1);
-    const keys = { jwks_uri: "https://a.example/k" };
-    const entry = { issuer: "https://a.example", keys, algorithms: ["RS256"] };
-    const several = await outputOf(["lint", "--config", fileOf({ service_id: "a", issuers: [entry] })]);
-    expect(several).toContain("https://a.example: a token without `exp`");
-  });
-
-  it("warns if tokens of every issuer that shares the keys of `jwks_uri` are accepted", async () => {
-    const shared = {
-      service_id: "a",
-      required_claims: ["exp"],
-      keys: { jwks_uri: "https://login.example/common/keys" },
-    };
-    const warning = "warning the issuer of a token isn't checked";
-    const issuer = "https://login.example/tenant";
-    expect(await outputOf(["lint", "--config", fileOf(shared)])).toContain(warning);
-    expect(await outputOf(["lint", "--config", fileOf({ ...shared, issuer })])).not.toContain(warning);
-    const { keys, ...rest } = shared;
-    const issuers = [{ issuer, keys, algorithms: ["RS256"] }];
-    expect(await outputOf(["lint", "--config", fileOf({ ...rest, issuers })])).not.toContain(warning);
-  });
-
   it("finds the same in the options of a server in code, by their names there", async () => {
     const source = JSON.stringify(new URL("../../../src/complete/index.ts", import.meta.url).href);
     const lintServer = (options: object, ...args: readonly string[]) => {
@@ -887,7 +806,6 @@ describe("scopegate openapi", () => {
       components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
       paths: {
         "/a": get({}),
-        "/b": get({ security: [{ key: [] }] }),
         "/c?d": get({ security: [] }),
         "/e": get({ security: [{ bearer: ["e:read"] }] }),
         "/f": get({ security: [{ bearer: ["f read", "f:"] }] }),
@@ -898,14 +816,15 @@ describe("scopegate openapi", () => {
     expect(imported.code).toBe(0);
     expect(JSON.parse(imported.out)).toEqual({
       default_scope_mappings: {},
-      scope_mappings: { "GET /a": [], "GET /b": [], "GET /e": ["e:read"], "GET /f": [] },
+      scope_mappings: { "GET /a": [], "GET /e": ["e:read"], "GET /f": [] },
     });
-    expect(imported.notes).toContain("Check the rules of 4 operations");
-    for (const scope of ["f read", "f:"])
-      expect(imported.notes).toContain(
-        `  GET /f "${scope}" is a scope that no token can have. Its rule is []: any valid token.\n`,
-      );
-    expect(imported.notes).toContain("  GET /a has no `security`. Its rule is []: any valid token.\n");
+    for (const note of [
+      "Check the rules of 3 operations",
+      '  GET /f "f read" is a scope that no token can have. Its rule is []: any valid token.\n',
+      '  GET /f "f:" is a scope that no token can have. Its rule is []: any valid token.\n',
+      "  GET /a has no `security`. Its rule is []: any valid token.\n",
+    ])
+      expect(imported.notes).toContain(note);
     expect(imported.notes).toMatch(/^ {2}GET \/c\?d .* It has no rule\.$/m);
     const opened = await jsonOf(`openapi import ${file} --missing-security public`);
     expect(opened).toHaveProperty(["scope_mappings", "GET /a"], "public");
@@ -929,8 +848,7 @@ describe("scopegate page", () => {
   it("takes the roles of matrix: with claims, and without a token", async () => {
     const all = { nobody: "anonymous", member: { scopes: ["agents:read"], claims: { org_id: "acme" } } };
     const html = await outputOf(`page --config ${agents} --roles ${fileOf(all)}`);
-    const [, data = ""] = /id="data">(.*?)<\/script>/.exec(html) ?? [];
-    expect(JSON.parse(data)).toMatchObject({ roles: Object.entries(all) });
+    expect(html).toContain(JSON.stringify(Object.entries(all)));
   });
 });
 

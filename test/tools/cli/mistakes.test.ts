@@ -66,11 +66,6 @@ describe("scopegate explain", () => {
 describe("scopegate lint", () => {
   const lint = (json: object, code = 0) => outputOf(["lint", "--config", fileOf(json)], code);
 
-  it("warns of a rule that allows callers whom the replaced rule of the base table does not allow", async () => {
-    const out = await lint({ ...keyed, scope_mappings: { "GET /agents/:id": [] } });
-    expect(out).toContain("warning override_weaker: `GET /agents/:id` requires a valid token. It replaces");
-  });
-
   it("warns of tokens and of public rules in a file without usable keys", async () => {
     const open = { service_id: "a", scope_mappings: { "GET /{*path}": "public" } };
     for (const more of [{}, { keys: { jwks_file: "absent.json" } }]) {
@@ -92,7 +87,13 @@ describe("scopegate lint", () => {
     expect(out).toContain("belongs in `scope_mappings`");
   });
 
-  it("writes paths and fixes with the names of a file", async () => {
+  it("writes paths and fixes of every mistake with the names of a file", async () => {
+    const wrong = { "get /x": [], "GET /y": ["a b"], "GET /z/:id": ["a:<x>:b"] };
+    const all = await lint({ ...keyed, service_id: undefined, scope_mappings: wrong }, 1);
+    expect(all.match(/^error scope_mappings/gm)).toHaveLength(3);
+    expect(all).toContain("methods are case-sensitive");
+    expect(all).toContain("is missing, but `verify_audience` needs it");
+    expect(all).not.toContain("verifyAudience");
     const out = await lint(
       {
         service_id: "a",
@@ -150,11 +151,6 @@ describe("files", () => {
         expect(await mistakesOf([...command.split(" "), "--scope", scopes])).toContain(
           "repeat it, --scope orders:read --scope reports:read",
         );
-  });
-
-  it("names every missing argument in one sentence", async () => {
-    expect(await mistakesOf("explain")).toContain("METHOD and PATH are missing: write");
-    expect(await mistakesOf("explain GET")).toContain("PATH is missing: write");
   });
 
   it("reads a byte order mark, and shows where JSON is wrong without its text", async () => {
