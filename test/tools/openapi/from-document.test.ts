@@ -91,9 +91,10 @@ describe("fromDocument", () => {
   });
 
   it.each(["3.0.3", "3.1.0"])(
-    "returns the table that a document of OpenAPI %s was written from",
-    (openapi) => {
-      const trip = (rules: ScopeMappings, keys: object): void => {
+    "returns the table that a document of OpenAPI %s was written from, which is valid",
+    async (openapi) => {
+      let validated = 0;
+      const trip = async (rules: ScopeMappings, keys: object) => {
         const server = serverOf(rules, keys);
         const document = toSecurity(skeletonOf(rules, openapi), server);
         expect(fromDocument(document)).toEqual(rules);
@@ -101,21 +102,14 @@ describe("fromDocument", () => {
           expect(fromDocument(parseDocument(renderDocument(document, format)))).toEqual(rules);
         expect(checkDocument(document, server)).toMatchObject({ ok: true, findings: [] });
         expect(toSecurity(document, server)).toEqual(document);
+        // A schema takes long to check.
+        if ((validated += 1) <= 5) expect(await schemaErrorsOf(document)).toEqual([]);
       };
       const discovery = { issuer: "https://login.example/", keys: { discovery: true as const } };
-      fc.assert(fc.property(table, fc.constantFrom({}, discovery), trip), { ...PROPERTY, numRuns: 60 });
+      const property = fc.asyncProperty(table, fc.constantFrom({}, discovery), trip);
+      await fc.assert(property, { ...PROPERTY, numRuns: 60 });
     },
   );
-
-  it.each(["3.0.3", "3.1.0"])("reads documents that are valid in OpenAPI %s", async (openapi) => {
-    await fc.assert(
-      fc.asyncProperty(table, async (rules) => {
-        const document = toSecurity(skeletonOf(rules, openapi), serverOf(rules));
-        expect(await schemaErrorsOf(document)).toEqual([]);
-      }),
-      { ...PROPERTY, numRuns: 5 },
-    );
-  });
 
   it("creates a table that decides as the document says", () => {
     const document = documentOf(
@@ -165,72 +159,40 @@ describe("fromDocument", () => {
     expect(() => fromDocument(document)).toThrow(/\bb"\]\.get: has a `security` that no rule can express\./);
   });
 
-  it("reports a path that no rule can name, and leaves it without a rule", () => {
-    const document = documentOf({
-      "GET /v{version}/agents": { security: [{}] },
-      "GET /a": { security: [{}] },
-    });
-    expect(() => fromDocument(document)).toThrow(
-      "has a path that no rule can name: GET /v:version/agents has a segment that isn't a text",
-    );
-    const hints: string[] = [];
-    const table = fromDocument(document, { onUnclear: ({ hint }) => void hints.push(hint) });
-    expect(table).toEqual({ "GET /a": "public" });
-    expect(hints).toEqual(["Write `/:version/agents`, which matches every text there."]);
-  });
-
   it("reports unclear operations to `onUnclear`, which then need a valid token, and keeps the clear ones", () => {
     const document = documentOf(
       {
         "GET /a": {},
         "GET /b": { security: [{ key: [] }] },
-        "GET /c?d": { security: [] },
         "GET /e": { security: [{ bearer: ["e:read"] }] },
         "GET /f": { security: [] },
+        "GET /g": { security: [{ bearer: ["g:read", "a read", "a:"] }] },
+        "GET /h/{id}": { security: [{ bearer: ["h:<name>:read"] }] },
+        "GET /v{version}/agents": { security: [{}] },
       },
       { components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } } },
     );
     const unclear: string[] = [];
-    const onUnclear = ({ path, message }: ConfigurationIssue) => void unclear.push(`${path[2]} ${message}`);
-    const clear = { "GET /b": [], "GET /e": ["e:read"], "GET /f": "public" };
-    expect(fromDocument(document, { onUnclear })).toEqual({ "GET /a": [], ...clear });
+    const onUnclear = ({ path, message, hint }: ConfigurationIssue) =>
+      void unclear.push(`${path.slice(2).join(" ")} ${message}${message.includes("path") ? ` ${hint}` : ""}`);
+    const clear = { "GET /e": ["e:read"], "GET /f": "public" };
+    const signedIn = { "GET /b": [], "GET /g": [], "GET /h/:id": [] };
+    expect(fromDocument(document, { onUnclear })).toEqual({ "GET /a": [], ...clear, ...signedIn });
     const others = [
-      expect.stringMatching(/^\/c\?d /) as string,
-      "/b has a `security` that no rule can express.",
+      "/b get has a `security` that no rule can express.",
+      '/g get "a read" is a scope that no token can have.',
+      '/g get "a:" is a scope that no token can have.',
+      "/h/{id} get `h:<name>:read` names no parameter of its route.",
+      expect.stringMatching(
+        /^\/v\{version\}\/agents get has a path that no rule can name: GET \/v:version\/agents has a segment that isn't a text.* Write `\/:version\/agents`, which matches every text there\.$/,
+      ) as string,
     ];
-    expect(unclear.sort()).toEqual(["/a has no `security`.", ...others.reverse()]);
+    expect(unclear.toSorted()).toEqual(["/a get has no `security`.", ...others]);
 
     unclear.length = 0;
-    const isPublic = fromDocument(document, { onUnclear, missingSecurity: "public" });
-    expect(isPublic).toEqual({ "GET /a": "public", ...clear });
-    expect(unclear.sort()).toEqual(others);
-  });
-
-  it("reports every scope that no token can be granted with its operation, and requires a valid token there", () => {
-    const document = documentOf(
-      {
-        "GET /a": { security: [{ bearer: ["a:read", "a read", "a:"] }] },
-        "GET /b/{id}": { security: [{ bearer: ["b:<name>:read"] }] },
-        "GET /c": { security: [{ bearer: ["c:read"] }] },
-      },
-      { components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } } },
-    );
-    const unclear: string[] = [];
-    const onUnclear = ({ path, message }: ConfigurationIssue) =>
-      void unclear.push(`${path.join(" ")} ${message}`);
-    expect(fromDocument(document, { onUnclear })).toEqual({
-      "GET /a": [],
-      "GET /b/:id": [],
-      "GET /c": ["c:read"],
-    });
-    expect(unclear).toEqual([
-      'document paths /a get "a read" is a scope that no token can have.',
-      'document paths /a get "a:" is a scope that no token can have.',
-      "document paths /b/{id} get `b:<name>:read` names no parameter of its route.",
-    ]);
-    expect(() => fromDocument(document)).toThrow(
-      /\ba"\]\.get: "a read" is a scope .*\n.*"a:" .*\n.*`b:<name>/,
-    );
+    const table = fromDocument(document, { onUnclear, missingSecurity: "public" });
+    expect(table).toEqual({ "GET /a": "public", ...clear, ...signedIn });
+    expect(unclear.toSorted()).toEqual(others);
   });
 
   it("rejects two operations with one whole path", () => {

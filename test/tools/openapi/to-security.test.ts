@@ -148,33 +148,22 @@ describe("toSecurity", () => {
     expect(operationOf(document, "GET /me")["security"]).toEqual([{ token: [] }, { login: [] }]);
   });
 
-  it("adds the refusals that the rule can lead to", () => {
-    const document = toSecurity(documentOf(OPERATIONS), serverOf(TABLE));
-    const statuses = OPERATIONS.map((key) => [
-      key,
+  it("adds the refusals that the rule can lead to, and describes the body of a real one", async () => {
+    const server = serverOf(TABLE);
+    const document = toSecurity(documentOf(OPERATIONS), server);
+    const statuses = OPERATIONS.map((key) =>
       Object.keys(operationOf(document, key)["responses"] as object).join(" "),
-    ]);
-    expect(Object.fromEntries(statuses)).toEqual({
-      "GET /agents": "200 401 403",
-      "GET /agents/{agent_id}": "200 401 403",
-      "POST /agents": "200 401 403",
-      "PUT /agents": "200 401 403",
-      "GET /me": "200 401",
-      "GET /news": "200 401",
-      "GET /health": "200",
-    });
+    );
+    const forScopes = ["200 401 403", "200 401 403", "200 401 403", "200 401 403"];
+    expect(statuses).toEqual([...forScopes, "200 401", "200 401", "200"]);
     expect(operationOf(document, "POST /agents")["responses"]).toMatchObject({
       401: { $ref: "#/components/responses/ScopegateUnauthorized" },
       403: { $ref: "#/components/responses/ScopegateForbidden" },
     });
-  });
-
-  it("describes the body of a real refusal", async () => {
-    const server = serverOf(TABLE);
     const decision = await server.check({ method: "GET", target: "/me" });
     if (decision.allowed) throw new Error("allowed");
     const { problem: body } = server.refuse(decision);
-    const { components } = toSecurity(documentOf(OPERATIONS), server) as unknown as {
+    const { components } = document as unknown as {
       readonly components: { readonly schemas: Record<string, { required: string[]; properties: object }> };
     };
     const schema = components.schemas["ScopegateProblem"];
