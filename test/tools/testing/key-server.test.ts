@@ -3,7 +3,7 @@ import type { ResourceServer } from "scopegate";
 import type { KeySource } from "scopegate/complete";
 import type { Keys } from "scopegate/keys";
 import { createTestIssuer, type TestIssuerOptions, type TestKeyServer } from "scopegate/testing";
-import { thrownBy, verdictOf } from "../../support/resource-servers.ts";
+import { verdictOf } from "../../support/resource-servers.ts";
 import { createResourceServer } from "../../support/server.ts";
 
 /** Opens the key server of an issuer until the end of the test, and creates resource servers with its keys. */
@@ -57,26 +57,18 @@ describe("the key server of a test issuer", () => {
     expect(await verdictOf(serverWith({ discovery: true }), await issuer.token())).toBe("accepted");
   });
 
-  it("publishes new keys immediately", async () => {
-    const { issuer, served, serverWith } = await open({ algorithm: "EdDSA" });
-    const server = serverWith(served.keys);
+  it("publishes new keys immediately, and withdrawn ones no more", async () => {
+    let now = Date.now();
+    const { issuer, served, serverWith } = await open({ algorithm: "EdDSA", now: () => now });
+    const server = serverWith({ jwksUri: served.jwksUri, maxAgeMs: 1_000, cooldownMs: 0 });
     const old = await issuer.token();
     expect(await verdictOf(server, old)).toBe("accepted");
     issuer.rotate();
-    expect(await verdictOf(server, await issuer.token())).toBe("accepted");
-    expect(await verdictOf(server, old)).toBe("accepted");
+    for (const token of [await issuer.token(), old]) expect(await verdictOf(server, token)).toBe("accepted");
     expect(served.requests.jwks).toBe(2);
-  });
-
-  it("stops publishing withdrawn keys", async () => {
-    let now = Date.now();
-    const { issuer, served, serverWith } = await open({ now: () => now });
-    const server = serverWith({ jwksUri: served.jwksUri, maxAgeMs: 1_000 });
-    const token = await issuer.token();
-    expect(await verdictOf(server, token)).toBe("accepted");
     issuer.rotate({ oldKeys: "withdrawn" });
     now += 2_000;
-    expect(await verdictOf(server, token)).toBe("key");
+    expect(await verdictOf(server, old)).toBe("key");
   });
 
   it("simulates an outage and its end", async () => {
@@ -90,8 +82,10 @@ describe("the key server of a test issuer", () => {
     expect(served.requests).toEqual({ jwks: 2, metadata: 1 });
   });
 
-  it("closes more than once, and with `await using`", async () => {
+  it("closes itself and its connections, more than once, and with `await using`", async () => {
     const { served } = await open();
+    // A connection that is kept would keep the process alive.
+    expect((await fetch(served.jwksUri)).headers.get("connection")).toBe("close");
     await served.close();
     await served.close();
     await expect(fetch(served.jwksUri)).rejects.toThrow();
@@ -100,18 +94,9 @@ describe("the key server of a test issuer", () => {
     await expect(fetch(another.served.jwksUri)).rejects.toThrow();
   });
 
-  it("closes connections, which would keep the process alive", async () => {
-    const { served } = await open();
-    expect((await fetch(served.jwksUri)).headers.get("connection")).toBe("close");
-  });
-
-  it("rejects an issuer with a secret", async () => {
+  it("rejects an issuer with a secret, and an unknown option", async () => {
     await expect(createTestIssuer({ algorithm: "HS256" }).listen()).rejects.toThrow("asymmetric algorithm");
-  });
-
-  it("rejects an unknown option", async () => {
     const listen = async () => createTestIssuer().listen({ port: 80 } as object);
     await expect(listen()).rejects.toThrow("received unknown option `port`");
-    expect(thrownBy(() => createTestIssuer({ port: 80 } as object)).issues[0]?.code).toBe("option_unknown");
   });
 });
