@@ -103,7 +103,7 @@ describe("an audit of operations", () => {
   it("reads only own properties of the types of arguments", () => {
     const tools = createServer({ scopeMappings: { "MCP tools/call run": ["a:<constructor>:b"] } });
     const run = { method: "MCP", pattern: "tools/call run", parameters: ["constructor"] };
-    for (const parameterTypes of [undefined, null, "string", 1, {}, { constructor: "string" }])
+    for (const parameterTypes of [undefined, null, 1, {}, { constructor: ["string", "null"] }])
       expect(audit(tools, [{ ...run, parameterTypes } as unknown as ListedRoute]).findings).toEqual([]);
     const findings = audit(tools, [{ ...run, parameterTypes: { constructor: ["array", "null"] } }]).findings;
     expect(findings).toMatchObject([{ kind: "rule_argument_type", severity: "warning" }]);

@@ -105,7 +105,7 @@ describe.each(FRAMEWORKS)("%s", (_, list) => {
     const filtered = [...list("/agents/:id", "/x", "/agents/me")].filter(({ pattern }) => pattern !== "/x");
     expect(hiddenIn([{ method: "GET", pattern: "/other" }, ...filtered])).toEqual([MESSAGE]);
     // Another application may have another order.
-    expect(hiddenIn([...list("/agents/:id"), ...list("/agents/me")])).toEqual([]);
+    expect(hiddenIn([...list("/agents/:id"), ...list("/x", "/agents/me")])).toEqual([]);
   });
 
   it("reports nothing in the right order, and for two routes of one pattern", () => {
