@@ -39,31 +39,19 @@ function start(options?: DecisionLogOptions, server: Partial<ResourceServerOptio
 const bearer = async (claims: object): Promise<string> => `Bearer ${await issuer.token({ ...claims })}`;
 
 describe("a record", () => {
-  it.each([
-    [
-      "/agents//web",
-      undefined,
-      "request_ambiguous",
-      "The target is too long, or has an empty or dot segment, `;`, `%2F` or the like.",
-    ],
-    [
-      "/agents/web",
-      "Bearer one two",
-      "credential_malformed",
-      "The token has a character that RFC 6750 doesn't allow.",
-    ],
-  ])(
-    "contains the cause of the 400 for %s %s, if it contains the path",
-    async (path, credential, reason, cause) => {
-      expect(await start({ include: ["path"] }).ask(path, credential)).toMatchObject({ reason, cause });
-      expect(await start().ask(path, credential)).not.toHaveProperty("cause");
-    },
-  );
-
-  it("contains no cause of a rejected token or of a failed revocation check", async () => {
+  it("contains the cause of a 400 if it contains the path, and no cause of a rejected token", async () => {
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- JavaScript can do this
     const isRevoked = () => Promise.reject("canary");
     const { ask } = start({ include: ["path"] }, { isRevoked });
+    expect(await ask("/agents//web")).toMatchObject({
+      reason: "request_ambiguous",
+      cause: "The target is too long, or has an empty or dot segment, `;`, `%2F` or the like.",
+    });
+    expect(await ask("/agents/web", "Bearer one two")).toMatchObject({
+      reason: "credential_malformed",
+      cause: "The token has a character that RFC 6750 doesn't allow.",
+    });
+    expect(await start().ask("/agents//web")).not.toHaveProperty("cause");
     for (const claims of [{ scopes: [] }, { scopes: { not: "scopes" } }])
       expect(await ask("/agents/web", await bearer(claims))).not.toHaveProperty("cause");
   });
@@ -89,32 +77,12 @@ describe("a record", () => {
       subject: expect.stringMatching(/^[\w-]{43}$/) as string,
       durationMs: expect.any(Number) as number,
     });
-  });
-
-  it("names the rejection of a token and the claim, and no granted scopes", async () => {
-    const { ask } = start();
-    expect(await ask("/agents/web", await bearer({ scopes: [], exp: 1 }))).toMatchObject({
-      rejection: "expired",
-      granted: null,
-    });
-    expect(await ask("/agents/web", await bearer({ scopes: 5 }))).toMatchObject({
-      rejection: "claims",
-      claim: "scopes",
-    });
+    const expired = { rejection: "expired", granted: null };
+    expect(await ask("/agents/web", await bearer({ scopes: [], exp: 1 }))).toMatchObject(expired);
+    const wrong = { rejection: "claims", claim: "scopes" };
+    expect(await ask("/agents/web", await bearer({ scopes: 5 }))).toMatchObject(wrong);
     expect(await ask("/other")).toMatchObject({ reason: "route_unmapped", pattern: null, rule: null });
     expect(await ask("/health")).toMatchObject({ result: "allowed", granted: null, required: [] });
-  });
-
-  it("returns its id to the application", async () => {
-    const ids: (string | undefined)[] = [];
-    const { log, read } = start();
-    const server = createServer({
-      scopeMappings: TABLE,
-      onDecision: (...given) => void ids.push(log(...given)),
-    });
-    await server.check({ method: "GET", target: "/health" });
-    expect((await read()).map(({ id }) => id)).toEqual(ids);
-    expect(ids).toHaveLength(1);
   });
 
   it("contains path, parameters and claims only if `include` names them, and limits their length", async () => {
@@ -202,14 +170,11 @@ describe("the subject", () => {
   const subjectOf = async (options: DecisionLogOptions) =>
     (await start(options).ask("/news", await bearer({ sub: "user-1", scopes: [] })))?.["subject"];
 
-  it("hashes the user id with the secret of the options, or with a random one", async () => {
+  it("hashes the user id with the secret of the options or a random one, or writes it plainly or not at all", async () => {
     const hashSecret = "0123456789abcdef0123456789abcdef";
     const expected = createHmac("sha256", hashSecret).update("user-1").digest("base64url");
     expect(await subjectOf({ hashSecret })).toBe(expected);
     expect(await subjectOf({})).not.toBe(await subjectOf({}));
-  });
-
-  it("writes the user id as it is, or omits it, as the options say", async () => {
     expect(await subjectOf({ subject: "plain" })).toBe("user-1");
     expect(await subjectOf({ subject: "none" })).toBeUndefined();
   });
@@ -244,7 +209,7 @@ describe("the trace id", () => {
     expect(await traceOf({ headers: { traceparent } })).toBeUndefined();
   });
 
-  it("omits the id if the request cannot be read", async () => {
+  it("omits the id if the request cannot be read, and returns the id of the record to the application", async () => {
     const hostile = {
       get headers(): object {
         throw new Error("no");
@@ -253,6 +218,11 @@ describe("the trace id", () => {
     expect(await traceOf(hostile)).toBeUndefined();
     expect(await traceOf(undefined)).toBeUndefined();
     expect(await traceOf({ headers: Object.create({ traceparent: field }) as object })).toBeUndefined();
+    const { log, server, read } = start();
+    const decision = await server.check({ method: "GET", target: "/health" });
+    await read();
+    const id = log(decision, { method: "GET", target: "/health" }, { at: 0, durationMs: 1 });
+    expect((await read()).map((record) => record["id"])).toEqual([id]);
   });
 });
 
@@ -327,7 +297,10 @@ describe("privacy", () => {
 });
 
 describe("samples", () => {
-  it("writes the shares of allowed and refused decisions, decided by the given numbers", async () => {
+  it("writes the shares of allowed and refused decisions, by the given numbers, and builds no other", async () => {
+    const { log } = start({ sample: { allowed: 0 } });
+    // Each property of `undefined` throws.
+    expect(log({ allowed: true } as Decision, undefined as never, undefined as never)).toBeUndefined();
     let seed = 1;
     const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
     const { ask, read, server } = start({ sample: { allowed: 0.1, refused: 0.5 }, random });
@@ -342,12 +315,6 @@ describe("samples", () => {
     expect(allowed).toBeLessThan(130);
     expect(records.length - allowed).toBeGreaterThan(440);
     expect(records.length - allowed).toBeLessThan(560);
-  });
-
-  it("builds nothing for a decision outside the sample", () => {
-    const { log } = start({ sample: { allowed: 0 } });
-    // Each property of `undefined` throws.
-    expect(log({ allowed: true } as Decision, undefined as never, undefined as never)).toBeUndefined();
   });
 });
 
@@ -365,33 +332,20 @@ describe("the options", () => {
     const { issues, message } = thrownBy(() => decisionLog(() => undefined, options as never));
     expect(issues.map(({ path }) => path[1]).sort()).toEqual(Object.keys(options).sort());
     expect(message).toContain("Write { allowed: 0.01, refused: 1 }, each from 0 to 1.");
-  });
-
-  it.each([
-    { sample: { refused: Number.NaN } },
-    { sample: { other: 1 } },
-    { sample: { allowed: "1" } },
-    { sample: 1 },
-    { sample: { allowed: null } },
-    { include: "path" },
-    { include: [{ claim: 5 }] },
-    { include: [{ claim: [] }] },
-    { include: [{ claim: "tenant", other: 1 }] },
-    { include: [5] },
-    { include: [null] },
-    { maxQueued: 1.5 },
-    { hashSecret: 99 },
-    { smaple: {} },
-    { include: null },
-    { hashSecret: null },
-    { random: null },
-  ])("rejects %j", (options) => {
-    expect(() => decisionLog(() => undefined, options as never)).toThrow("decisionLog");
-  });
-
-  it("rejects a missing sink", () => {
     expect(() => decisionLog(undefined as never)).toThrow(
       new TypeError("decisionLog takes a stream, or a function that receives a line."),
     );
+  });
+
+  it.each([
+    ...[{ refused: Number.NaN }, { other: 1 }, { allowed: "1" }, 1, { allowed: null }].map((sample) => ({
+      sample,
+    })),
+    ...["path", [{ claim: 5 }], [{ claim: [] }], [{ claim: "tenant", other: 1 }], [5], [null], null].map(
+      (include) => ({ include }),
+    ),
+    ...[{ maxQueued: 1.5 }, { hashSecret: 99 }, { hashSecret: null }, { random: null }, { smaple: {} }],
+  ])("rejects %j", (options) => {
+    expect(() => decisionLog(() => undefined, options as never)).toThrow("decisionLog");
   });
 });

@@ -52,26 +52,24 @@ describe("a server that writes its decisions", () => {
     { result: "refused", reason: "credential_missing" },
   ];
 
-  it("writes the file of an Express application", async () => {
+  it("writes what Express and Fastify decide, to a file and to a function", async () => {
     const file = createWriteStream(join(folder, "decisions.ndjson"));
-    const log = decisionLog(file);
-    const app = express().use(forExpress.protect(createServer({ scopeMappings, onDecision: log })));
+    const toFile = decisionLog(file);
+    const app = express().use(forExpress.protect(createServer({ scopeMappings, onDecision: toFile })));
     app.get("/agents/:agent_id", (_, response) => void response.end());
     await request(await serve(app));
-    await log.close();
+    await toFile.close();
     file.end();
     await once(file, "finish");
-    const lines = readFileSync(file.path, "utf8").trimEnd().split("\n");
-    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject(expected);
-  });
+    const written = readFileSync(file.path, "utf8").trimEnd().split("\n");
+    expect(written.map((line) => JSON.parse(line) as object)).toMatchObject(expected);
 
-  it("calls the function of a Fastify application", async () => {
     const lines: string[] = [];
     const log = decisionLog((line) => void lines.push(line));
-    const app = fastify();
-    await app.register(forFastify.protect(createServer({ scopeMappings, onDecision: log })));
-    app.get("/agents/:agent_id", () => "ran");
-    await request(await serveFastify(app));
+    const other = fastify();
+    await other.register(forFastify.protect(createServer({ scopeMappings, onDecision: log })));
+    other.get("/agents/:agent_id", () => "ran");
+    await request(await serveFastify(other));
     await log.close();
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject(
       expected.map((one) => ({ ...one, matched: true, pattern: "/agents/:agent_id" })),
