@@ -80,12 +80,12 @@ describe("pageHandler", () => {
     expect({ status, text }).toEqual({ status: 500, text: "" });
   });
 
-  it.each([
-    ["an object that is no request", {}],
-    ["the options of tRPC's createContext", { req: {}, info: {} }],
-  ])("rejects a call with %s", (_, request) => {
+  it("rejects a call without a request, and anything but a resource server", () => {
     const handler = pageHandler(server) as (first: unknown, second: unknown) => unknown;
-    expect(() => handler(request, {})).toThrow("pageHandler needs protect(server) before it");
+    // The second is what the createContext of tRPC receives.
+    for (const request of [{}, { req: {}, info: {} }])
+      expect(() => handler(request, {})).toThrow("pageHandler needs protect(server) before it");
+    expect(() => pageHandler({} as ResourceServer)).toThrow(/^pageHandler takes the resource server itself/);
   });
 
   it("returns a response of the Fetch standard, not a promise, as its type says", async () => {
@@ -98,9 +98,5 @@ describe("pageHandler", () => {
       return new Response(null, { status: response.status + 1 });
     });
     expect((await respond(request)).status).toBe(201);
-  });
-
-  it("accepts only a resource server", () => {
-    expect(() => pageHandler({} as ResourceServer)).toThrow(/^pageHandler takes the resource server itself/);
   });
 });
