@@ -919,6 +919,7 @@ export const server = createResourceServer({ serviceId: "agents-prod", verificat
     [["--user", "u1", "--session", "s1"], "takes one of"],
     [[], "takes one of"],
     [["--user", "u1", "--before", "yesterday"], "--before takes a time such as"],
+    [["--user", "u1", "--before", "2030-13-45"], "--before takes a time such as"],
     [["--user", "u1", "--until", "1/2/2030"], "--until takes a time such as"],
     [["--session", "s1", "--before", "2024-01-31"], "Write one of"],
     [["--token-id", "t1", "--until", "2090-01-01"], "keepSeconds"],

@@ -81,6 +81,9 @@ describe("a record", () => {
     expect(await ask("/agents/web", await bearer({ scopes: [], exp: 1 }))).toMatchObject(expired);
     const wrong = { rejection: "claims", claim: "scopes" };
     expect(await ask("/agents/web", await bearer({ scopes: 5 }))).toMatchObject(wrong);
+    const revoking = start({}, { isRevoked: () => true });
+    const revoked = await revoking.ask("/agents/web", await bearer({ scopes: ["agents:read"] }));
+    expect(revoked).toMatchObject({ rejection: "revoked", granted: null });
     expect(await ask("/other")).toMatchObject({ reason: "route_unmapped", pattern: null, rule: null });
     expect(await ask("/health")).toMatchObject({ result: "allowed", granted: null, required: [] });
   });

@@ -498,6 +498,12 @@ describe("a rewrite of Next.js", () => {
     expect(await errorsOf(app, open, config)).toEqual(["rewrite_weaker GET /*path"]);
   });
 
+  it("isn't reported for a page that no proxy guards", async () => {
+    const table = { "GET /admin": ["admin:use"], "GET /a": "public" } as const;
+    const config = { rewrites: () => toRewrites([["/a", "/admin"]]) };
+    expect(await errorsOf({ "app/admin/page.tsx": "" }, table, config)).toEqual(["guard_missing"]);
+  });
+
   it("is not followed by others in every order if there are too many", async () => {
     const every = Array.from({ length: 12 }, (): Rewrites[number] => ["/:path*", "/:path*"]);
     const routes = await list(files, { rewrites: () => toRewrites(every) });
