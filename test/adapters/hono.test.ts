@@ -2,11 +2,21 @@
 import { type Handler, Hono, type MiddlewareHandler } from "hono";
 import { some } from "hono/combine";
 import { mount } from "hono/mount";
+import type { Router } from "hono/router";
+import { LinearRouter } from "hono/router/linear-router";
+import { PatternRouter } from "hono/router/pattern-router";
+import { RegExpRouter } from "hono/router/reg-exp-router";
+import { TrieRouter } from "hono/router/trie-router";
+import { getPath } from "hono/utils/url";
 import { describe, expect, it } from "vitest";
 import { principalOf, protect, requireScopes } from "scopegate/hono";
+import { toPattern } from "../../src/adapters/hono/pattern.ts";
+import { parseRoutePattern } from "../../src/core/policy/route-comparison.ts";
+import { readPath } from "../../src/core/request.ts";
 import { askWith, serve, serverFor } from "../support/frameworks.ts";
 import { listenerOf } from "../support/hosts.ts";
 import type { Answer, Asked } from "../support/http.ts";
+import { compareWithRoute } from "../support/policy.ts";
 
 type Application = Pick<Hono, "fetch">;
 
@@ -115,35 +125,27 @@ describe("protect in Hono", () => {
     expect((await app.request("http://127.0.0.1/a")).status).toBe(200);
   });
 
-  it("puts the headers of earlier middleware on refusals, and keeps its own", async () => {
-    const app = new Hono();
-    app.use(async (context, next) => {
-      context.header("x-request-id", "7");
-      context.header("cache-control", "public");
-      await next();
-    });
-    app.use(protect(serverFor({ "GET /a": [] })));
-    const { status, headers } = await askFor(app, { path: "/a" });
-    expect(status).toBe(401);
-    expect(headers).toMatchObject({
-      "x-request-id": "7",
-      "cache-control": "no-store",
-      "content-type": "application/problem+json",
-      "www-authenticate": "Bearer",
-    });
-  });
-
-  it("replaces a response that earlier middleware has set", async () => {
-    const app = new Hono();
-    app.use(async (context, next) => {
-      context.res = context.text("early");
-      await next();
-    });
-    app.use(protect(serverFor({ "GET /a": [] })));
-    app.get("/a", (context) => context.text("late"));
-    const answer = await askFor(app, { path: "/a" });
-    expect([answer.status, answer.text.includes("early")]).toEqual([401, false]);
-  });
+  it.each([false, true])(
+    "puts the headers of earlier middleware on refusals, and keeps its own; after a response: %s",
+    async (isEarly) => {
+      const app = new Hono();
+      app.use(async (context, next) => {
+        context.header("x-request-id", "7");
+        context.header("cache-control", "public");
+        if (isEarly) context.res = context.text("early");
+        await next();
+      });
+      app.use(protect(serverFor({ "GET /a": [] })));
+      const { status, headers, text } = await askFor(app, { path: "/a" });
+      expect([status, text.includes("early")]).toEqual([401, false]);
+      expect(headers).toMatchObject({
+        "x-request-id": "7",
+        "cache-control": "no-store",
+        "content-type": "application/problem+json",
+        "www-authenticate": "Bearer",
+      });
+    },
+  );
 
   it("runs no handler behind middleware that ignores the refusal", async () => {
     const app = new Hono();
@@ -182,4 +184,91 @@ describe("principalOf in Hono", () => {
     for (const path of ["/open", "/a", "/m/b"])
       expect((await askFor(app, { path }, ["a:read"])).text).toBe("nobody");
   });
+});
+
+/** The patterns of routes: each matches at least the paths that Hono's routers match. */
+const ROUTERS = { LinearRouter, PatternRouter, RegExpRouter, TrieRouter };
+
+const SEGMENTS = ["", "a", "b", "web", "7", "a.png", "x-y", "caf%C3%A9", "a%20b", "%61", "a:b", "100%25"];
+const PATHS = SEGMENTS.flatMap((first) => [
+  `/${first}`,
+  `/a/${first}/c`,
+  ...SEGMENTS.flatMap((second) => [
+    `/${first}/${second}`,
+    `/a/${first}/${second}`,
+    `/${first}/a/${second}/c`,
+  ]),
+]);
+
+/** The paths as Hono's routers receive them. */
+const ROUTED = PATHS.map((path) => getPath(new Request(`http://127.0.0.1${path}`)));
+
+/** The paths that a router serves. */
+function servedBy(Router: new () => Router<string>, route: string): readonly string[] {
+  const router = new Router();
+  router.add("GET", route, "served");
+  return PATHS.filter((_, index) => {
+    try {
+      return router.match("GET", ROUTED[index] ?? "")[0].length > 0;
+    } catch {
+      // LinearRouter and RegExpRouter do not support every route.
+      return false;
+    }
+  });
+}
+
+const matches = (pattern: string, text: string): boolean => {
+  const path = readPath(text);
+  const alternatives = parseRoutePattern(pattern)?.alternatives ?? [];
+  return (
+    path !== undefined && alternatives.some(({ segments }) => compareWithRoute(path, segments) !== undefined)
+  );
+};
+
+const READABLE = [
+  "/",
+  "/*",
+  "/a",
+  "/a/",
+  "/a/*",
+  "/a/*/c",
+  "/a/*/*",
+  "/:x",
+  "/:x?",
+  "/a/:x",
+  "/a/:x?",
+  "/a/:x/*",
+  "/a/:x?/:y?",
+  "/:x?/a/:y?",
+  "/a/:x/c",
+  "/a/:x-y",
+  "/a/:x.png",
+  "/a/:x{[0-9]+}",
+  "/a/:x{[0-9]+}?",
+  "/a/:x{[a-z]{1,3}}/c",
+  "/:x{\\d+}/*",
+  "/café",
+  "/a b/:x",
+  "/a.png",
+];
+
+describe.each(Object.entries(ROUTERS))("%s", (_, Router) => {
+  it.each(READABLE)("matches with its pattern every path of %s that a router serves", (route) => {
+    const served = servedBy(Router, route).filter((path) => readPath(path) !== undefined);
+    expect(served.filter((path) => !matches(toPattern(route), path))).toEqual([]);
+  });
+});
+
+it("tests only routes that some router serves", () => {
+  for (const route of READABLE) {
+    const served = [TrieRouter, PatternRouter].flatMap((Router) => servedBy(Router, route));
+    expect(served, route).not.toEqual([]);
+  }
+});
+
+it("returns no pattern that a rule could cover for a path that no pattern can express", () => {
+  const texts = ["/a*", "/a*/b", "/a/v:x", "/a/:x{", "a"];
+  const expressions = [".+", ".+\\.png", "[^/]+", "a/b"].map((expression) => `/a/:x{${expression}}`);
+  for (const route of [...texts, ...expressions, "/a/:x-y{[0-9]+}", "/a/:x{[0-9]+}b"])
+    expect(parseRoutePattern(toPattern(route)), route).toBeUndefined();
 });

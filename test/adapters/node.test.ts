@@ -429,6 +429,22 @@ describe("protect of plain Node", () => {
     expect([headers[":status"], headers["www-authenticate"]]).toEqual([401, "Negotiate, Bearer"]);
   });
 
+  it("reads no header field from a prototype", async () => {
+    const tokenSources = [{ header: "authorization" }, { header: "x-token", scheme: null }, { cookie: "c" }];
+    const guard = protect(serverWith({ tokenSources }));
+    for (const fields of [
+      { authorization: `Bearer ${TOKEN}` },
+      { "x-token": TOKEN },
+      { cookie: `c=${TOKEN}` },
+    ]) {
+      const response = { statusCode: 200, headersSent: false, setHeader: vi.fn(), end: vi.fn() };
+      const call = (headers: object) =>
+        guard({ method: "GET", url: EVENTS, headers: headers as never }, response);
+      expect(await call(fields)).toBe(true);
+      expect(await call(Object.create(fields) as object)).toBe(false);
+    }
+  });
+
   it("shows neither caller nor token in a log of a request, and returns the caller for an object created from it", async () => {
     const response = {
       statusCode: 200,

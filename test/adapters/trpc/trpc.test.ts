@@ -147,25 +147,6 @@ describe.each(HOSTS)("procedures on %s that a path with another rule reaches", (
 describe("protect of scopegate/trpc", () => {
   const server = serverFor(TABLE);
 
-  it("fails for anything but a resource server and a path", () => {
-    expect(() => trpc.protect({} as never, { prefix: "/trpc" })).toThrow(/resource server itself/);
-    const patterns = ["/:tenant/trpc", "/a,b", "/{trpc}"];
-    for (const prefix of [undefined, "", "trpc", "/trpc/", "/trpc?a", "/%74rpc", ...patterns])
-      expect(() => trpc.protect(server, { prefix } as never), String(prefix)).toThrow(
-        'is served at: { prefix: "/trpc" }.',
-      );
-    expect(() => trpc.protect(server, undefined as never)).toThrow("takes its options as an object");
-    expect(() => trpc.protect(server, { prefix: "/trpc", pathSeparator: "/" } as never)).toThrow(
-      /pathSeparator/,
-    );
-  });
-
-  it("refuses unknown options", () => {
-    expect(() => trpc.protect(server, { prefix: "/trpc", allowMethodOverride: true } as never)).toThrow(
-      "protect.allowMethodOverride: received unknown option `allowMethodOverride`. The options are prefix, pathSeparator.",
-    );
-  });
-
   it("throws for a request that no guard of the same server has decided", async () => {
     const createContext = trpc.protect(serverFor(TABLE), { prefix: "/trpc" });
     for (const name of HOSTS) {
