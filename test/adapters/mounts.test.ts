@@ -2,7 +2,7 @@
  * Routes behind the mounts of Express: the whole pattern of a route counts, with every mount that the request has
  * passed, and no nesting of routers and applications hides it.
  */
-import express5, { type Express, type RequestHandler } from "express";
+import express5, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { describe, expect, it, vi } from "vitest";
 import type { ScopeMappings } from "scopegate";
 import { protect } from "scopegate/express";
@@ -32,112 +32,75 @@ const later =
 
 type Host = typeof express5;
 
-/** Each mounts `GET /x/:team` in another way, behind `guard`. `test/routing` has the usual ways. */
-const NESTINGS: Readonly<Record<string, (host: Host, guard: RequestHandler) => express5.Express>> = {
-  "routers that are mounted after the guard ran": (host, guard) => {
+/** Each adds `GET /x/:team` behind a guard in another way. `test/routing` has the usual ways. */
+const NESTINGS: Readonly<Record<string, (app: Express, host: Host) => unknown>> = {
+  "routers that are mounted after the guard ran": (app, host) => {
     const router = host.Router();
-    const app = host().use(guard).use("/x", router);
-    app.use(
-      "/:first",
-      byHand((_request, _response, next) => {
-        if (router.stack.length === 0) router.use("/:team", host.Router().get("/", run));
-        next();
-      }),
-    );
-    return app.use("/x", router);
+    app.use("/x", router).use("/:first", (_request, _response, next) => {
+      if (router.stack.length === 0) router.use("/:team", home(host));
+      next();
+    });
+    app.use("/x", router);
   },
-  "an application that is mounted twice": (host, guard) => {
+  "an application that is mounted twice": (app, host) => {
     const inner = host().get("/", run);
-    return host().use(guard).use("/x/:team", inner).use("/y", inner);
+    app.use("/x/:team", inner).use("/y", inner);
   },
-  "an application that is mounted, and also called by hand": (host, guard) => {
+  "an application that is mounted, and also called by hand": (app, host) => {
     const inner = host().get("/", run);
-    return host().use(guard).use("/y", inner).use("/x/:team", byHand(inner));
+    app.use("/y", inner).use("/x/:team", byHand(inner));
   },
-  "an application that is mounted again in another application": (host, guard) => {
+  "an application that is mounted again in another application": (app, host) => {
     const inner = host().get("/", run);
-    const app = host().use(guard).use("/x", host().use("/:team", inner));
+    app.use("/x", host().use("/:team", inner));
     host().use("/x/list", inner);
-    return app.use("/y", inner);
+    app.use("/y", inner);
   },
-  "a router that is mounted in two parents": (host, guard) => {
-    const inner = host.Router().get("/", run);
-    const outer = host.Router().use("/:team", inner);
-    return host().use(guard).use("/x", outer).use("/x/list", inner);
+  "a router that is mounted in two parents": (app, host) => {
+    const inner = home(host);
+    app.use("/x", host.Router().use("/:team", inner)).use("/x/list", inner);
   },
-  "nested mounts with several paths": (host, guard) =>
-    host()
-      .use(guard)
-      .use(["/q", "/x"], host.Router().use(["/other", "/:team"], host.Router().get("/", run))),
-  "an array of middleware": (host, guard) =>
-    host()
-      .use(guard)
-      .use("/x/:team", [
-        pass,
-        [host.Router().use(pass), host.Router().get("/", run)],
-      ] as unknown as RequestHandler),
-  "a router in a function": (host, guard) =>
-    host()
-      .use(guard)
-      .use("/x", byHand(host.Router().use("/:team", byHand(host.Router().get("/", run))))),
-  "a router in a function that runs later": (host, guard) =>
-    host()
-      .use(guard)
-      .use("/x", later(host.Router().use("/:team", later(host.Router().get("/", run))))),
-  "an application in a function": (host, guard) =>
-    host()
-      .use(guard)
-      .use("/x", byHand(host().use("/:team", host().get("/", run)))),
-  "a regular expression": (host, guard) =>
-    host()
-      .use(guard)
-      .use(/^\/x\/[a-z]+/i, host.Router().get("/", run)),
-  "a regular expression in front of a mount": (host, guard) =>
-    host()
-      .use(guard)
-      .use(/^\/x/i, host.Router().use("/:team", host.Router().get("/", run))),
-  "a parameter next to text": (host, guard) =>
-    host().use(guard).use("/x/l:team", host.Router().get("/", run)),
-  "an optional parameter": (host, guard) =>
-    host()
-      .use(guard)
-      .use(host === express5 ? "/x{/:team}" : "/x/:team?", host.Router().get("/", run)),
-  "a wildcard": (host, guard) =>
-    host()
-      .use(guard)
-      .use(host === express5 ? "/x/*team" : "/x/*", host.Router().get("/", run)),
-  "a mount that the request has left": (host, guard) => {
-    const dead = host.Router().use("/list", host.Router().get("/other", run));
-    return host()
-      .use(guard)
-      .use("/x", dead)
-      .use("/x/list", host.Router().use(pass))
-      .use("/x/:team", host.Router().get("/", run));
+  "nested mounts with several paths": (app, host) =>
+    app.use(["/q", "/x"], host.Router().use(["/other", "/:team"], home(host))),
+  "an array of middleware": (app, host) =>
+    app.use("/x/:team", [pass, [host.Router().use(pass), home(host)]] as unknown as RequestHandler),
+  "a router in a function": (app, host) =>
+    app.use("/x", byHand(host.Router().use("/:team", byHand(home(host))))),
+  "a router in a function that runs later": (app, host) =>
+    app.use("/x", later(host.Router().use("/:team", later(home(host))))),
+  "an application in a function": (app, host) =>
+    app.use("/x", byHand(host().use("/:team", host().get("/", run)))),
+  "a regular expression": (app, host) => app.use(/^\/x\/[a-z]+/i, home(host)),
+  "a regular expression in front of a mount": (app, host) =>
+    app.use(/^\/x/i, host.Router().use("/:team", home(host))),
+  "a parameter next to text": (app, host) => app.use("/x/l:team", home(host)),
+  "an optional parameter": (app, host) => app.use(host === express5 ? "/x{/:team}" : "/x/:team?", home(host)),
+  "a wildcard": (app, host) => app.use(host === express5 ? "/x/*team" : "/x/*", home(host)),
+  "a mount that the request has left": (app, host) => {
+    app.use("/x", host.Router().use("/list", host.Router().get("/other", run)));
+    app.use("/x/list", host.Router().use(pass)).use("/x/:team", home(host));
   },
-  "the handler of errors": (host, guard) =>
-    host()
-      .use(guard)
-      .use("/x/list", (_request, _response, next) => {
-        next(new Error("continues"));
-      })
-      .use("/x/:team", ((_error, request, response, next) => {
-        host.Router().get("/", run)(request, response, next);
-      }) satisfies express5.ErrorRequestHandler),
-  "parameters that are loaded": (host, guard) => {
+  "the handler of errors": (app, host) => {
+    app.use("/x/list", (_request, _response, next) => next(new Error("continues")));
+    const onFault: ErrorRequestHandler = (_error, request, response, next) => {
+      home(host)(request, response, next);
+    };
+    app.use("/x/:team", onFault);
+  },
+  "parameters that are loaded": (app, host) => {
     const outer = host.Router();
     outer.param("team", (_request, _response, next) => void setImmediate(next));
-    outer.use("/:team", host.Router().get("/", run));
-    return host().use(guard).use("/x", outer);
+    app.use("/x", outer.use("/:team", home(host)));
   },
-  "a guard in a router that the request has left": (host, guard) =>
-    host()
-      .use("/x", host.Router().use(guard).use("/list", pass))
-      .use("/x/:team", host.Router().get("/", run)),
 };
+
+const home = (host: Host) => host.Router().get("/", run);
 
 describe.each(EXPRESS_VERSIONS)("%s", (_, host) => {
   it.each(Object.entries(NESTINGS))("requires the rule for the route behind %s", async (__, nest) => {
-    const get = await start(nest(host, protect(server)));
+    const app = host().use(protect(server));
+    nest(app, host);
+    const get = await start(app);
     // More than once: the first request of a process must not be decided in another way.
     for (let turn = 0; turn < 2; turn += 1) {
       expect(await get("/x/list", "list:read")).toBe(403);
@@ -145,6 +108,15 @@ describe.each(EXPRESS_VERSIONS)("%s", (_, host) => {
       expect(await get("/x/list", "list:read", "teams:read")).toBe(200);
       expect(await get("/x/list?a=/y", "list:read")).toBe(403);
       expect(await get("/X/list/", "list:read")).toBe(403);
+    }
+  });
+
+  it("requires the rule for the route behind a guard in a router that the request has left", async () => {
+    const guarded = host.Router().use(protect(server)).use("/list", pass);
+    const get = await start(host().use("/x", guarded).use("/x/:team", home(host)));
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(await get("/x/list", "list:read")).toBe(403);
+      expect(await get("/x/list", "list:read", "teams:read")).toBe(200);
     }
   });
 
