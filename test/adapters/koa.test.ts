@@ -43,13 +43,16 @@ const asVersion =
 /** The narrower rule of `/x` has less than that of the route that runs. */
 const RULES: ScopeMappings = { "GET /x": [], "GET /:page": ["page:read"] };
 
+const guard = (rules: ScopeMappings = RULES) => protect(serverFor(rules));
+
 describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
-  const guarded = (rules: ScopeMappings = RULES) => new Koa().use(protect(serverFor(rules)));
-  const mounted = (path: string, build: (inner: Koa3) => unknown, app = new Koa()) => {
-    const inner = new Koa();
-    build(inner);
-    return app.use(mount(path, inner));
+  /** An application with these parts, in their order. */
+  const application = (...parts: readonly unknown[]): Koa3 => {
+    const app = new Koa();
+    for (const part of parts) app.use((part instanceof Router ? part.routes() : part) as Koa3.Middleware);
+    return app;
   };
+  const mounted = (path: string, ...parts: readonly unknown[]) => mount(path, application(...parts));
   /** Records errors of the application. */
   const faultsOf = (app: Koa3) => {
     const faults: string[] = [];
@@ -57,85 +60,61 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     return faults;
   };
 
-  it.each<[name: string, path: string, app: () => Koa3]>([
-    ...[
-      ["/api/public", "/secret"],
-      ["/api/apix", "x"],
-    ].map(([path = "", rewritten = ""]): [string, string, () => Koa3] => [
-      `rewritten inside a mount to ${rewritten}`,
-      path,
-      () =>
-        mounted("/api", (inner) =>
-          inner
-            .use(changing((context) => (context.path = rewritten)))
-            .use(protect(serverFor({ "GET /api/*path": "public" })))
-            .use(run as never),
-        ),
-    ]),
+  const setPath = (path: string) => changing((context) => (context.path = path));
+  const openApi = () => guard({ "GET /api/*path": "public", "GET /secret": "public" });
+
+  it.each<[name: string, path: string, parts: () => readonly unknown[]]>([
+    [
+      "rewritten in a mount to /secret",
+      "/api/x",
+      () => [mounted("/api", setPath("/secret"), openApi(), run)],
+    ],
+    ["rewritten in a mount to x", "/api/apix", () => [mounted("/api", setPath("x"), openApi(), run)]],
     [
       "rewritten before a mount",
-      "/public/users",
-      () =>
-        mounted(
-          "/admin",
-          (inner) =>
-            inner
-              .use(protect(serverFor({ "GET /public/*path": "public", "GET /admin/*path": "public" })))
-              .use(answering("/users").routes() as never),
-          new Koa().use(rewrite("/public/", "/admin/")),
-        ),
+      "/x/users",
+      () => [
+        rewrite("/x/", "/api/"),
+        mounted("/api", guard({ "GET /{*path}": "public" }), answering("/users")),
+      ],
     ],
     [
-      "with newRouterPath inside a mount",
+      "with newRouterPath in a mount",
       "/api/open",
-      () =>
-        mounted("/api", (inner) =>
-          inner
-            .use(useRouterPath("/secret"))
-            .use(protect(serverFor({ "GET /api/open": "public", "GET /secret": "public" })))
-            .use(answering("/secret").routes() as never),
-        ),
+      () => [mounted("/api", useRouterPath("/secret"), openApi(), answering("/secret"))],
     ],
-    [
-      "without a path, rewritten before a mount",
-      "*",
-      () =>
-        mounted(
-          "/api",
-          (inner) => inner.use(protect(serverFor({ "GET /api/open": "public" }))).use(run as never),
-          new Koa().use(changing((context) => (context.url = "/api/open"))),
-        ),
-    ],
+    ["rewritten before a mount", "*", () => [rewrite("*", "/api/open"), mounted("/api", openApi(), run)]],
     // Node 24 and later read the first target, because `URL` does.
     ...["http://xn--a/open", "http://[::1/open"]
       .filter((url) => !URL.canParse(url))
-      .map((target): [string, string, () => Koa3] => [
+      .map((target): [string, string, () => readonly unknown[]] => [
         "whose authority Koa cannot read",
         target,
-        () => guarded({ "GET /open": "public" }).use(answering("/open").routes() as never),
+        () => [guard({ "GET /open": "public" }), answering("/open")],
       ]),
     [
-      "in another spelling at a pass-through route that no rule covers",
+      "in another spelling, at a pass-through route that no rule covers",
       "/AGENTS/web",
-      () =>
-        guarded({ "GET /agents/:id": [] })
-          .use(new Router().all("/{*path}", passOn).routes() as never)
-          .use(answering("/agents/:id").routes() as never),
+      () => [
+        guard({ "GET /agents/:id": [] }),
+        new Router().all("/{*path}", passOn),
+        answering("/agents/:id"),
+      ],
     ],
-  ])("refuses a target %s: %s", async (_name, path, create) => {
-    expect(await statusOf(create(), path, [])).toBe(400);
+  ])("refuses a target %s: %s", async (_name, path, parts) => {
+    expect(await statusOf(application(...parts()), path, [])).toBe(400);
   });
 
   it("requires the rule for a method that a middleware has written in lower case", async () => {
-    const app = new Koa().use(changing((context) => (context.method = context.method.toLowerCase())));
-    app.use(protect(serverFor({ "* /x": [], "DELETE /x": ["x:delete"] }))).use(run as never);
+    const lower = changing((context) => (context.method = context.method.toLowerCase()));
+    const app = application(lower, guard({ "* /x": [], "DELETE /x": ["x:delete"] }), run);
     expect(await statusOf(app, "/x", [], "DELETE")).toBe(403);
     expect(await statusOf(app, "/x", ["x:delete"], "DELETE")).toBe(200);
   });
 
   it("keeps at a public route the caller that the rule for the path required", async () => {
-    const app = guarded({ "GET /homes/:id": ["homes:read"], "GET /:area/mine": "public" });
-    const port = await serve(koaListener(app.use(answering("/:area/mine").routes() as never)));
+    const rules: ScopeMappings = { "GET /homes/:id": ["homes:read"], "GET /:area/mine": "public" };
+    const port = await serve(koaListener(application(guard(rules), answering("/:area/mine"))));
     expect((await askWith(port, "/shops/mine", ["homes:read"])).text).toBe("nobody");
     expect((await askWith(port, "/homes/mine", ["homes:read"])).text).toBe("user-1");
   });
@@ -145,92 +124,70 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     ["behind a mount at /api/ that passes the request on", "/api/", false],
     ["below a mount that is written with a trailing slash", "/api/", true],
   ])("reads the whole path %s", async (_place, prefix, isBelow) => {
-    const guard = protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] }));
-    const app = mounted(prefix, (inner) =>
-      isBelow ? inner.use(guard).use(run as never) : inner.use(passOn),
-    );
-    app.use(guard).use(answering("/api/things/:id").routes() as never);
+    const checking = guard({ "GET /api/things/:id": ["things:<id>:read"] });
+    const inner = isBelow ? [checking, run] : [passOn];
+    const app = application(mounted(prefix, ...inner), checking, answering("/api/things/:id"));
     expect(await statusOf(app, "/api/things/7", ["things:7:read"])).toBe(200);
     expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);
   });
 
-  it.each<[name: string, path: string, scope: string, app: () => Koa3]>([
+  const SECRET: ScopeMappings = { "GET /open": "public", "GET /secret": ["secret:read"] };
+  const withRouterPath = () => {
+    const router = answering("/secret");
+    router.opts.routerPath = "/secret";
+    return router;
+  };
+  const ofVersion13 = () => {
+    const router = answering("/:page");
+    return asVersion(router, (context, layer) => Object.assign(context, { matched: [[layer]], router }));
+  };
+  const registered = (path: string, options: object) => {
+    const router = new Router();
+    router.register(path, ["GET"], run, options);
+    return [guard({ "GET /files/:id": ["files:<id>:read"] }), router];
+  };
+
+  it.each<[name: string, path: string, scope: string, parts: () => readonly unknown[]]>([
     [
       "to which newRouterPath leads",
       "/open",
       "secret:read",
-      () =>
-        new Koa()
-          .use(useRouterPath("/secret"))
-          .use(protect(serverFor({ "GET /open": "public", "GET /secret": ["secret:read"] })))
-          .use(answering("/secret").routes() as never),
+      () => [useRouterPath("/secret"), guard(SECRET), answering("/secret")],
     ],
-    [
-      "to which the option routerPath leads",
-      "/open",
-      "secret:read",
-      () => {
-        const router = answering("/secret");
-        router.opts.routerPath = "/secret";
-        const rules: ScopeMappings = { "GET /open": "public", "GET /secret": ["secret:read"] };
-        return guarded(rules).use(router.routes() as never);
-      },
-    ],
+    ["to which routerPath leads", "/open", "secret:read", () => [guard(SECRET), withRouterPath()]],
     [
       "behind a mount that is stricter about letter case",
       "/public/users",
       "x:admin",
-      () =>
-        guarded({ "GET /Public/:id": "public", "GET /:area/:id": ["x:admin"] })
-          .use(mount("/Public", answering("/:id").routes() as never))
-          .use(answering("/:area/:id").routes() as never),
+      () => [
+        guard({ "GET /Public/:id": "public", "GET /:area/:id": ["x:admin"] }),
+        mounted("/Public", answering("/:id")),
+        answering("/:area/:id"),
+      ],
     ],
     [
       "behind a mount with characters of the pattern syntax",
       "/a(b)/x",
       "page:read",
-      () =>
-        guarded({ "GET /a\\(b\\)/x": [], "GET /a\\(b\\)/:page": ["page:read"] }).use(
-          mount("/a(b)", answering("/:page").routes() as never),
-        ),
+      () => [
+        guard({ "GET /a\\(b\\)/x": [], "GET /a\\(b\\)/:page": ["page:read"] }),
+        mounted("/a(b)", answering("/:page")),
+      ],
     ],
-    [
-      "of @koa/router 13.0.0, which adds those of a second router as an array",
-      "/x",
-      "page:read",
-      () => {
-        const router = answering("/:page");
-        const assign = (context: object, layer: unknown) =>
-          Object.assign(context, { matched: [[layer]], router });
-        return guarded().use(asVersion(router, assign));
-      },
-    ],
+    // It adds the routes of a second router as an array.
+    ["of @koa/router 13.0.0", "/x", "page:read", () => [guard(), ofVersion13()]],
     [
       "of the first request, which another router has passed on",
       "/x",
       "page:read",
-      () =>
-        new Koa()
-          .use(new Router().get("/x", passOn).routes() as never)
-          .use(protect(serverFor(RULES)))
-          .use(answering("/:page").routes() as never),
+      () => [new Router().get("/x", passOn), guard(), answering("/:page")],
     ],
-    // The route matches more than its text, so the rule for the path decides alone.
-    ...[["/files", { end: false }] as const, ["/files/...", { pathAsRegExp: true }] as const].map(
-      ([path, options]): [string, string, string, () => Koa3] => [
-        `${path} with ${JSON.stringify(options)}`,
-        "/files/abc",
-        "files:abc:read",
-        () => {
-          const router = new Router();
-          router.register(path, ["GET"], run, options);
-          return guarded({ "GET /files/:id": ["files:<id>:read"] }).use(router.routes() as never);
-        },
-      ],
-    ),
-  ])("requires the rule for the route %s: %s", async (_name, path, scope, create) => {
+    // These match more than their text, so the rule for the path decides alone.
+    ["for longer paths", "/files/abc", "files:abc:read", () => registered("/files", { end: false })],
+    ["of a RegExp", "/files/abc", "files:abc:read", () => registered("/files/...", { pathAsRegExp: true })],
+  ])("requires the rule for the route %s: %s", async (_name, path, scope, parts) => {
     // Twice: the first request of a process must not be decided in another way.
-    const port = await serve(koaListener(create()));
+    const port = await serve(koaListener(application(...parts())));
     for (let turn = 0; turn < 2; turn += 1) {
       expect(await statusWith(port, path, ["other:read"])).toBe(403);
       expect(await statusWith(port, path, [scope])).toBe(200);
@@ -244,7 +201,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
       context.url = context.get("x-url") || context.url;
     });
     const router = new Router().use(change).delete("/x", run).get("/secret", run).get("/open", run);
-    const port = await serve(koaListener(guarded(rules).use(router.routes() as never)));
+    const port = await serve(koaListener(application(guard(rules), router)));
     const ask = (method: string, path: string, ...headers: (readonly [string, string])[]) =>
       statusWith(port, path, [], { method, headers });
     for (let turn = 0; turn < 2; turn += 1) {
@@ -266,8 +223,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
       (router, guard) => router.use(new Router().use(guard).get("/open", run).routes()),
     ],
   ])("throws inside a @koa/router, %s", async (_place, path, build) => {
-    const guard = protect(serverFor({ "GET /open": "public" })) as never;
-    const app = new Koa().use(build(new Router(), guard).routes() as never);
+    const app = application(build(new Router(), guard({ "GET /open": "public" }) as never));
     const faults = faultsOf(app);
     expect(await statusOf(app, path, [])).toBe(500);
     expect(faults).toEqual([
@@ -276,9 +232,11 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   });
 
   it("fails at a route of koa-router before 7.2, which assigns no router", async () => {
-    const app = guarded({ "GET /open": "public" });
+    const router = asVersion(answering("/open"), (context, layer) =>
+      Object.assign(context, { matched: [layer] }),
+    );
+    const app = application(guard({ "GET /open": "public" }), router);
     const faults = faultsOf(app);
-    app.use(asVersion(answering("/open"), (context, layer) => Object.assign(context, { matched: [layer] })));
     expect(await statusOf(app, "/open", [])).toBe(500);
     expect(faults).toEqual([
       "protect can't check the routes of this router: install @koa/router, or koa-router 7.2 or later.",
@@ -295,9 +253,8 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
       await both;
       await next();
     });
-    const app = new Koa().use(passing.routes() as never);
-    app.use(protect(serverFor({ "GET /y": "public", "GET /x": "public", "GET /:page": ["page:read"] })));
-    app.use(answering("/y").routes() as never).use(answering("/:page").routes() as never);
+    const rules: ScopeMappings = { "GET /y": "public", "GET /x": "public", "GET /:page": ["page:read"] };
+    const app = application(passing, guard(rules), answering("/y"), answering("/:page"));
     const port = await serve(koaListener(app));
     const statuses = await Promise.all(["/y", "/x"].map((path) => statusWith(port, path)));
     expect(statuses).toEqual([200, 401]);
@@ -305,8 +262,10 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
 
   it("checks the routes of a router that is nested in another one after its first request", async () => {
     const inner = answering("/:page");
-    const app = guarded({ "GET /:page": [], "GET /api/x": [], "GET /api/:page": ["page:read"] });
-    app.use(inner.routes() as never);
+    const app = application(
+      guard({ "GET /:page": [], "GET /api/x": [], "GET /api/:page": ["page:read"] }),
+      inner,
+    );
     expect(await statusOf(app, "/x", [])).toBe(200);
     app.use(new Router().use("/api", inner.routes()).routes() as never);
     expect(await statusOf(app, "/api/x", [])).toBe(403);
@@ -324,7 +283,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
       return next();
     });
     router.get(["/a/:id", "/b/:id"], run);
-    const app = guarded({ "GET /a/:id": ["a:<id>:read"], "GET /a/me": [] }).use(router.routes() as never);
+    const app = application(guard({ "GET /a/:id": ["a:<id>:read"], "GET /a/me": [] }), router);
     expect(await statusOf(app, "/a/12", ["a:12:read"])).toBe(status);
     // Only the rule for the route refuses this request, before the function runs.
     expect(await statusOf(app, "/a/me", ["a:12:read"])).toBe(403);
@@ -334,23 +293,24 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   it("runs a route of an earlier version of path-to-regexp whose wildcard matches no segment", async () => {
     const router = answering("/files{/*path}");
     for (const layer of router.stack) Object.assign(layer, { path: "/files/:path*" });
-    const app = guarded({ "GET /files{/*path}": ["files:read"] }).use(router.routes() as never);
+    const app = application(guard({ "GET /files{/*path}": ["files:read"] }), router);
     for (const path of ["/files", "/files/a/b"]) expect(await statusOf(app, path, ["files:read"])).toBe(200);
   });
 
   it("runs no route when middleware ignores the error of the check and continues", async () => {
-    const guard = protect(serverFor({ "GET /x": ["x:read"] }, { now: () => Number.NaN }));
-    const app = new Koa().use((_context, next) => next().catch(() => undefined));
-    app.use((context, next) => Promise.resolve(guard(context, next)).catch(() => next()));
-    expect(await statusOf(app.use(answering("/x").routes() as never), "/x", ["x:read"])).toBe(404);
+    const failing = protect(serverFor({ "GET /x": ["x:read"] }, { now: () => Number.NaN }));
+    const ignoring: Koa3.Middleware = (context, next) =>
+      Promise.resolve(failing(context, next)).catch(() => next());
+    const quiet: Koa3.Middleware = (_context, next) => next().catch(() => undefined);
+    expect(await statusOf(application(quiet, ignoring, answering("/x")), "/x", ["x:read"])).toBe(404);
   });
 
   it("checks the route for the guards of two copies of the package", async () => {
     vi.resetModules();
     const other = await import("scopegate/koa");
     const rules = (scope: string) => serverFor({ "GET /x": [], "GET /:page": [scope] });
-    const app = new Koa().use(protect(rules("one:read"))).use(other.protect(rules("two:read")));
-    const port = await serve(koaListener(app.use(answering("/:page").routes() as never)));
+    const guards = [protect(rules("one:read")), other.protect(rules("two:read"))];
+    const port = await serve(koaListener(application(...guards, answering("/:page"))));
     for (let turn = 0; turn < 2; turn += 1) {
       expect(await statusWith(port, "/x", ["one:read"])).toBe(403);
       expect(await statusWith(port, "/x", ["two:read"])).toBe(403);
