@@ -255,9 +255,7 @@ describe.each(Object.entries(HOSTS))("%s", (host, [own, run]) => {
   it.runIf(["express", "koa", "trpc"].includes(own))(
     "fails every request if protect was not called",
     async () => {
-      const { status, text } = await run(
-        (own === "trpc" ? forTrpc : adapters[own]).protect as never,
-      );
+      const { status, text } = await run((own === "trpc" ? forTrpc : adapters[own]).protect as never);
       expect(status).toBe(500);
       expect(text).toContain(`${host} calls protect itself: write ${line}, with the parentheses.`);
     },

@@ -303,6 +303,7 @@ describe("tokenInAuth", () => {
   it("refuses polling without a token in the header, and a stolen session", async () => {
     const { port } = await start({}, { tokenInAuth: true });
     expect(await outcomeOf(open(port, { ...POLLING, auth: { token: TOKEN } }))).toBe(401);
+    expect((await ask(port, { path: "/socket.io/?EIO=4&transport=polling" })).status).toBe(401);
     const client = open(port, withAuth(TOKEN));
     expect(await outcomeOf(client)).toBe("hello ada");
     const sid = client.io.engine.id;
