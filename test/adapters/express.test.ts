@@ -1,4 +1,4 @@
-/** `protect` of scopegate/express, on real servers. `test/routing` has the order, mounts and spellings of routes. */
+/** `protect` of scopegate/express. `test/routing` has the order, mounts and spellings of routes. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage } from "node:http";
 import middie5 from "@fastify/middie";

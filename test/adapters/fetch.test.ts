@@ -8,7 +8,7 @@ import { readWebRequest, targetOf, toResponse } from "../../src/adapters/shared/
 import { createServer, issuer, thrownBy } from "../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../support/server.ts";
 
-/** The host rewrites `/teams/:teamId/:path*` to `/:path*`, so the public rule for pages covers every handler. */
+/** The host rewrites `/teams/:teamId/:path*` to `/:path*`: the public rule for pages covers every handler. */
 const serverWith = (options: Partial<ResourceServerOptions> = {}): ResourceServer =>
   createServer({
     scopeMappings: {
@@ -468,7 +468,7 @@ describe("a request of the Fetch standard", () => {
     ["data:text/plain,/agents", "", "request_ambiguous"],
     ["/agents", "", "request_ambiguous"],
     ["http://host", "", "request_ambiguous"],
-    // What Deno makes of a Host with a path, a query, a fragment or user information, and the target `/maybe`.
+    // What Deno makes of the target `/maybe` and a Host with a path, a query, a fragment or a user.
     ["http://a\\agents?/maybe", "", "request_ambiguous"],
     ["http://a?/maybe", "", "request_ambiguous"],
     ["http://a#/maybe", "", "request_ambiguous"],

@@ -1,4 +1,4 @@
-/** `protect` of scopegate/koa, on real servers. `test/routing` has the order, mounts and spellings of routes. */
+/** `protect` of scopegate/koa. `test/routing` has the order, mounts and spellings of routes. */
 import Router, { type RouterMiddleware } from "@koa/router";
 import type Koa3 from "koa";
 import mount from "koa-mount";
