@@ -141,7 +141,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     const router = answering("/:page");
     return asVersion(router, (context, layer) => Object.assign(context, { matched: [[layer]], router }));
   };
-  const registered = (path: string, options: object) => {
+  const registered = (path: string, options: Parameters<Router["register"]>[3]) => {
     const router = new Router();
     router.register(path, ["GET"], run, options);
     return [guard({ "GET /files/:id": ["files:<id>:read"] }), router];
