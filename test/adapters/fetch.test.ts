@@ -372,7 +372,7 @@ describe("a route that can't be used", () => {
     ["/agents/../admin", "Write a path without empty or dot segments"],
     ["MCP tools/call search", "is an MCP operation. Write a path: `POST /mcp`."],
     [7, "Write a string."],
-    ["GET /agents", "Write only the path of the route", { GET: run }],
+    ["GET /agents", "Write only the path: the names", { GET: run }],
     ["/agents", "Write `GET`: methods are case-sensitive.", { get: run }],
   ])("%j: %s", (route, hint, handler = run) => {
     const wrap = () => withScopes(serverWith(), { route } as never, handler as never);

@@ -113,7 +113,7 @@ it.each<[message: string, calls: readonly (() => unknown)[]]>([
   ["Did you mean `route`?", wrap({ rout: "/agents" }, vi.fn())],
   ["Write a function that returns", wrap({ route: "/agents", params: {} }, vi.fn())],
   [
-    "Write it as in the configuration of the host",
+    "Write it with its first slash",
     ["", "/", "base", "/base/", "/base?", 7].flatMap((basePath) =>
       wrap({ route: "/agents", basePath }, vi.fn()),
     ),
