@@ -111,7 +111,7 @@ it.each<[message: string, calls: readonly (() => unknown)[]]>([
   [HANDLER, [undefined, null, "run", { GET: {} }].flatMap((handler) => wrap({ route: "/agents" }, handler))],
   ["withScopes: takes its options as an object.", wrap(vi.fn(), { route: "/agents" })],
   ["Did you mean `route`?", wrap({ rout: "/agents" }, vi.fn())],
-  ["Write a function that returns", wrap({ route: "/agents", params: {} }, vi.fn())],
+  ["Write a function.", wrap({ route: "/agents", params: {} }, vi.fn())],
   [
     "Write it with its first slash",
     ["", "/", "base", "/base/", "/base?", 7].flatMap((basePath) =>
