@@ -116,4 +116,4 @@ export function principalOf(request: object): Principal | undefined {
 }
 
 const RESPONSE_SENT =
-  "A response was sent before the check refused the request. Write `if (!(await guard(request, response))) return;`: without await, every request is allowed. Ignore this warning if a timeout sent the response.";
+  "A response was sent before the check refused the request. Write `if (!(await guard(request, response))) return;`: without await, every request is allowed. Ignore this if a timeout sent it.";

@@ -115,5 +115,4 @@ function leave(socket: UpgradeSocket): false {
   return false;
 }
 
-const TAKEN =
-  "Create the WebSocket server with `noServer: true`, and await protectUpgrade before handleUpgrade.";
+const TAKEN = "Create the server with `noServer: true`, and await protectUpgrade before handleUpgrade.";

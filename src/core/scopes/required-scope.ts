@@ -88,7 +88,7 @@ function findMistake(
   if (!names.every((name) => name === ANY || parameters === "any" || parameters.has(name)))
     return mistake(
       `\`${text}\` names no parameter of its route.`,
-      templates.length === 0 ? "The route has no parameters." : `Write one of \`${templates.join("`, `")}\`.`,
+      templates.length === 0 ? "The route has none." : `Write one of \`${templates.join("`, `")}\`.`,
     );
   const [resource = "", id = "", action = "", ...rest] = parts;
   const isWithId = action !== "" && rest.length === 0;
@@ -99,7 +99,7 @@ function findMistake(
     const template = isList ? `<${ANY}>` : templates.at(-1);
     return mistake(
       `\`${text}\` can't be required here.`,
-      `Write ${template === undefined ? "" : `\`${resource}:${template}:${action}\` or `}\`${resource}:${action}\`. \`<any>\` is for lists: GET of a path that ends with a text, or MCP.`,
+      `Write ${template === undefined ? "" : `\`${resource}:${template}:${action}\` or `}\`${resource}:${action}\`. \`<any>\` is for lists: GET paths that end with a text, MCP.`,
     );
   }
   return undefined;

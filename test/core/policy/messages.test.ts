@@ -7,7 +7,7 @@ const issuesIn = (options: object): readonly string[] =>
     ({ code, path, message, hint }) => `${code} ${path.slice(1).join(" ")}: ${message} ${hint}`,
   );
 
-const ANY_HINT = "`<any>` is for lists: GET of a path that ends with a text, or MCP.";
+const ANY_HINT = "`<any>` is for lists: GET paths that end with a text, MCP.";
 
 describe("a mistake in a key of the table", () => {
   it.each<[object, string]>([
@@ -213,7 +213,7 @@ describe("a mistake in a scope", () => {
     ],
     [
       { "GET /a": ["a:<id>:b"] },
-      "scope_invalid GET /a 0: `a:<id>:b` names no parameter of its route. The route has no parameters.",
+      "scope_invalid GET /a 0: `a:<id>:b` names no parameter of its route. The route has none.",
     ],
     [
       { "GET /a/:id/:x": ["a:<y>:b"] },

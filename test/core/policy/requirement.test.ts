@@ -200,7 +200,7 @@ describe("a template", () => {
   it("rejects a template on every route without parameters", () => {
     expect(mistakesIn(["agents:<agent_id>:run"], new Set())).toEqual([["scope_invalid", 0]]);
     expect(compile(["agents:<agent_id>:run"], new Set()).issues[0]?.hint).toBe(
-      "The route has no parameters.",
+      "The route has none.",
     );
   });
 
