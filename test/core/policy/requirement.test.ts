@@ -199,9 +199,7 @@ describe("a template", () => {
 
   it("rejects a template on every route without parameters", () => {
     expect(mistakesIn(["agents:<agent_id>:run"], new Set())).toEqual([["scope_invalid", 0]]);
-    expect(compile(["agents:<agent_id>:run"], new Set()).issues[0]?.hint).toBe(
-      "The route has none.",
-    );
+    expect(compile(["agents:<agent_id>:run"], new Set()).issues[0]?.hint).toBe("The route has none.");
   });
 
   it("leaves the name to the request for scopes in code, but requires a whole part", () => {
