@@ -230,7 +230,7 @@ const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
 };
 
 /** The lines of a service with MCP: its adapter loads what the core once loaded for every service. */
-const LOADED_BY_MCP = 11_662;
+const LOADED_BY_MCP = 11_660;
 
 /** Packages that are installed only by projects that need them. */
 const PEERS = ["@nestjs/common", "@opentelemetry/api", "yaml"];
