@@ -115,4 +115,4 @@ function leave(socket: UpgradeSocket): false {
   return false;
 }
 
-const TAKEN = "Write `noServer: true`, and await protectUpgrade before handleUpgrade.";
+const TAKEN = "Create the server with `noServer: true`, and await protectUpgrade before handleUpgrade.";

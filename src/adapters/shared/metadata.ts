@@ -26,7 +26,7 @@ export function createMetadata(
   const { resource } = server;
   if (!resource)
     throw new TypeError(
-      'metadata needs the option `resource`: write resource: protectedResource({ id: "https://api.example/mcp" }), imported from scopegate/resource.',
+      "metadata needs the option `resource`: write resource: protectedResource({ id }), imported from scopegate/resource.",
     );
   const document = { status: 200, headers: HEADERS, body: resource.metadata };
   const { pathname, search } = new URL(resource.metadataUrl);

@@ -79,8 +79,8 @@ function isApart(
  * compared one by one. A requirement with a parameter is the same only for the same part of the path.
  */
 function samplesBelow(node: TreeNode, samplesByNode: Map<TreeNode, readonly Leaf[]>): readonly Leaf[] {
-  const known = samplesByNode.get(node);
-  if (known) return known;
+  const earlier = samplesByNode.get(node);
+  if (earlier) return earlier;
   const samples = new Map<string, Leaf>();
   for (const leaf of leavesInOrder(node)) {
     const places = leaf.templates.map((name) =>

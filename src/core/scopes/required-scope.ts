@@ -99,7 +99,7 @@ function findMistake(
     const template = isList ? `<${ANY}>` : templates.at(-1);
     return mistake(
       `\`${text}\` can't be required here.`,
-      `Write ${template === undefined ? "" : `\`${resource}:${template}:${action}\` or `}\`${resource}:${action}\`. \`<any>\` is for lists: GET paths that end with a text, MCP.`,
+      `Write ${template === undefined ? "" : `\`${resource}:${template}:${action}\` or `}\`${resource}:${action}\`. \`<any>\` is for lists: GET paths that end with a text, and MCP.`,
     );
   }
   return undefined;

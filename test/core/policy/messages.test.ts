@@ -7,7 +7,7 @@ const issuesIn = (options: object): readonly string[] =>
     ({ code, path, message, hint }) => `${code} ${path.slice(1).join(" ")}: ${message} ${hint}`,
   );
 
-const ANY_HINT = "`<any>` is for lists: GET paths that end with a text, MCP.";
+const ANY_HINT = "`<any>` is for lists: GET paths that end with a text, and MCP.";
 
 describe("a mistake in a key of the table", () => {
   it.each<[object, string]>([
