@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import type { generateKeyPairSync } from "node:crypto";
 import { beforeEach, type TestContext, vi } from "vitest";
 
 /** A fixed seed makes mutation results reproducible. */
@@ -35,8 +36,8 @@ vi.mock("fast-check", async (importOriginal) => {
 vi.mock("node:crypto", async (importOriginal) => {
   const original = await importOriginal<{ readonly generateKeyPairSync: typeof generateKeyPairSync }>();
   const keys = JSON.parse(process.env["RSA_KEYS"] ?? "[]") as string[];
-  const generateKeyPairSync = (type: string, options: object): object => {
-    const privateKey = type === "rsa" ? keys.pop() : undefined;
+  const generateKeyPairSync = (type: string, options: { modulusLength?: number }): object => {
+    const privateKey = type === "rsa" && options.modulusLength === 2048 ? keys.pop() : undefined;
     return privateKey === undefined ? original.generateKeyPairSync(type, options) : { privateKey };
   };
   return { ...original, default: original, generateKeyPairSync };

@@ -1,0 +1,68 @@
+/** Runs test files with one mutant after the other. Answers each message of the type `Task` with a `Finding`. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { createVitest, type TestModule } from "vitest/node";
+import type { Mutant } from "./mutants.ts";
+
+export interface Task {
+  readonly mutant: Mutant;
+  /** Test files below the root, those that probably fail first. */
+  readonly tests: readonly string[];
+}
+
+export interface Finding {
+  /** The first test that fails, if one does. */
+  readonly killedBy: string | undefined;
+}
+
+/** The number of test files of the first run. */
+const FIRST = 3;
+
+const [sandbox = ""] = process.argv.slice(2);
+
+const vitest = await createVitest("test", {
+  root: sandbox,
+  config: join(sandbox, "test/mutation/vitest.config.ts"),
+  watch: false,
+  bail: 1,
+  maxWorkers: 1,
+  reporters: [{}],
+});
+await vitest.standalone();
+const project = vitest.getRootProject();
+
+process.on("message", (task: Task) => {
+  void runTests(task).then((finding) => process.send?.(finding));
+});
+process.send?.("ready");
+
+async function runTests({ mutant, tests }: Task): Promise<Finding> {
+  const file = join(sandbox, mutant.file);
+  const original = readFileSync(file, "utf8");
+  writeFileSync(file, original.slice(0, mutant.start) + mutant.replacement + original.slice(mutant.end));
+  vitest.invalidateFile(file);
+  // What an earlier run found would count for this one.
+  vitest.state.filesMap.clear();
+  vitest.state.clearErrors();
+  try {
+    // Most mutants fail in the first files, and each run starts a process.
+    for (const files of [tests.slice(0, FIRST), tests.slice(FIRST)]) {
+      const specifications = files.map((test) => project.createSpecification(join(sandbox, test)));
+      if (specifications.length === 0) continue;
+      const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
+      const [failure] = testModules.flatMap(failuresOf);
+      if (failure !== undefined) return { killedBy: failure };
+      if (unhandledErrors.length > 0) return { killedBy: "an error outside of tests" };
+    }
+    return { killedBy: undefined };
+  } finally {
+    writeFileSync(file, original);
+    vitest.invalidateFile(file);
+  }
+}
+
+function failuresOf(module: TestModule): readonly string[] {
+  const tests = Array.from(module.children.allTests("failed"), ({ fullName }) => fullName);
+  if (tests.length === 0 && module.state() === "failed") tests.push("(loading)");
+  return tests.map((test) => `${relative(sandbox, module.moduleId)} > ${test}`);
+}
