@@ -276,7 +276,7 @@ const ROWS: readonly Row[] = [
     "capabilities/grants/grants.ts",
     'if (principal.tokenKind === "api_key") return identified;',
     "",
-    "capabilities/grants.test.ts",
+    "stores/api-keys",
   ],
   [
     "Metadata is of the issuer.",
