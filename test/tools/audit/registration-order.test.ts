@@ -1,4 +1,4 @@
-/** Frameworks that run handlers in the order of their registration: routes in front of `protect` and hidden ones. */
+/** The order of registration: routes before `protect`, behind that of another server, and behind a wider route. */
 import Router from "@koa/router";
 import express5 from "express";
 import express4 from "express4";
@@ -11,7 +11,9 @@ import * as forExpress from "scopegate/express";
 import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import { EXPRESS_VERSIONS } from "../../support/frameworks.ts";
-import { findingsOf, server, unguardedOf } from "./routes/support.ts";
+import { ScopegateModule } from "scopegate/nest";
+import { createApplication, createController, createModule, PLATFORMS } from "../../support/nest.ts";
+import { findingsOf, server, serverFor, unguardedOf } from "./routes/support.ts";
 
 /** The routes that an audit reports as hidden, with the message. */
 const hiddenIn = (routes: Iterable<ListedRoute>): readonly string[] =>
@@ -24,8 +26,14 @@ const MESSAGE =
 
 const handler = (): void => undefined;
 
+/** A second server in the same application. */
+const other = serverFor({ "GET /agents": [], "GET /teams": ["teams:read"] });
+const guards = { protect: server, protectOther: other };
+
 /** What is registered: `protect`, or a GET route of a path, which may require scopes of its own. */
-type Step = "protect" | `/${string}` | { readonly path: string; readonly scopes: string };
+type Step = keyof typeof guards | `/${string}` | { readonly path: string; readonly scopes: string };
+
+const isGuard = (step: Step): step is keyof typeof guards => typeof step === "string" && step in guards;
 
 /** Registers the steps in their order, and lists the routes. */
 type List = (...steps: readonly Step[]) => Iterable<ListedRoute>;
@@ -36,7 +44,7 @@ const FRAMEWORKS: readonly (readonly [string, List])[] = [
     (...steps) => {
       const app = express();
       for (const step of steps) {
-        if (step === "protect") app.use(forExpress.protect(server));
+        if (isGuard(step)) app.use(forExpress.protect(guards[step]));
         else if (typeof step === "string") app.get(step, handler);
         else app.get(step.path, forExpress.requireScopes(step.scopes), handler);
       }
@@ -49,7 +57,7 @@ const FRAMEWORKS: readonly (readonly [string, List])[] = [
       const app = new Koa();
       for (const step of steps) {
         const router = new Router();
-        if (step === "protect") app.use(forKoa.protect(server));
+        if (isGuard(step)) app.use(forKoa.protect(guards[step]));
         else if (typeof step === "string") app.use(router.get(step, handler).routes());
         else app.use(router.get(step.path, forKoa.requireScopes(step.scopes), handler).routes());
       }
@@ -61,7 +69,7 @@ const FRAMEWORKS: readonly (readonly [string, List])[] = [
     (...steps) => {
       const app = new Hono();
       for (const step of steps) {
-        if (step === "protect") app.use(forHono.protect(server));
+        if (isGuard(step)) app.use(forHono.protect(guards[step]));
         else if (typeof step === "string") app.get(step, (c) => c.text("ran"));
         else app.get(step.path, forHono.requireScopes(step.scopes), (c) => c.text("ran"));
       }
@@ -100,6 +108,15 @@ describe.each(FRAMEWORKS)("%s", (_, list) => {
     expect(finding?.message).toContain("requireScopes finds no caller, and every request gets 500");
   });
 
+  it("reports the routes that only another server guards, also in a copy of the list", () => {
+    const routes = list("protectOther", "/agents", "protect", "/teams");
+    for (const listed of [routes, [...routes]])
+      expect(audit(server, listed).findings.filter(({ kind }) => kind === "route_unguarded")).toMatchObject([
+        { message: "`GET /agents` is behind protect of another resource server: this one doesn't check it." },
+      ]);
+    expect(audit(other, routes)).toMatchObject({ ok: true, findings: [] });
+  });
+
   it("reports a route that an earlier, wider one of the same list hides", () => {
     expect(hiddenIn(list("/agents/:id", "/agents/me"))).toEqual([MESSAGE]);
     const filtered = [...list("/agents/:id", "/x", "/agents/me")].filter(({ pattern }) => pattern !== "/x");
@@ -112,6 +129,19 @@ describe.each(FRAMEWORKS)("%s", (_, list) => {
     expect(hiddenIn(list("/agents/me", "/agents/:id"))).toEqual([]);
     expect(hiddenIn(list("/agents/:id", "/agents/:name"))).toEqual([]);
     expect(hiddenIn(list("/agents/:id", "/agents/:id/runs"))).toEqual([]);
+  });
+});
+
+describe.each(PLATFORMS)("NestJS on %s", (platform) => {
+  it("counts only the server of its module", async () => {
+    const routes = ["/agents", "/teams"].map((path) => ({ method: "GET", path, handle: handler }));
+    const imports = [ScopegateModule.forRoot(other)];
+    const root = createModule({ imports, controllers: [createController(platform, routes)] });
+    const app = await createApplication(platform, root);
+    await app.init();
+    expect(findingsOf(routesOf(app))).toHaveLength(2);
+    expect(audit(other, routesOf(app))).toMatchObject({ ok: true, findings: [] });
+    await app.close();
   });
 });
 
