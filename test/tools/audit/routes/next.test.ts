@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { ScopeMappings } from "scopegate";
 import { audit, type NextRoutesOptions, routesOf } from "scopegate/audit";
 import { nextFolders, proxy, wrapped } from "../../../support/next-folder.ts";
+import { createServer } from "../../../support/resource-servers.ts";
 import { serverFor, unguardedOf, written } from "./support.ts";
 
 const folderWith = nextFolders();
@@ -269,35 +270,44 @@ describe("a page of Next.js", () => {
     expect(await errorsOf({ ...pages, ...other }, table)).toEqual(["guard_missing"]);
   });
 
-  it.each([
-    undefined,
-    '"/:path*"',
-    '["/", "/admin/:path*"]',
-    "['/:path*']",
-    '"/(.*)"',
-    '"/((?!_next/static|_next/image|api/).*)"',
-  ])("is guarded by a proxy with the matcher %s", async (matcher) => {
-    for (const file of ["proxy.ts", "proxy.js"])
-      expect(await errorsOf({ ...pages, [file]: proxy(matcher) }, table)).toEqual([]);
-  });
+  const EVERY = ["/admin", "/admin/:id"];
 
-  it.each([
+  it.each<[matcher: string | undefined, outside: readonly string[]]>([
+    [undefined, []],
+    ['"/:path*"', []],
+    ['["/", "/admin/:path*"]', []],
+    ["['/:path*']", []],
+    ['"/(.*)"', []],
+    ['"/((?!_next/static|_next/image|api/).*)"', []],
+    ['"/((?!robots.txt|\\\\.admin).*)"', []],
     ['"/admin"', ["/admin/:id"]],
     ['"/admin/:id"', ["/admin"]],
-    ['["/other/:path*", "/admin/x"]', ["/admin", "/admin/:id"]],
+    ['["/other/:path*", "/admin/x"]', EVERY],
     ['"/((?!admin/).*)"', ["/admin/:id"]],
-    ['"/((?!adm|_next/static).*)"', ["/admin", "/admin/:id"]],
+    ['"/((?!adm|_next/static).*)"', EVERY],
     ['"/((?!admin/x).*)"', ["/admin/:id"]],
     // A dot is any character, also a slash.
-    ['"/((?!ad.in|robots.txt).*)"', ["/admin", "/admin/:id"]],
+    ['"/((?!ad.in|robots.txt).*)"', EVERY],
     ['"/((?!admin.b).*)"', ["/admin/:id"]],
-    ['"/((?!|api).*)"', ["/admin", "/admin/:id"]],
+    ['"/((?!|api).*)"', EVERY],
     // Unlike a rule, a matcher compares letter case.
-    ['["/", "/Admin/:path*"]', ["/admin", "/admin/:id"]],
-    ['"/((?!robots.txt|\\\\.admin).*)"', []],
-  ])("is unguarded outside the matcher %s", async (matcher, outside) => {
+    ['["/", "/Admin/:path*"]', EVERY],
+    // None of these can be read. With `missing`, a matcher leaves out every request that has the header.
+    ['matcherOf("/admin")', EVERY],
+    ['["/((?!.*\\\\.png$).*)"]', EVERY],
+    ['{ source: "/:path*" }', EVERY],
+    ['[{ source: "/:path*", missing: [{ type: "header", key: "next-router-prefetch" }] }]', EVERY],
+    ['["/:path*", { source: "/admin", has: [{ type: "header", key: "x" }] }]', EVERY],
+    ['"/other{/:path}?"', EVERY],
+    ['"/admin{/:path}"', EVERY],
+    ['["/admin/", "/:path*/"]', EVERY],
+  ])("is guarded by a proxy with the matcher %s, except %j", async (matcher, outside) => {
     const found = await errorsOf({ ...pages, "proxy.ts": proxy(matcher) }, table);
     expect(found.toSorted()).toEqual(outside.map((path) => `route_unguarded GET ${path}`));
+  });
+
+  it("is guarded by proxy.js", async () => {
+    expect(await errorsOf({ ...pages, "proxy.js": proxy() }, table)).toEqual([]);
   });
 
   it("is unguarded below `/_next`, which a matcher leaves out, if its first segment is a parameter", async () => {
@@ -308,21 +318,6 @@ describe("a page of Next.js", () => {
     const guarded = await list({ ...files, ...used });
     const elsewhere = { guardedElsewhere: ["/:lang/:kind/:id"] };
     expect(audit(serverFor(rules), guarded, elsewhere).ok).toBe(true);
-  });
-
-  // A matcher with `missing` leaves out every request that has the header, whatever its `source` is.
-  it.each([
-    'matcherOf("/admin")',
-    '["/((?!.*\\\\.png$).*)"]',
-    '{ source: "/:path*" }',
-    '[{ source: "/:path*", missing: [{ type: "header", key: "next-router-prefetch" }] }]',
-    '["/:path*", { source: "/admin", has: [{ type: "header", key: "x" }] }]',
-    '"/other{/:path}?"',
-    '"/admin{/:path}"',
-    '["/admin/", "/:path*/"]',
-  ])("counts as unguarded with the matcher %s, which can't be read", async (matcher) => {
-    const found = await errorsOf({ ...pages, "proxy.ts": proxy(matcher) }, table);
-    expect(found.toSorted()).toEqual(["/admin", "/admin/:id"].map((path) => `route_unguarded GET ${path}`));
   });
 
   it("has the same findings with `trailingSlash`, also if its rules end with a slash", async () => {
@@ -397,34 +392,74 @@ describe("a rewrite of Next.js", () => {
   const openedBy = (rewrites: Rewrites, table: ScopeMappings, more: Files = {}) =>
     errorsOf({ ...files, ...more }, { ...base, ...table }, { rewrites: () => toRewrites(rewrites) });
 
-  it("opens pages, but no handler that is wrapped with its route", async () => {
-    expect(await openedBy(teams, { "GET /teams{/*path}": "public" })).toEqual([
-      "rewrite_weaker GET /admin, GET /docs/*path, GET /orgs/:org",
-    ]);
-    const unwrapped = { "app/api/admin/users/route.ts": "export const GET = raw;" };
-    expect(await openedBy(teams, { "GET /teams{/*path}": "public" }, unwrapped)).toEqual([
-      expect.stringContaining("rewrite_weaker GET /admin, GET /api/admin/users"),
-      "route_unguarded GET /api/admin/users",
-    ]);
+  const TWICE: Rewrites = [
+    ["/a", "/b/x"],
+    ["/b/:any", "/admin"],
+  ];
+  const OPEN = { "GET /teams{/*path}": "public" } as const;
+  const CLOSED = {
+    ...OPEN,
+    "GET /teams/:team/admin": ["admin:use"],
+    "GET /teams/:team/orgs/:name": ["orgs:<name>:read"],
+    "GET /teams/:team/docs/internal{/*path}": ["staff:read", "more:read"],
+  } as const;
+  const ALL = ["/admin", "/docs/*path", "/orgs/:org"];
+  const WHERE = { scopes: [], where: { org: { claim: "org" } } };
+  const TENANT = { "GET /t/:org{/*path}": WHERE };
+  const EXEMPT = {
+    "GET /t/x/y": "public",
+    "GET /t/:org{/*path}": { ...WHERE, except: ["GET /t/x/y"] },
+  } as const;
+  const CLIENTS = { "GET /*path": { scopes: [], clients: ["web"] }, "GET /docs/*path": ["a:b"] };
+
+  const PAGE = { "app/t/[org]/admin/page.tsx": "" };
+
+  it.each<[Rewrites, ScopeMappings, readonly string[], Files?]>([
+    [teams, OPEN, ALL],
+    [teams, CLOSED, []],
+    [teams, { ...CLOSED, "GET /teams/:team/admin": ["admin:see"] }, ["/admin"]],
+    // The other parameter.
+    [teams, { ...CLOSED, "GET /teams/:team/orgs/:name": ["orgs:<team>:read"] }, ["/orgs/:org"]],
+    // Next.js renders a page for every method.
+    [teams, { ...CLOSED, "POST /teams{/*path}": "optional" }, ALL],
+    [[["/a", "/admin?from=a#b"]], { "GET /a": [] }, ["/admin"]],
+    [[["/:path*", "/admin"]], { "GET /:page": [] }, ["/admin"]],
+    [[["/org-:x", "/orgs/:x"]], { "GET /:a": [] }, ["/orgs/:org"]],
+    [[["/n/:x", "/orgs/:x"]], { "GET /n/:a": ["orgs:<a>:read"] }, []],
+    [[["/mine", "/orgs/mine"]], { "GET /mine": ["orgs:mine:read"] }, []],
+    [[["/mine", "/orgs/own"]], { "GET /mine": ["orgs:mine:read"] }, ["/orgs/:org"]],
+    // The value of a parameter may have another letter case.
+    [[["/orgs/acme/start", "/orgs/acme"]], { "GET /orgs/:org/start": ["orgs:<org>:read"] }, ["/orgs/:org"]],
+    [[["/orgs/acme/start", "/orgs/acme"]], { "GET /orgs/acme/start": ["orgs:acme:read"] }, []],
+    [[["/n/:x(\\d+)", "/orgs/:x"]], { "GET /n/:x": [] }, ["/orgs/:org"]],
+    [[["/n/:x(.*)", "/:x"]], { "GET /n{/*x}": ["admin:use"] }, ["/docs/*path", "/orgs/:org"]],
+    [[["/(a|b)c/(.*)", "/admin"]], { "GET /n/y": [] }, ["/admin"]],
+    [[["/n/:x?", "/orgs/:x"]], { "GET /n{/*x}": [] }, ["/orgs/:org"]],
+    [[["/n/:x+", "/:x+"]], { "GET /n/*x": ["admin:use", "staff:read"] }, ["/orgs/:org"]],
+    // The value of a header.
+    [[["/n", "/:from"]], { "GET /n": ["staff:read"] }, ["/admin", "/orgs/:org"]],
+    [[["/n", "/a-:from/x"]], { "GET /n": "public" }, ALL],
+    [[["/n/:x*", "/adm:x"]], { "GET /n{/*x}": ["staff:read", "orgs:read"] }, ["/admin"]],
+    [TWICE, { "GET /a": [], "GET /b/x": ["admin:use"], "GET /b/:x": ["admin:use"] }, ["/admin"]],
+    [TWICE.toReversed(), { "GET /a": [], "GET /b/:x": ["admin:use"] }, []],
+    [[["/a", "/logo.svg"]], { "GET /a": "public" }, []],
+    // Conditions hold for the path of the client, or not.
+    [[["/of/:name", "/orgs/:name"]], { "GET /orgs/:org": WHERE, "GET /of/:org": [] }, ["/orgs/:org"]],
+    [[["/a", "/admin"]], { ...CLIENTS, "GET /a": ["admin:use"] }, []],
+    [[["/t/:o/start", "/t/:o/admin"]], TENANT, [], PAGE],
+    [[["/t/:o/start/:p", "/t/:p/admin"]], TENANT, ["/t/:org/admin"], PAGE],
+    [[["/t/x/y", "/t/x/admin"]], EXEMPT, ["/t/:org/admin"], PAGE],
+  ])("%j with the rules %j opens %j", async (rewrites, table, opened, more) => {
+    const found = await openedBy(rewrites, table, more);
+    const routes = [...new Set(found.flatMap((line) => line.replace("rewrite_weaker ", "").split(", ")))];
+    expect(routes.toSorted()).toEqual(opened.map((path) => `GET ${path}`).toSorted());
   });
 
-  it("opens nothing if the rules of its paths require what the rules of the routes require", async () => {
-    const table = {
-      "GET /teams{/*path}": "public",
-      "GET /teams/:team/admin": ["admin:use"],
-      "GET /teams/:team/orgs/:name": ["orgs:<name>:read"],
-      "GET /teams/:team/docs/internal{/*path}": ["staff:read", "more:read"],
-    } as const;
-    expect(await openedBy(teams, table)).toEqual([]);
-    expect(await openedBy(teams, { ...table, "GET /teams/:team/admin": ["admin:see"] })).toEqual([
-      "rewrite_weaker GET /admin",
-    ]);
-    // The other parameter.
-    const other = { ...table, "GET /teams/:team/orgs/:name": ["orgs:<team>:read"] };
-    expect(await openedBy(teams, other)).toEqual(["rewrite_weaker GET /orgs/:org"]);
-    // Next.js renders a page for every method.
-    expect(await openedBy(teams, { ...table, "POST /teams{/*path}": "optional" })).toEqual([
-      "rewrite_weaker GET /admin, GET /docs/*path, GET /orgs/:org",
+  it("opens a handler that isn't wrapped with its route", async () => {
+    const unwrapped = { "app/api/admin/users/route.ts": "export const GET = raw;" };
+    expect(await openedBy(teams, OPEN, unwrapped)).toEqual([
+      expect.stringContaining("rewrite_weaker GET /admin, GET /api/admin/users"),
+      "route_unguarded GET /api/admin/users",
     ]);
   });
 
@@ -443,39 +478,6 @@ describe("a rewrite of Next.js", () => {
     // Without a rule for POST, the page is what the rule for GET protects.
     const open = { ...same({ "GET /admin": ["admin:see"] }), "POST /boss": ["a:b"] };
     expect(await openedBy(rewrites, open)).toEqual(["rewrite_weaker GET /admin"]);
-  });
-
-  const TWICE: Rewrites = [
-    ["/a", "/b/x"],
-    ["/b/:any", "/admin"],
-  ];
-  const SEVERAL: ScopeMappings = { "GET /n/*x": ["admin:use", "staff:read"] };
-
-  it.each<[Rewrites, ScopeMappings, readonly string[]]>([
-    [[["/a", "/admin?from=a#b"]], { "GET /a": [] }, ["/admin"]],
-    [[["/:path*", "/admin"]], { "GET /:page": [] }, ["/admin"]],
-    [[["/org-:x", "/orgs/:x"]], { "GET /:a": [] }, ["/orgs/:org"]],
-    [[["/n/:x", "/orgs/:x"]], { "GET /n/:a": ["orgs:<a>:read"] }, []],
-    [[["/mine", "/orgs/mine"]], { "GET /mine": ["orgs:mine:read"] }, []],
-    [[["/mine", "/orgs/own"]], { "GET /mine": ["orgs:mine:read"] }, ["/orgs/:org"]],
-    [[["/n/:x(\\d+)", "/orgs/:x"]], { "GET /n/:x": [] }, ["/orgs/:org"]],
-    [[["/n/:x(.*)", "/:x"]], { "GET /n{/*x}": ["admin:use"] }, ["/docs/*path", "/orgs/:org"]],
-    [[["/(a|b)c/(.*)", "/admin"]], { "GET /n/y": [] }, ["/admin"]],
-    [[["/n/:x?", "/orgs/:x"]], { "GET /n{/*x}": [] }, ["/orgs/:org"]],
-    [[["/n/:x+", "/:x+"]], SEVERAL, ["/orgs/:org"]],
-    // The value of a header.
-    [[["/n", "/:from"]], { "GET /n": ["staff:read"] }, ["/admin", "/orgs/:org"]],
-    [[["/n", "/a-:from/x"]], { "GET /n": "public" }, ["/admin", "/docs/*path", "/orgs/:org"]],
-    [[["/n/:x*", "/adm:x"]], { "GET /n{/*x}": ["staff:read", "orgs:read"] }, ["/admin"]],
-    [TWICE, { "GET /a": [], "GET /b/x": ["admin:use"], "GET /b/:x": ["admin:use"] }, ["/admin"]],
-    [TWICE.toReversed(), { "GET /a": [], "GET /b/:x": ["admin:use"] }, []],
-    [[["/a", "/logo.svg"]], { "GET /a": "public" }, []],
-  ])("%j with the rules %j opens %j", async (rewrites, table, opened) => {
-    const found = await openedBy(rewrites, table);
-    const routes = [...new Set(found.flatMap((line) => line.replace("rewrite_weaker ", "").split(", ")))];
-    expect(routes.filter((route) => !route.startsWith("route_")).toSorted()).toEqual(
-      opened.map((path) => `GET ${path}`).toSorted(),
-    );
   });
 
   it("doesn't open a page for the path of a narrower route", async () => {
@@ -546,97 +548,47 @@ describe("a rewrite of Next.js", () => {
     expect(opened).toEqual(["GET /base/admin", "GET /base/orgs/:org"]);
   });
 
-  it("opens what the proxy doesn't guard under the path of the client", async () => {
-    const matcher = { "proxy.ts": proxy('["/", "/admin/:path*", "/docs/:path*", "/orgs/:org", "/a", "/A"]') };
-    const table = { "GET /a": ["admin:use"], "GET /b": ["admin:use"] };
-    for (const target of ["/admin", "/admin/icon.png"]) {
-      const rules = { ...table, "GET /admin/icon.png": ["admin:use"] };
-      const more = { ...matcher, "app/admin/icon.png": "" };
+  it.each(["/admin", "/admin/icon.png"])(
+    "opens what the proxy doesn't guard under the path of the client: %s",
+    async (target) => {
+      const matcher = proxy('["/", "/admin/:path*", "/docs/:path*", "/orgs/:org", "/a", "/A"]');
+      const more = { "proxy.ts": matcher, "app/admin/icon.png": "" };
+      const rule = ["admin:use"];
+      const rules = { "GET /a": rule, "GET /b": rule, "GET /admin/icon.png": rule };
       expect(await openedBy([["/a", target]], rules, more)).toEqual([]);
       expect(await openedBy([["/b", target]], rules, more)).toEqual([`rewrite_weaker GET ${target}`]);
-    }
-  });
+    },
+  );
 
-  it("opens what the proxy doesn't guard under the path of the client in another letter case", async () => {
-    const matcher = { "proxy.ts": proxy('["/", "/admin/:path*", "/docs/:path*", "/orgs/:org", "/a"]') };
-    const lower = { ...files, ...matcher };
-    const table = { ...base, "GET /a": ["admin:use"] } as const;
-    const rewrites = () => toRewrites([["/a", "/admin"]]);
-    const { findings } = audit(serverFor(table), await list(lower, { rewrites }));
-    expect(findings).toMatchObject([
-      {
-        kind: "rewrite_weaker",
-        message: expect.stringContaining("`/A` runs `GET /admin` without protect") as string,
-      },
-    ]);
-    const experimental = { caseSensitiveRoutes: true };
-    expect(await errorsOf(lower, table, { rewrites, experimental })).toEqual([]);
-    const both = {
-      ...lower,
-      "proxy.ts": proxy('["/", "/admin/:path*", "/docs/:path*", "/orgs/:org", "/:name"]'),
-    };
-    expect(await errorsOf(both, table, { rewrites })).toEqual([]);
-  });
+  const ALIAS = { rewrites: () => toRewrites([["/a", "/admin"]]) };
+  const BASE = { ...ALIAS, basePath: "/base" };
+  const SENSITIVE = { experimental: { caseSensitiveRoutes: true } };
+  const OPENED = ["rewrite_weaker GET /admin"];
 
-  it("opens what the matcher doesn't guard if the client writes `basePath` in another letter case", async () => {
-    const table = { "GET /base/admin": ["admin:use"], "GET /base/a": ["admin:use"] };
-    const app = { "app/admin/page.tsx": "", "proxy.ts": proxy('"/((?!_next/static).*)"') };
-    const config = { basePath: "/base", rewrites: () => toRewrites([["/a", "/admin"]]) };
-    expect(await errorsOf(app, table, config)).toEqual(["rewrite_weaker GET /base/admin"]);
-    const experimental = { caseSensitiveRoutes: true };
-    expect(await errorsOf(app, table, { ...config, experimental })).toEqual([]);
-    expect(await errorsOf({ ...app, "proxy.ts": proxy() }, table, config)).toEqual([]);
-  });
-
-  it("opens what a rule restricts for the value of a parameter in another letter case", async () => {
-    const rewrites: Rewrites = [["/orgs/acme/start", "/orgs/acme"]];
-    const rule = ["orgs:<org>:read"];
-    expect(await openedBy(rewrites, { "GET /orgs/:org/start": rule })).toEqual([
-      "rewrite_weaker GET /orgs/:org",
-    ]);
-    expect(await openedBy(rewrites, { "GET /orgs/acme/start": ["orgs:acme:read"] })).toEqual([]);
-  });
+  it.each<[matcher: string | undefined, config: object, opened: readonly string[]]>([
+    ['["/", "/admin/:path*", "/a"]', ALIAS, OPENED],
+    ['["/", "/admin/:path*", "/a"]', { ...ALIAS, ...SENSITIVE }, []],
+    ['["/", "/admin/:path*", "/:name"]', ALIAS, []],
+    ['"/((?!_next/static).*)"', BASE, ["rewrite_weaker GET /base/admin"]],
+    ['"/((?!_next/static).*)"', { ...BASE, ...SENSITIVE }, []],
+    [undefined, BASE, []],
+  ])(
+    "opens what the matcher %s doesn't guard in another letter case, with %j",
+    async (matcher, config, opened) => {
+      const app = { "app/admin/page.tsx": "", "proxy.ts": proxy(matcher) };
+      const prefix = "basePath" in config ? "/base" : "";
+      const table = { [`GET ${prefix}/admin`]: ["admin:use"], [`GET ${prefix}/a`]: ["admin:use"] };
+      expect(await errorsOf(app, table, config)).toEqual(opened);
+      const { text } = audit(serverFor(table), await list(app, config));
+      expect(text.includes("` without protect")).toBe(opened.length > 0);
+    },
+  );
 
   it("opens what requires scopes if any token is enough for a path without a rule", async () => {
-    const { createResourceServer } = await import("scopegate");
-    const { createIssuer } = await import("../../../support/issuer.ts");
     const rewrites = () => toRewrites([["/a", "/admin"]]);
-    const server = createResourceServer({
-      serviceId: "agents-prod",
-      verificationKeys: [createIssuer().publicPem],
-      unmappedRoutes: "authenticated",
-      scopeMappings: base,
-    });
+    const server = createServer({ unmappedRoutes: "authenticated", scopeMappings: base });
     const { findings } = audit(server, await list(files, { rewrites }));
     expect(findings.map(({ kind }) => kind)).toContain("rewrite_weaker");
-  });
-
-  it("opens what a condition restricts, unless the condition holds for the path of the client", async () => {
-    const where = { org: { claim: "org" } };
-    const table = { "GET /orgs/:org": { scopes: [], where } };
-    const rewrites: Rewrites = [["/of/:name", "/orgs/:name"]];
-    expect(await openedBy(rewrites, { ...table, "GET /of/:org": [] })).toEqual([
-      "rewrite_weaker GET /orgs/:org",
-    ]);
-    const clients = { "GET /*path": { scopes: [], clients: ["web"] } };
-    const open = { "GET /docs/*path": ["a:b"] };
-    expect(await openedBy([["/a", "/admin"]], { ...clients, ...open, "GET /a": ["admin:use"] })).toEqual([]);
-  });
-
-  it("opens what a condition restricts for another value of its parameter", async () => {
-    const more = { "app/t/[org]/admin/page.tsx": "" };
-    const table = { "GET /t/:org{/*path}": { scopes: [], where: { org: { claim: "org" } } } };
-    expect(await openedBy([["/t/:o/start", "/t/:o/admin"]], table, more)).toEqual([]);
-    const opened = await openedBy([["/t/:o/start/:p", "/t/:p/admin"]], table, more);
-    expect(opened).toEqual(["rewrite_weaker GET /t/:org/admin"]);
-    const except = { ...table, "GET /t/x/y": "public" as const };
-    const exempt = { ...table["GET /t/:org{/*path}"], except: ["GET /t/x/y"] };
-    const found = await openedBy(
-      [["/t/x/y", "/t/x/admin"]],
-      { ...except, "GET /t/:org{/*path}": exempt },
-      more,
-    );
-    expect(found).toEqual(["rewrite_weaker GET /t/:org/admin"]);
   });
 });
 
@@ -645,37 +597,31 @@ describe("a final .rsc, which proxy.ts of Next.js doesn't see,", () => {
     errorsOf({ [`app/${page}/page.tsx`]: "", "proxy.ts": proxy() }, table, redirects(...all));
   const notes = { "GET /notes/:id": ["notes:<id>:read"] };
 
-  it("opens a page whose rule reads its last parameter", async () => {
-    expect(await openedBy("notes/[id]", notes)).toEqual(["rewrite_weaker GET /notes/:id"]);
-    expect(await openedBy("notes/[id]", { "GET /notes/:id": ["notes:read"] })).toEqual([]);
-    const middle = { "GET /notes/:id/parts/:part": ["notes:<id>:read"] };
-    expect(await openedBy("notes/[id]/parts/[part]", middle)).toEqual([]);
-    const where = { "GET /notes/:id": { scopes: [], where: { id: { claim: "note" } } } };
-    expect(await openedBy("notes/[id]", where)).toEqual(["rewrite_weaker GET /notes/:id"]);
-  });
+  const WHERE = { "GET /notes/:id": { scopes: [], where: { id: { claim: "note" } } } };
+  const PARTS = { "GET /notes/:id/parts/:part": ["notes:<id>:read"] };
+  const DOCS = { "GET /docs{/*path}": ["docs:read"] };
+  const ITEMS = { "GET /docs/:id": ["a:b"] };
 
-  it("opens a page for a path that another rule decides without it", async () => {
-    const table = { "GET /docs{/*path}": ["docs:read"] };
-    expect(await openedBy("docs/[[...path]]", table)).toEqual([]);
-    for (const path of ["/docs/open", "/docs/a/b/open"])
-      expect(await openedBy("docs/[[...path]]", { ...table, [`GET ${path}`]: "public" })).toEqual([
-        "rewrite_weaker GET /docs{/*path}",
-      ]);
+  it.each<[page: string, table: ScopeMappings, opened: readonly string[]]>([
+    // Its rule reads the last parameter.
+    ["notes/[id]", notes, ["/notes/:id"]],
+    ["notes/[id]", { "GET /notes/:id": ["notes:read"] }, []],
+    ["notes/[id]/parts/[part]", PARTS, []],
+    ["notes/[id]", WHERE, ["/notes/:id"]],
+    // Another rule decides the path without it.
+    ["docs/[[...path]]", DOCS, []],
+    ["docs/[[...path]]", { ...DOCS, "GET /docs/open": "public" }, ["/docs{/*path}"]],
+    ["docs/[[...path]]", { ...DOCS, "GET /docs/a/b/open": "public" }, ["/docs{/*path}"]],
     // `/docs/open/x` and `/docs/open/x.rsc` have the same rule.
-    expect(await openedBy("docs/[[...path]]", { ...table, "GET /docs/open/*path": "public" })).toEqual([]);
-    expect(await openedBy("docs/open", { "GET /docs/open": ["a:b"], "GET /docs/*path": [] })).toEqual([]);
-  });
-
-  it("opens a page by the path of its folder alone, if a rule ends with a slash", async () => {
-    const table = { "GET /": "public", "GET /docs": "public", "GET /:name": ["a:b"] } as const;
-    expect(await openedBy("[name]", table)).toEqual(["rewrite_weaker GET /:name"]);
-    const below = { "GET /docs": "public", "GET /docs/:id": ["a:b"] } as const;
-    expect(await openedBy("docs/[id]", below)).toEqual([]);
-    expect(await openedBy("docs/[id]", { ...below, "GET /teams{/}": ["a:b"] })).toEqual([]);
-    const { "GET /docs": open, ...rest } = below;
-    expect(await openedBy("docs/[id]", { ...rest, "GET /docs{/}": open })).toEqual([
-      "rewrite_weaker GET /docs/:id",
-    ]);
+    ["docs/[[...path]]", { ...DOCS, "GET /docs/open/*path": "public" }, []],
+    ["docs/open", { "GET /docs/open": ["a:b"], "GET /docs/*path": [] }, []],
+    // A rule for the path of the folder alone ends with a slash.
+    ["[name]", { "GET /": "public", "GET /docs": "public", "GET /:name": ["a:b"] }, ["/:name"]],
+    ["docs/[id]", { ...ITEMS, "GET /docs": "public" }, []],
+    ["docs/[id]", { ...ITEMS, "GET /docs": "public", "GET /teams{/}": ["a:b"] }, []],
+    ["docs/[id]", { ...ITEMS, "GET /docs{/}": "public" }, ["/docs/:id"]],
+  ])("lets the page %s with the rules %j open %j", async (page, table, opened) => {
+    expect(await openedBy(page, table)).toEqual(opened.map((path) => `rewrite_weaker GET ${path}`));
   });
 
   it("opens no wrapped handler, and no page that is already reported", async () => {
@@ -685,19 +631,17 @@ describe("a final .rsc, which proxy.ts of Next.js doesn't see,", () => {
     expect(await errorsOf(outside, notes, redirects())).toEqual(["route_unguarded GET /notes/:id"]);
   });
 
-  it("opens nothing with a redirect for every such path", async () => {
-    const opened = ["rewrite_weaker GET /notes/:id"];
-    for (const redirect of [RSC, { ...RSC, source: "/:any(.*)\\.rsc", destination: "/" }])
-      expect(await openedBy("notes/[id]", notes, {}, redirect)).toEqual([]);
-    for (const change of [
-      { source: "/docs/:path(.*).rsc" },
-      // This doesn't match `/.rsc`.
-      { source: "/:path*.rsc" },
-      { has: [{ type: "header", key: "rsc" }] },
-      { missing: [{ type: "header", key: "rsc" }] },
-      { basePath: false },
-    ])
-      expect(await openedBy("notes/[id]", notes, { ...RSC, ...change })).toEqual(opened);
+  it.each<[redirect: object, opened: number]>([
+    [RSC, 0],
+    [{ ...RSC, source: "/:any(.*)\\.rsc", destination: "/" }, 0],
+    [{ ...RSC, source: "/docs/:path(.*).rsc" }, 1],
+    // This doesn't match `/.rsc`.
+    [{ ...RSC, source: "/:path*.rsc" }, 1],
+    [{ ...RSC, has: [{ type: "header", key: "rsc" }] }, 1],
+    [{ ...RSC, missing: [{ type: "header", key: "rsc" }] }, 1],
+    [{ ...RSC, basePath: false }, 1],
+  ])("opens nothing with a redirect for every such path: %j opens %i", async (redirect, opened) => {
+    expect(await openedBy("notes/[id]", notes, {}, redirect)).toHaveLength(opened);
   });
 
   it("is reported once, with the redirect to write", async () => {
