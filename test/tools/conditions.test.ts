@@ -1,5 +1,4 @@
 /** Every tool knows the conditions of the table. */
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { ScopeMappings } from "scopegate";
 import { audit } from "scopegate/audit";
@@ -16,9 +15,6 @@ import { resultOf } from "../support/conditions.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 import { createResourceServer } from "../support/server.ts";
 import { measure } from "../support/telemetry.ts";
-import { fileOf, jsonOf, mistakesOf, outputOf, useFolder } from "./cli/support.ts";
-
-useFolder();
 
 const TENANT = { scopes: [], where: { org: { claim: "org_id" } } } as const;
 const USER = { scopes: [], where: { id: { claim: "sub" } } } as const;
@@ -232,92 +228,6 @@ describe("the test kit", () => {
     expect(matrix.cells.find(({ route }) => route === "GET /orgs/globex/users")?.decision.allowed).toBe(
       false,
     );
-  });
-});
-
-describe("the command line", () => {
-  const file = fileOf({
-    "* /orgs/:org{/*path}": { scopes: [], where: { org: { claim: "org_id" } } },
-    "GET /orgs/:org/users": ["users:read"],
-    "POST /orgs/:org/refunds": { scopes: [], max_auth_age_seconds: 300 },
-  });
-
-  it("explains which condition refuses", async () => {
-    const line = `explain GET /orgs/globex/users --config ${file} --scope users:read --claim org_id=`;
-    expect(await outputOf(`${line}globex`)).toContain("allowed");
-    expect(await outputOf(`${line}acme`, 1)).toContain(
-      "caller_not_allowed (where of `* /orgs/:org{/*path}`)",
-    );
-    expect(await mistakesOf(`explain GET /orgs/a --config ${file} --claim org_id=a`)).toContain("--scope");
-  });
-
-  it("shows which rule decides by scopes, and which one only adds its conditions", async () => {
-    const wider = fileOf({
-      "* /orgs/:org{/*path}": { scopes: ["orgs:read"], where: { org: { claim: "org_id" } } },
-      "GET /orgs/:org/users": ["users:<org>:read"],
-    });
-    const line = `explain GET /orgs/acme/users --config ${wider} --scope users:read --claim org_id=acme`;
-    const lines = [
-      "  rule       GET /orgs/:org/users (custom)",
-      "  requires   users:acme:read",
-      "  rule       * /orgs/:org{/*path} (custom)",
-      "  requires   only its conditions",
-      "  condition  org is the claim org_id",
-    ];
-    expect(await outputOf(line)).toContain(`\n${lines.join("\n")}\n`);
-    // Where it decides, its scopes count.
-    expect(await outputOf(line.replace("/users ", "/logs "), 1)).toContain("requires   orgs:read");
-    const token = await issuer.token({ scopes: ["users:read"], org_id: "acme" });
-    const server = fileOf({
-      service_id: "agents-prod",
-      verification_keys: [issuer.publicPem],
-      default_scope_mappings: {},
-      scope_mappings: JSON.parse(readFileSync(wider, "utf8")) as object,
-    });
-    const withToken = `explain GET /orgs/acme/users --config ${server} --token -`;
-    expect(await outputOf(withToken, 0, { input: token })).toContain(lines.join("\n"));
-  });
-
-  it("shows roles with claims in a matrix", async () => {
-    const roles = fileOf({
-      member: { scopes: ["users:read"], claims: { org_id: "acme" } },
-      reader: ["users:read"],
-    });
-    const rows = await outputOf(`matrix --config ${file} --roles ${roles} --param org=acme`);
-    expect(rows).toMatch(/GET \/orgs\/acme\/users +\| member \| allowed/);
-    expect(rows).toMatch(/GET \/orgs\/acme\/users +\| reader \| caller_not_allowed/);
-    const wrong = fileOf({ a: { scopes: [], claim: {} }, b: { scopes: [], claims: [] } });
-    expect(await mistakesOf(`matrix --config ${file} --roles ${wrong}`)).toMatch(
-      /role "a" must be an array[^]*role "b" must be an array/,
-    );
-  });
-
-  it.each(["cloudflare-access", "google-iap", "transaction-token", "spiffe-jwt-svid"])(
-    "makes a token like those of %s",
-    async (kind) => {
-      const key = `--key ${fileOf("").replace(/\.\w+$/, "")}-${kind}.pem`;
-      const { token } = (await jsonOf(`token --json --like ${kind} --auth-age 1m ${key}`)) as {
-        token: string;
-      };
-      const [header, payload] = token.split(".").map((part) => Buffer.from(part, "base64url").toString());
-      expect(JSON.parse(payload ?? "")).toMatchObject({ auth_time: expect.any(Number) as number });
-      expect(header).toContain(kind === "transaction-token" ? "txntoken+jwt" : "JWT");
-    },
-  );
-
-  it("rejects a kind that it does not know", async () => {
-    expect(await mistakesOf("token --like cloudflare-acess")).toContain("`cloudflare-access`");
-    expect(await mistakesOf("token --auth-age soon")).toContain("--auth-age");
-  });
-
-  it("notes that a proxy must remove the field of a token, without counting it", async () => {
-    const configuration = fileOf({
-      service_id: "a",
-      required_claims: ["exp"],
-      token_sources: [{ header: "x-assertion", scheme: null }],
-      default_scope_mappings: {},
-    });
-    expect(await outputOf(`lint --config ${configuration} --warnings`)).toMatch(/^note `x-assertion`/m);
   });
 });
 

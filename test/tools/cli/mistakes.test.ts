@@ -1,168 +1,237 @@
-/** Mistakes that newcomers make, and what the command line does about each. */
-import { chmodSync } from "node:fs";
+/** Wrong usage: each line ends with exit code 2, without an output, and with the fix of every mistake. */
+import { chmodSync, existsSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { agentScopeMappings } from "scopegate/complete";
 import { createIssuer } from "../../support/issuer.ts";
-import { fileOf, mistakesOf, outputOf, useFolder } from "./support.ts";
+import { appOf, fileOf, folder, mistakesOf, outputOf, scopegate, useFolder } from "./support.ts";
 
 useFolder();
 
 const issuer = createIssuer();
 const keyed = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
-const roles = fileOf({ nobody: "anonymous", reader: ["agents:read"], writer: ["agents:write"] });
-const tableOf = (scope_mappings: object) => fileOf({ default_scope_mappings: {}, scope_mappings });
+const agents = fileOf(agentScopeMappings);
+const keyless = fileOf({ service_id: "agents-prod" });
+const absentKeys = fileOf({ service_id: "a", keys: { jwks_file: "/nowhere/keys.json" } });
+const operations = fileOf({ "MCP tools/list": ["tools:list"] });
+const table = fileOf({ "GET /a": ["a:b"] });
+const roles = fileOf({ nobody: "anonymous" });
+const roleMistakes = fileOf({ one: "agents:read", two: ["a:read,b:read"], three: ["a:"] }, "roles.json");
+const claimMistakes = fileOf({ a: { scopes: [], claim: {} }, b: { scopes: [], claims: [] } });
+const json = fileOf('{\n  "verification_keys": ["canary"]\n  "x": 1\n}');
+const api = fileOf(JSON.stringify({ openapi: "3.1.0", paths: { "/a": { get: {} } } }), "api.json");
+const wrongKey = fileOf("not a key", "key.pem");
+const expressApp = appOf("express.ts");
+const moduleOf = (code: string) => fileOf(code, "app.mjs");
 
-describe("scopegate matrix", () => {
-  it("shows with --shadow what the shadow table decides", async () => {
-    const config = fileOf({
-      default_scope_mappings: {},
-      scope_mappings: { "GET /a": [], "GET /b": "public" },
-      shadow: { scope_mappings: { "GET /a": ["agents:read"], "GET /b": ["agents:read"] } },
-    });
-    const args = ["matrix", "--roles", roles, "--config"];
-    expect(await outputOf([...args, config, "--shadow"])).toBe(`| route  | role   | result             |
-| ------ | ------ | ------------------ |
-| GET /a | nobody | credential_missing |
-| GET /a | reader | allowed            |
-| GET /a | writer | scope_insufficient |
-| GET /b | nobody | undecided          |
-| GET /b | reader | undecided          |
-| GET /b | writer | undecided          |
-`);
-    expect(await outputOf([...args, config])).not.toContain("scope_insufficient");
-    expect(await mistakesOf([...args, tableOf({ "GET /a": [] }), "--shadow"])).toContain(
-      "--shadow needs the option shadow.",
-    );
+const key = () => join(folder, `key-${Math.random()}.pem`);
+const REPEAT = "repeat it, --scope orders:read --scope reports:read";
+const NO_TABLE = "No table is given: add --config FILE";
+const ONE_TARGET = "takes one of";
+const KEY_WORDS = "key takes create, list, or revoke with the id of a key";
+
+describe("the command line refuses a line", () => {
+  it.each<[mistake: string, line: string | readonly string[], ...others: string[]]>([
+    ["Unknown command `routs`. Did you mean `routes`?", "routs"],
+    ["--config needs a value: write --config FILE.", "routes --config="],
+    ["--config is written twice: write it once.", "routes --config a.json --config b.json"],
+    ["`extra` is one argument too many: write scopegate routes", `routes --config ${agents} extra`],
+    ["`no.json` can't be read.", "routes --config no.json"],
+    ["isn't valid JSON", `routes --config ${fileOf("{,}")}`],
+    ["must contain a JSON object", `routes --config ${fileOf("[]")}`],
+    ["one name twice", `routes --config ${fileOf('{"GET /x":["a:b"],"GET /x":"public"}')}`],
+    ["Did you mean `scope_mappings`?", `routes --config ${fileOf({ scop_mappings: {}, x: 1 })}`, "`x`"],
+    ["c.json`: admin", `routes --config ${fileOf({ admin_scope: 1 }, "c.json")}`],
+    [NO_TABLE, "routes"],
+    [NO_TABLE, "page"],
+    [NO_TABLE, "explain GET /agents"],
+    [NO_TABLE, "openapi check api.yaml"],
+    ["add --config FILE", "lint"],
+    ["one argument too many", `lint ${table}`, "add --config FILE"],
+    ["absent.json", `lint --app ${appOf("router.ts")} --config absent.json`],
+    ["is empty", `lint --config ${fileOf(" \n")}`],
+    ["`token` has no option `--scop`. Did you mean `--scope`?", "token --scop a:b"],
+    ["--expires takes a number and a unit: 30s, 15m, 1h or 7d.", "token --expires 5y"],
+    ["--claim takes a name and a value: write --claim name=value.", "token --claim x"],
+    ["--jwks takes no value: write --jwks.", "token --jwks=1"],
+    ["--aud needs a value. If the value begins with -, write --aud=NAME.", "token --aud --sub a"],
+    [REPEAT, "token --scope orders:read,reports:read"],
+    [REPEAT, "token --scope 'orders:read reports:read'"],
+    ["--request needs --dpop.", "token --request 'GET http://localhost/'"],
+    ["upper case", "token --dpop --request 'get http://localhost/'"],
+    ["without spaces and quotes", ["token", "--dpop", "--request", "GET http://localhost/'"]],
+    ["--dpop writes the claim cnf", `token --dpop --claim cnf={"jkt":"x"}`],
+    ["can't be combined", "token --dpop --public-key"],
+    ["`cloudflare-access`", "token --like cloudflare-acess"],
+    ["--auth-age", "token --auth-age soon"],
+    ["token creates no secrets for HS256", `token --config ${fileOf({ algorithm: "HS256" })}`],
+    ["PATH is missing: write scopegate explain METHOD PATH.\n", "explain GET"],
+    ["METHOD and PATH are missing: write", "explain"],
+    [REPEAT, "explain GET /agents --scope orders:read,reports:read"],
+    [REPEAT, "explain GET /agents --scope 'orders:read reports:read'"],
+    ["--scope", `explain GET /agents --config ${agents} --claim a=b`],
+    ["can't be read", `explain GET /agents --config ${absentKeys} --token -`],
+    ["verification_keys: is missing.", `explain GET /agents --config ${keyless} --token -`],
+    ["write --route '/agents/:id'.", `explain GET /a --config ${agents} --route 'GET /a'`],
+    ["write --route '/agents/:id'.", `explain GET /a --config ${agents} --route a/:id`],
+    ["write --route '/agents/:id'.", `explain GET /a --config ${agents} --route '/a/:id('`],
+    ["--route can't be combined with MCP", "explain MCP tools/list --route /mcp"],
+    ["tools/call", `explain MCP 'tools/cal x' --config ${operations} --scope a:b`],
+    ["Write scopegate explain POST /mcp.", `explain MCP initialize --config ${operations}`],
+    ["Write scopegate explain POST /mcp.", `explain MCP ping --config ${operations}`],
+    ["Write scopegate explain POST /mcp.", `explain MCP notifications/initialized --config ${operations}`],
+    ["write --app ./app.js", "audit"],
+    ["needs the routes", `audit --app ${appOf("server.ts")}`],
+    ["node --import tsx", "audit --app absent.ts"],
+    ["exports neither", `audit --app ${moduleOf("export const x = 1;")}`],
+    ["exports no resource server", `audit --app ${moduleOf("export const routes = [];")}`],
+    ["can't be loaded", `audit --app ${moduleOf("nonsense(")}`],
+    ["can't be loaded", `audit --app ${moduleOf("throw null")}`],
+    ["takes the key of a rule", `audit --app ${expressApp} --public-catch-all 'GET /'`],
+    ["matrix needs roles", "matrix"],
+    ["an array of scopes", `matrix --roles ${fileOf({ x: [1] })}`],
+    ["has no role", `matrix --roles ${fileOf({})} --config ${table}`],
+    [
+      'roles.json`: role "one" must be an array of scopes',
+      `matrix --roles ${roleMistakes}`,
+      "comma",
+      "grants",
+    ],
+    ['roles.json`: role "one" must be an array of scopes', `page --roles ${roleMistakes}`, "comma", "grants"],
+    ['role "a" must be an array', `matrix --roles ${claimMistakes}`, 'role "b" must be an array'],
+    ["--write needs --check", `matrix --roles ${roles} --config ${table} --write`],
+    ["add --write to create it", `matrix --roles ${roles} --config ${table} --check absent.md`],
+    ["can't be written", `matrix --roles ${roles} --config ${table} --check no/x.md --write`],
+    ["--shadow needs the option shadow.", `matrix --roles ${roles} --config ${keyless} --shadow`],
+    ["openapi takes write, check or import", `openapi wrte ${api}`],
+    ["OpenAPI", `openapi check ${fileOf("{}")} --config ${table}`],
+    ["has no `security`", `openapi import ${api} --missing-security error`],
+    ['Write one of "authenticated"', `openapi import ${api} --missing-security none`],
+    ["--app ./server.js", "revoke --user u1"],
+    ["inMemoryRevocation()", `revoke --app ${appOf("server.ts")} --user u1`],
+    [ONE_TARGET, "revoke --app x --user u1 --session s1"],
+    [ONE_TARGET, "revoke --app x"],
+    ["--before takes a time such as", "revoke --app x --user u1 --before yesterday"],
+    ["--before takes a time such as", "revoke --app x --user u1 --before 2030-13-45"],
+    ["--until takes a time such as", "revoke --app x --user u1 --until 1/2/2030"],
+    ["create|list|revoke is missing", "key"],
+    [KEY_WORDS, "key destroy"],
+    [KEY_WORDS, "key revoke"],
+    [KEY_WORDS, "key list ID"],
+  ])("with what to write: %s", async (mistake, line, ...others) => {
+    const notes = await mistakesOf(line);
+    for (const each of [mistake, ...others]) expect(notes).toContain(each);
+  });
+
+  it("with every mistake in the arguments", async () => {
+    const notes = await mistakesOf("token --scope= --expires 5y --claim x");
+    expect(notes.match(/^scopegate: /gm)).toHaveLength(3);
   });
 });
 
-describe("scopegate explain", () => {
-  const args = ["explain", "GET", "/agents", "--token", "-", "--json", "--config"];
-
-  it("prints as JSON what the text shows of a rejected token, and no other value of it", async () => {
-    const token = await issuer.token({ aud: "other-service", iss: "canary-iss", scopes: [] });
-    const out = await outputOf([...args, fileOf(keyed)], 1, { input: token });
-    expect(out).not.toContain("canary");
-    const data = JSON.parse(out) as Readonly<Record<string, unknown>>;
-    expect(data).toMatchObject({ rejection: "audience", status: 401 });
-    expect(data["because"]).toEqual(["expected aud: agents-prod"]);
-    expect(data["found"]).toBe('aud: "other-service"');
-    expect(data["claims"]).toEqual(expect.arrayContaining(["aud", "iss"]));
-    for (const name of ["claimed", "principal"]) expect(data).not.toHaveProperty(name);
-  });
-
-  it("prints what the shadow table decides for a token, without its claims", async () => {
-    const config = fileOf({
-      ...keyed,
-      scope_mappings: { "GET /agents": [] },
-      shadow: { scope_mappings: { "GET /agents": ["agents:write"] } },
-    });
-    const token = await issuer.token({ aud: "agents-prod", scopes: ["agents:read"], secret: "canary-value" });
-    const out = await outputOf([...args, config], 0, { input: token });
-    expect(JSON.parse(out)).toMatchObject({ allowed: true, shadow: { reason: "scope_insufficient" } });
-    expect(out).not.toContain("canary-value");
+describe("the key of development", () => {
+  it("isn't created in production, and not used if it's a link, a folder or readable by others", async () => {
+    const [file, link, dangling] = [key(), key(), key()];
+    await mistakesOf(`token --key ${file}`, { env: { NODE_ENV: "production" } });
+    expect(existsSync(file)).toBe(false);
+    await outputOf(`token --key ${file}`);
+    symlinkSync(file, link);
+    symlinkSync(join(folder, "absent.pem"), dangling);
+    expect(await mistakesOf(`token --key ${link}`)).toContain("is a symbolic link");
+    await mistakesOf(`token --key ${dangling}`);
+    expect(existsSync(join(folder, "absent.pem"))).toBe(false);
+    chmodSync(file, 0o640);
+    expect(await mistakesOf(`token --key ${file}`)).toContain("run chmod 600");
+    await mistakesOf(`token --key ${folder}`);
+    expect(await mistakesOf(`token --key ${join(folder, "no/key.pem")}`)).toContain("can't be written");
+    chmodSync(wrongKey, 0o600);
+    expect(await mistakesOf(`token --key ${wrongKey}`)).toMatch(/key\.pem`: .*isn't a private key/);
   });
 });
 
-describe("scopegate lint", () => {
-  const lint = (json: object, code = 0) => outputOf(["lint", "--config", fileOf(json)], code);
-
-  it("warns of tokens and of public rules in a file without usable keys", async () => {
-    const open = { service_id: "a", scope_mappings: { "GET /{*path}": "public" } };
-    for (const more of [{}, { keys: { jwks_file: "absent.json" } }]) {
-      const out = await lint({ ...open, ...more });
-      expect(out).toContain('`required_claims: ["exp"]`');
-      expect(out).toContain("GET /{*path}");
-    }
-    expect(await lint({ "GET /a": ["a:b"] })).toBe("The configuration has no mistakes.\n");
-  });
-
-  it("warns of tokens in a configuration of rules only, as openapi import writes it", async () => {
-    const imported = { default_scope_mappings: {}, scope_mappings: { "GET /a": ["a:b"] } };
-    expect(await lint(imported)).toContain("warning a token without `exp` never expires");
-  });
-
-  it("keeps a route key as it is written, and shows where it belongs", async () => {
-    const out = await lint({ "GET /a": ["a:b"], service_id: "s" }, 1);
-    expect(out).toContain("error GET /a: received unknown option `GET /a`.");
-    expect(out).toContain("belongs in `scope_mappings`");
-  });
-
-  it("writes paths and fixes of every mistake with the names of a file", async () => {
-    const wrong = { "get /x": [], "GET /y": ["a b"], "GET /z/:id": ["a:<x>:b"] };
-    const all = await lint({ ...keyed, service_id: undefined, scope_mappings: wrong }, 1);
-    expect(all.match(/^error scope_mappings/gm)).toHaveLength(3);
-    expect(all).toContain("methods are case-sensitive");
-    expect(all).toContain("is missing, but `verify_audience` needs it");
-    expect(all).not.toContain("verifyAudience");
-    const out = await lint(
-      {
-        service_id: "a",
-        scope_mappings: {
-          "GET /a/:id": { any_of: ["a:b", "c d"] },
-          "GET /b": { scopes: [], max_auth_age_seconds: "5", acr: { any_of: [5] } },
-          "GET /c": { scopes: [], sender_constrained: true },
-          "GET /d/:maxAuthAgeSeconds": { scopes: ["x y"], where: { maxAuthAgeSeconds: {} } },
-        },
-      },
-      1,
-    );
-    for (const line of [
-      'error scope_mappings["GET /a/:id"].any_of[1]: ',
-      'error scope_mappings["GET /b"].max_auth_age_seconds: ',
-      "are enough: { any_of: [",
-      'Write sender_constraint: { dpop: { origins: ["https://api.example"] } }, or remove',
-      'error scope_mappings["GET /d/:maxAuthAgeSeconds"].where.maxAuthAgeSeconds: ',
-    ])
-      expect(out).toContain(line);
-    expect(await lint({ scope_mappings: { "GET /a": { report: [] } } }, 1)).toContain(
-      "as a second table: shadow: { scope_mappings }.",
-    );
-    expect(await lint({ scope_mappings: { "GET /a": { max_auth_age_seconds: 5 } } }, 1)).toContain(
-      'can\'t be `{"max_auth_age_seconds":5}`. Write { scopes: [], max_auth_age_seconds }',
-    );
-    expect(await lint({ resource: "x", token_cache: { max_entries: 0 } }, 1)).toMatch(
-      /token_cache\.max_entries: [^]*\{ id, authorization_servers \}/,
-    );
-  });
-});
-
-describe("files", () => {
-  it("names the file of a wrong configuration and of a wrong key", async () => {
-    const config = fileOf({ admin_scope: 1 }, "c.json");
-    expect(await mistakesOf(`routes --config ${config}`)).toMatch(/c\.json`: admin/);
-    const key = fileOf("not a key", "key.pem");
-    chmodSync(key, 0o600);
-    expect(await mistakesOf(`token --key ${key}`)).toMatch(/key\.pem`: .*isn't a private key/);
-  });
-
-  it("names the role and the file of every wrong role", async () => {
-    const file = fileOf({ one: "agents:read", two: ["a:read,b:read"], three: ["a:"] }, "roles.json");
-    for (const command of ["matrix", "page"]) {
-      const notes = await mistakesOf(`${command} --roles ${file}`);
-      expect(notes).toMatch(/roles\.json`: role "one" must be an array of scopes/);
-      expect(notes).toMatch(/roles\.json`: role "two" has a comma/);
-      expect(notes).toMatch(/roles\.json`: role "three" has a scope that grants nothing/);
-    }
-  });
-
-  it("rejects several scopes in one --scope", async () => {
-    for (const command of ["explain GET /agents", "token"])
-      for (const scopes of ["orders:read,reports:read", "orders:read reports:read"])
-        expect(await mistakesOf([...command.split(" "), "--scope", scopes])).toContain(
-          "repeat it, --scope orders:read --scope reports:read",
-        );
-  });
-
-  it("reads a byte order mark, and shows where JSON is wrong without its text", async () => {
-    await outputOf(["routes", "--config", fileOf('\uFEFF{"GET /a":["a:b"]}')]);
-    const notes = await mistakesOf([
-      "lint",
-      "--config",
-      fileOf('{\n  "verification_keys": ["canary"]\n  "x": 1\n}'),
-    ]);
+describe("a secret", () => {
+  it("isn't shown if JSON is wrong, but the place is", async () => {
+    await outputOf(`routes --config ${fileOf('\uFEFF{"GET /a":["a:b"]}')}`);
+    const notes = await mistakesOf(`lint --config ${json}`);
     // Node.js 20 has no position.
     expect(notes).toMatch(/isn't valid JSON( \(line 3 column 3\))?:/);
     expect(notes).not.toContain("canary");
-    expect(await mistakesOf(["lint", "--config", fileOf(" \n")])).toContain("is empty");
+  });
+
+  it.each([
+    "explain GET /agents --token TOKEN",
+    "explain GET /agents TOKEN",
+    "explain GET /agents --token=TOKEN",
+    "explain GET /agents --scope TOKEN",
+    "explain GET TOKEN",
+    "explain TOKEN /agents",
+    "explain GET /agents --tokn TOKEN",
+    "explain GET /agents --config TOKEN",
+    "TOKEN",
+  ])("isn't shown if it is an argument: %s", async (line) => {
+    const token = await issuer.token({ scopes: ["agents:read"] });
+    const { code, out, notes } = await scopegate(line.replace("TOKEN", token));
+    expect(code).toBe(2);
+    expect(out + notes).not.toContain(token.slice(10, 40));
+  });
+
+  it("isn't shown if it is a key of another form", async () => {
+    const opaque = "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz";
+    const notes = await mistakesOf(`explain GET /agents --token ${opaque} ${opaque}`);
+    expect(notes).not.toContain(opaque);
+    expect(notes).toContain("--token takes only `-`");
+  });
+});
+
+describe("a module that fails", () => {
+  const noteOf = (code: string) => mistakesOf(`audit --app ${moduleOf(code)}`);
+
+  it("is shown with its place and its causes, without their stacks", async () => {
+    const file = fileOf(
+      `function connect() {
+  const cause = new TypeError("bad port");
+  throw new Error("no database", { cause });
+}
+connect();`,
+      "failing.mjs",
+    );
+    const notes = await mistakesOf(`audit --app ${file}`);
+    const place = (column: string) => `  at ${file}:${column}`;
+    expect(notes.replaceAll("file://", "").split("\n")).toEqual([
+      expect.stringMatching(/^scopegate: .* can't be loaded: no database$/),
+      expect.stringContaining(place("3:")),
+      "Caused by: TypeError: bad port",
+      expect.stringContaining(place("2:")),
+      "",
+    ]);
+  });
+
+  it.each([
+    ["in a package", 'import express from "express";\n\nexpress().use();', /^ {2}at \S+app\.mjs:3:\d+$/m],
+    ["in Node.js", 'import "node:fs";\nnew URL("wrong");', /^ {2}at \S+app\.mjs:2:/m],
+    [
+      "without a stack",
+      'const error = new Error("", { cause: null }); error.stack = undefined; throw error;',
+      /^scopegate: .* can't be loaded: Error\n$/,
+    ],
+    [
+      "without a message",
+      'throw Object.assign(new Error(""), { code: "ECONNREFUSED" });',
+      /can't be loaded: ECONNREFUSED\n/,
+    ],
+    [
+      "with a port that is in use",
+      'throw Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });',
+      /listen EADDRINUSE\. Set PORT=0/,
+    ],
+    [
+      "whose cause is itself",
+      'const error = new Error("round"); error.stack = undefined; error.cause = error; throw error;',
+      /round\n(?:Caused by: Error: round\n){4}$/,
+    ],
+  ])("is shown for an error %s, with the place in the application", async (_, code, shown) => {
+    const notes = await noteOf(code);
+    expect(notes).toMatch(shown);
+    expect(notes).not.toContain("node_modules/");
   });
 });

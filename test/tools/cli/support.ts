@@ -17,10 +17,14 @@ interface Setting {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs the command line with arguments, or with a line of arguments that contain no spaces. */
+/** Splits a line as a shell does: single quotes surround an argument that contains spaces, or nothing. */
+const argumentsOf = (line: string): readonly string[] =>
+  (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'([^']*)'$/, "$1"));
+
+/** Runs the command line with arguments, or with a line of them. */
 export async function scopegate(line: readonly string[] | string, setting: Setting = {}): Promise<Ran> {
   let [out, notes] = ["", ""];
-  const code = await run(typeof line === "string" ? line.split(" ") : line, {
+  const code = await run(typeof line === "string" ? argumentsOf(line) : line, {
     write: (text) => (out += text),
     note: (text) => (notes += text),
     isTerminal: setting.isTerminal ?? false,
