@@ -9,7 +9,6 @@ import { appOf, fileOf, folder, mistakesOf, outputOf, scopegate, useFolder } fro
 useFolder();
 
 const issuer = createIssuer();
-const keyed = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
 const agents = fileOf(agentScopeMappings);
 const keyless = fileOf({ service_id: "agents-prod" });
 const absentKeys = fileOf({ service_id: "a", keys: { jwks_file: "/nowhere/keys.json" } });
