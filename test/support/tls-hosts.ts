@@ -27,16 +27,12 @@ export type TlsOptions = Pick<
 >;
 
 /** The options of a server that asks for a certificate, and accepts connections without one. */
-export const tlsOptionsOf = (
-  { server, authority }: Certificates,
-  more: Partial<TlsOptions> = {},
-): TlsOptions => ({
+export const tlsOptionsOf = ({ server, authority }: Certificates): TlsOptions => ({
   key: server.keyPem,
   cert: server.pem,
   ca: authority.pem,
   requestCert: true,
   rejectUnauthorized: false,
-  ...more,
 });
 
 export interface Listening {
@@ -90,7 +86,7 @@ type Create = (tls: TlsOptions, listener: RequestListener) => Server;
 export const createHttpsServer: Create = (tls, listener) => createServer(tls, listener);
 
 /** Serves both HTTP/2 and HTTP/1.1. */
-export const createHttp2Server: Create = (tls, listener): Http2SecureServer =>
+const createHttp2Server: Create = (tls, listener): Http2SecureServer =>
   createSecureServer(
     { ...tls, allowHTTP1: true },
     // Both kinds of requests have what a listener of HTTP/1.1 reads.

@@ -116,9 +116,9 @@ export function createCertificate(options: CertificateOptions): TestCertificate 
 }
 
 /** Renders bytes as PEM (RFC 7468), in lines of 64 characters. */
-export function pemOf(der: Buffer, label = "CERTIFICATE"): string {
+function pemOf(der: Buffer): string {
   const lines = der.toString("base64").match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
+  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }
 
 export interface Certificates {

@@ -1,17 +1,7 @@
 /** Tokens that are bound to the certificate of the connection, on servers of Node.js that end TLS. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { RequestListener } from "node:http";
-import type { ServerHttp2Stream } from "node:http2";
-import { withScopes } from "scopegate/fetch";
-import { protect } from "scopegate/node";
 import { askTls, openTls, type TlsClientOptions } from "../support/tls-client.ts";
-import {
-  createHttp2Server,
-  createHttpsServer,
-  listenTls,
-  TLS_HOSTS,
-  tlsOptionsOf,
-} from "../support/tls-hosts.ts";
+import { TLS_HOSTS, tlsOptionsOf } from "../support/tls-hosts.ts";
 import type { TestCertificate } from "../support/x509.ts";
 import {
   ACCEPTED,
@@ -92,18 +82,6 @@ describe.each(ON_PROTOCOLS)("$name with $protocol", ({ protocol, start }) => {
   });
 });
 
-describe.each(ON_PROTOCOLS)("$name with $protocol and required", ({ protocol, start }) => {
-  it("refuses an unbound token, with a certificate or without", async () => {
-    const { server, verdictOn } = guardFor("socket", { required: true });
-    const { port } = closing(await start(server, tlsOptionsOf(certificates)));
-    const client = { port, authority, protocol };
-    const [bound, unbound] = [await tokenFor(ec), await tokenFor()];
-    expect(verdictOn(await askTls({ ...client, certificate: ec, token: bound }))).toBe(ACCEPTED);
-    expect(verdictOn(await askTls({ ...client, certificate: ec, token: unbound }))).toBe(MISSING);
-    expect(verdictOn(await askTls({ ...client, token: unbound }))).toBe(MISSING);
-  });
-});
-
 describe.each(ON_PROTOCOLS.filter(({ protocol }) => protocol === "h2"))(
   "concurrent requests of one connection in $name",
   ({ start }) => {
@@ -119,53 +97,3 @@ describe.each(ON_PROTOCOLS.filter(({ protocol }) => protocol === "h2"))(
     });
   },
 );
-
-describe("a server that accepts only certificates of its authority", () => {
-  it.each(TLS_HOSTS.filter(({ name }) => /^(?:Node|Fastify 5|Hono) /.test(name)))(
-    "refuses connections without one: $name",
-    async ({ start }) => {
-      const { server, verdictOn } = guardFor("socket");
-      const tls = tlsOptionsOf(certificates, { rejectUnauthorized: true });
-      const { port } = closing(await start(server, tls));
-      const token = await tokenFor(ec);
-      expect(verdictOn(await askTls({ port, authority, certificate: ec, token }))).toBe(ACCEPTED);
-      await expect(askTls({ port, authority, token })).rejects.toThrow();
-      await expect(askTls({ port, authority, certificate: selfSigned, token })).rejects.toThrow();
-    },
-  );
-});
-
-describe("a connection that has ended", () => {
-  it.each(TLS_HOSTS.filter(({ name }) => name.startsWith("Node ")))(
-    "has no certificate any more: $name",
-    async ({ name }) => {
-      const { server, verdictOn } = guardFor("socket");
-      const isAllowed = protect(server);
-      const token = await tokenFor(ec);
-      const protocol = name.endsWith("http2") ? "h2" : "http/1.1";
-      let decide: (allowed: Promise<boolean>) => void;
-      const decision = new Promise<boolean>((resolve) => (decide = resolve));
-      const listener: RequestListener = (request, response) => {
-        const { session } = (request as { readonly stream?: ServerHttp2Stream }).stream ?? {};
-        if (session) session.destroy();
-        else request.socket.destroy();
-        decide(isAllowed(request, response));
-      };
-      const tls = tlsOptionsOf(certificates);
-      const { port } = closing(
-        await listenTls((protocol === "h2" ? createHttp2Server : createHttpsServer)(tls, listener)),
-      );
-      const connection = await openTls({ port, authority, certificate: ec, protocol });
-      connection.ask({ token }).catch(() => undefined);
-      expect(await decision).toBe(false);
-      connection.close();
-      expect(verdictOn({ status: 401, headers: {}, text: "", body: {} })).toBe(MISSING);
-    },
-  );
-});
-
-describe("a handler of the Fetch standard", () => {
-  it("throws, because it has no socket", () => {
-    expect(() => withScopes(guardFor("socket").server, () => new Response())).toThrow(TypeError);
-  });
-});

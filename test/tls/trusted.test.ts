@@ -1,8 +1,6 @@
 /** Who may send the certificate in a header field: addresses, functions, Unix sockets. */
 import { once } from "node:events";
-import { type IncomingMessage, request as httpRequest, type RequestListener } from "node:http";
-import { createServer, get } from "node:http";
-import type { Socket } from "node:net";
+import { createServer, type IncomingMessage, request as httpRequest, type RequestListener } from "node:http";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
@@ -18,7 +16,6 @@ import { principalOf, protect } from "scopegate/node";
 import { temporaryFolder } from "../support/folder.ts";
 import { type Answer, ask as askHttp } from "../support/http.ts";
 import { koaListener, listenFastify } from "../support/hosts.ts";
-import { issuesOf } from "../support/resource-servers.ts";
 import { askTls } from "../support/tls-client.ts";
 import { type Listening, listenTls, TLS_HOSTS, tlsOptionsOf } from "../support/tls-hosts.ts";
 import {
@@ -72,46 +69,23 @@ const HAS_IPV6 = Object.values(networkInterfaces()).some((list) =>
 
 if (!HAS_IPV6) console.log("Skipped: the tests with addresses of IPv6, because this machine has none.");
 
+/** Which addresses are in a network is tested with `createAddressCheck`. */
 describe("trusted as a list of networks", () => {
   type Row = readonly [from: string, to: string, trusted: readonly string[], verdict: string];
 
   it.each<Row>([
-    ["127.0.0.1", "127.0.0.1", ["127.0.0.1"], ACCEPTED],
-    ["127.0.0.1", "127.0.0.1", ["127.0.0.1/32"], ACCEPTED],
-    ["127.0.0.1", "127.0.0.1", ["127.0.0.0/8"], ACCEPTED],
-    ["127.0.0.1", "127.0.0.1", ["0.0.0.0/0"], ACCEPTED],
     ["127.0.0.1", "127.0.0.1", ["10.0.0.0/8", "127.0.0.0/31"], ACCEPTED],
-    ["127.0.0.1", "127.0.0.1", ["127.0.0.0/32"], REJECTED],
-    ["127.0.0.1", "127.0.0.1", ["127.0.0.2/31"], REJECTED],
     ["127.0.0.1", "127.0.0.1", ["10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12"], REJECTED],
-    ["127.0.0.1", "127.0.0.1", ["::1", "fd00::/8"], REJECTED],
-    // Each address of IPv4 is also one of IPv6.
-    ["127.0.0.1", "127.0.0.1", ["::/0"], ACCEPTED],
-  ])("from %s to %s with %j: %s", async (to, on, trusted, verdict) => {
-    await checkFrom(to, on, trusted, verdict);
-  });
+  ])("from %s to %s with %j: %s", checkFrom);
 
   // A socket of both families reports addresses of IPv4 as `::ffff:127.0.0.1`.
   it.runIf(HAS_IPV6).each<Row>([
-    ["127.0.0.1", "::", ["127.0.0.1"], ACCEPTED],
     ["127.0.0.1", "::", ["127.0.0.0/8"], ACCEPTED],
-    ["127.0.0.1", "::", ["0.0.0.0/0"], ACCEPTED],
     ["127.0.0.1", "::", ["::ffff:127.0.0.1"], ACCEPTED],
-    ["127.0.0.1", "::", ["::ffff:127.0.0.0/104"], ACCEPTED],
-    ["127.0.0.1", "::", ["::ffff:7f00:1"], ACCEPTED],
-    ["127.0.0.1", "::", ["10.0.0.0/8"], REJECTED],
-    ["127.0.0.1", "::", ["::1"], REJECTED],
+    ["127.0.0.1", "::", ["10.0.0.0/8", "::1"], REJECTED],
     ["::1", "::", ["::1"], ACCEPTED],
-    ["::1", "::", ["::1/128"], ACCEPTED],
-    ["::1", "::", ["0:0:0:0:0:0:0:1"], ACCEPTED],
-    ["::1", "::1", ["::/64"], ACCEPTED],
-    ["::1", "::1", ["::/0"], ACCEPTED],
-    ["::1", "::1", ["fd00::/8", "fe80::/10"], REJECTED],
-    ["::1", "::1", ["127.0.0.1", "0.0.0.0/0"], REJECTED],
-    ["::1", "::1", ["::2/127"], REJECTED],
-  ])("from %s to %s with %j: %s", async (to, on, trusted, verdict) => {
-    await checkFrom(to, on, trusted, verdict);
-  });
+    ["::1", "::1", ["fd00::/8", "127.0.0.1", "0.0.0.0/0"], REJECTED],
+  ])("from %s to %s with %j: %s", checkFrom);
 
   async function checkFrom(to: string, on: string, trusted: readonly string[], verdict: string) {
     const guard = guardOf(trusted);
@@ -136,20 +110,6 @@ describe("trusted as a function", () => {
     const where = { host: "127.0.0.1", port };
     expect(guard.verdictOn(await ask(where, await tokenFor(ec), byteSequenceOf(ec)))).toBe(ACCEPTED);
     expect(ports).toEqual([port]);
-  });
-
-  it.each<readonly [name: string, trusted: (socket: Socket) => unknown, verdict: string]>([
-    ["returns true", () => true, ACCEPTED],
-    ["returns false", () => false, REJECTED],
-    ["returns a promise", () => Promise.resolve(true), REJECTED],
-    ["returns 1", () => 1, REJECTED],
-    ["returns nothing", () => undefined, REJECTED],
-    ["throws", () => expect.unreachable(), REJECTED],
-  ])("that %s: %s", async (_name, trusted, verdict) => {
-    const guard = guardOf(trusted as (socket: Socket) => boolean);
-    const { port } = closing(await listenTls(createServer(listenerOf(guard))));
-    const where = { host: "127.0.0.1", port };
-    expect(guard.verdictOn(await ask(where, await tokenFor(ec), byteSequenceOf(ec)))).toBe(verdict);
   });
 
   it.each(TLS_HOSTS)("recognizes a proxy by its own certificate: $name", async ({ start, protocols }) => {
@@ -233,60 +193,3 @@ async function closeHttp(http: ReturnType<typeof createServer>): Promise<void> {
   http.close();
   await closed;
 }
-
-describe("a connection of a trusted proxy that has ended", () => {
-  it("does not trust it: its address is unknown", async () => {
-    const guard = guardOf(["127.0.0.1"]);
-    const seen: (string | undefined)[] = [];
-    const isAllowed = protect(guard.server);
-    const decided = new Promise<boolean>((resolve) => {
-      const listener: RequestListener = (request, response) => {
-        request.socket.destroy();
-        seen.push(request.socket.remoteAddress);
-        resolve(isAllowed(request, response));
-      };
-      void listenTls(createServer(listener)).then((started) => {
-        closing(started);
-        void tokenFor(ec).then((token) => {
-          const headers = { authorization: `Bearer ${token}`, "client-cert": byteSequenceOf(ec) };
-          get({ host: "127.0.0.1", port: started.port, path: "/agents/web", headers }).on(
-            "error",
-            () => undefined,
-          );
-        });
-      });
-    });
-    expect(await decided).toBe(false);
-    expect(seen).toEqual([undefined]);
-  });
-});
-
-describe("the option trusted", () => {
-  const issuesFor = (trusted: unknown) =>
-    issuesOf({
-      serviceId: "agents-prod",
-      verificationKeys: ["-----BEGIN PUBLIC KEY-----"],
-      senderConstraint: { mtls: { from: { header: "client-cert", format: "rfc9440", trusted } } },
-    }).filter(({ path }) => path[0] === "senderConstraint");
-
-  it.each([
-    ["nothing", undefined],
-    ["a string", "127.0.0.1"],
-    ["an empty list", []],
-    ["a name", ["proxy.example"]],
-    ["a network without an address", ["/8"]],
-    ["a prefix that is too long", ["10.0.0.0/33"]],
-    ["a prefix of IPv6 that is too long", ["fd00::/129"]],
-    ["a prefix that is no number", ["10.0.0.0/x"]],
-    ["an empty prefix", ["10.0.0.0/"]],
-    ["a negative prefix", ["10.0.0.0/-1"]],
-    ["a netmask", ["10.0.0.0/255.0.0.0"]],
-    ["an address of three parts", ["10.0.0"]],
-    ["an address in octal", ["0177.0.0.1"]],
-    ["an address with a port", ["127.0.0.1:80"]],
-    ["an address with white space", [" 127.0.0.1"]],
-    ["a number", [127]],
-  ])("does not read it as %s", (_name, trusted) => {
-    expect(issuesFor(trusted).length).toBeGreaterThan(0);
-  });
-});

@@ -84,6 +84,7 @@ describe("a header with a certificate", () => {
           throw new Error("The address is not known.");
         },
         () => "yes" as unknown as boolean,
+        () => Promise.resolve(true) as unknown as boolean,
       ])
         expect(check(principal, `Hash=${HASH}`, { mtls: { ...HEADER, isTrusted } })).toEqual(untrusted);
     },

@@ -12,7 +12,14 @@ const DER = Buffer.from("not a certificate, whose bytes are not read");
 const BASE64 = DER.toString("base64");
 const THUMBPRINT = hash("sha256", DER, "base64url");
 const HEX = hash("sha256", DER, "hex");
-const PEM = `-----BEGIN CERTIFICATE-----\n${BASE64.slice(0, 40)}\n${BASE64.slice(40)}\n-----END CERTIFICATE-----\n`;
+const [BEGIN, END] = ["-----BEGIN CERTIFICATE-----\n", "-----END CERTIFICATE-----\n"];
+const LINES = `${BASE64.slice(0, 40)}\n${BASE64.slice(40)}\n`;
+const PEM = BEGIN + LINES + END;
+const EVERY_BYTE = [...Buffer.from(PEM)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+/** Another spelling of the same bytes: unused bits that are not zero. */
+const UNUSED_BITS = `${BASE64.slice(0, -3)}${String.fromCharCode(BASE64.charCodeAt(BASE64.length - 3) + 1)}==`;
+const OTHER_HEX = hash("sha256", "another", "hex");
+const escape = encodeURIComponent;
 
 const sourceOf = (format: CertificateFormat) =>
   ({ kind: "header", header: "cert", format, needsSocket: false, isTrusted: () => true }) as const;
@@ -26,15 +33,25 @@ function thumbprintIn(format: CertificateFormat, cert: string): string | undefin
 describe("the certificate in a header", () => {
   it.each<[CertificateFormat, string]>([
     ["rfc9440", `:${BASE64}:`],
-    ["pem-urlencoded", encodeURIComponent(PEM)],
-    ["pem-urlencoded", encodeURIComponent(PEM.replaceAll("\n", "\r\n"))],
-    ["pem-urlencoded", encodeURIComponent(PEM.trimEnd())],
+    ["pem-urlencoded", escape(PEM)],
+    ["pem-urlencoded", escape(PEM.replaceAll("\n", "\r\n"))],
+    ["pem-urlencoded", escape(PEM.trimEnd())],
+    ["pem-urlencoded", encodeURI(PEM)],
+    ["pem-urlencoded", EVERY_BYTE],
     ["xfcc", `Hash=${HEX}`],
     ["xfcc", `hash=${HEX.toUpperCase()}`],
     ["xfcc", `By=spiffe://a;HASH=${HEX};Subject="CN=a,O=\\"b;c\\""`],
     ["xfcc", `Hash=${HEX};URI=;By="x=y"`],
     ["xfcc", `By=spiffe://a.example/ns=b;Hash=${HEX};URI=spiffe://a.example/b=c==`],
     ["xfcc", `Hash=${HEX};URI="spiffe://a.example/b,c;d=e";URI=spiffe://a.example/f`],
+    [
+      "xfcc",
+      `Hash=${HEX};Subject="/C=US/L=San Francisco/CN=a";Cert="${escape(PEM)}";DNS=a.example;DNS=b.example`,
+    ],
+    ["xfcc", `Hash=${HEX};Subject="CN=a,O=b;Hash=${OTHER_HEX}"`],
+    ["xfcc", `Hash=${HEX};Subject="CN=\\";Hash=${OTHER_HEX};X=\\""`],
+    ["xfcc", `Hash=${HEX};Subject="CN=\\\\"`],
+    ["xfcc", `Hash=${HEX};Subject="CN=M\u00fcller"`],
   ])("reads it as %s: %s", (format, field) => {
     expect(thumbprintIn(format, field)).toBe(THUMBPRINT);
   });
@@ -48,12 +65,43 @@ describe("the certificate in a header", () => {
     ["rfc9440", `:${BASE64.slice(0, 8)}===:`],
     ["rfc9440", `:${BASE64}:, :${BASE64}:`],
     ["rfc9440", `:${BASE64.slice(0, 4)}-_==:`],
-    ["pem-urlencoded", encodeURIComponent(`x${PEM}`)],
-    ["pem-urlencoded", encodeURIComponent(`${PEM}x`)],
-    ["pem-urlencoded", encodeURIComponent(PEM + PEM)],
-    ["pem-urlencoded", encodeURIComponent(PEM.replace("CERTIFICATE-----\n", "CERTIFICATE-----"))],
-    ["pem-urlencoded", encodeURIComponent(PEM.replaceAll("CERTIFICATE", "PUBLIC KEY"))],
-    ["pem-urlencoded", `${encodeURIComponent(PEM)}%`],
+    ["rfc9440", `:${UNUSED_BITS}:`],
+    ["rfc9440", `:${BASE64.slice(0, 8)} ${BASE64.slice(8)}:`],
+    ["rfc9440", `"${BASE64}"`],
+    ["rfc9440", `(:${BASE64}:)`],
+    ["rfc9440", `:${BASE64}:;a=1`],
+    ["rfc9440", escape(`:${BASE64}:`)],
+    ["rfc9440", escape(PEM)],
+    ["rfc9440", ":{http.request.tls.client.certificate_der_base64}:"],
+    ["pem-urlencoded", escape(`x${PEM}`)],
+    ["pem-urlencoded", escape(`${PEM}x`)],
+    ["pem-urlencoded", escape(PEM + PEM)],
+    ["pem-urlencoded", escape(PEM.replace("CERTIFICATE-----\n", "CERTIFICATE-----"))],
+    ["pem-urlencoded", escape(PEM.replaceAll("CERTIFICATE", "PUBLIC KEY"))],
+    ["pem-urlencoded", `${escape(PEM)}%`],
+    ["pem-urlencoded", `${escape(PEM)}%00`],
+    ["pem-urlencoded", `${escape(PEM)}%E0%A4`],
+    ["pem-urlencoded", escape(PEM).replace("%0A", "%C0%8A")],
+    ["pem-urlencoded", escape(escape(PEM))],
+    ["pem-urlencoded", escape(`Subject: CN=client\n${PEM}`)],
+    ["pem-urlencoded", escape(`\n${PEM}`)],
+    ["pem-urlencoded", escape(`${PEM}\n`)],
+    ["pem-urlencoded", escape(`${PEM}-----BEGIN PRIVATE KEY-----\n${LINES}-----END PRIVATE KEY-----\n`)],
+    ["pem-urlencoded", escape(`${BEGIN}Proc-Type: 4,ENCRYPTED\n\n${LINES}${END}`)],
+    ["pem-urlencoded", escape(PEM.replaceAll("CERTIFICATE", "TRUSTED CERTIFICATE"))],
+    ["pem-urlencoded", escape(PEM.toLowerCase())],
+    ["pem-urlencoded", escape(PEM.replace("END CERTIFICATE", "END X509 CERTIFICATE"))],
+    ["pem-urlencoded", escape(BEGIN + LINES)],
+    ["pem-urlencoded", escape(LINES + END)],
+    ["pem-urlencoded", escape(BEGIN + END)],
+    ["pem-urlencoded", escape(`${BEGIN}\n${END}`)],
+    ["pem-urlencoded", escape(PEM.replaceAll("\n", " "))],
+    ["pem-urlencoded", escape(PEM.replaceAll("\n", "\r"))],
+    ["pem-urlencoded", escape(BEGIN + LINES.replace(/[A-Za-z]/, " ") + END)],
+    ["pem-urlencoded", escape(BEGIN + LINES.replaceAll("=", "") + END)],
+    ["pem-urlencoded", escape(`${BEGIN}${UNUSED_BITS}\n${END}`)],
+    ["pem-urlencoded", `:${BASE64}:`],
+    ["pem-urlencoded", "(null)"],
     ["xfcc", `Hash=${HEX.slice(1)}`],
     ["xfcc", `Hash=${HEX}0`],
     ["xfcc", `Hash=g${HEX.slice(1)}`],
@@ -70,8 +118,35 @@ describe("the certificate in a header", () => {
     ["xfcc", `By="a"b;Hash=${HEX}`],
     ["xfcc", `By=a b;Hash=${HEX}`],
     ["xfcc", `Hash=${HEX};1=2`],
+    ["xfcc", `Hash=${HEX};HASH=${OTHER_HEX}`],
+    ["xfcc", `Hash=${HEX}, Hash=${OTHER_HEX}`],
+    ["xfcc", `Hash="${HEX}"`],
+    ["xfcc", `Hash = ${HEX}`],
+    ["xfcc", `Hash=${HEX.match(/../g)?.join(":") ?? ""}`],
+    ["xfcc", `Hash=${THUMBPRINT}`],
+    ["xfcc", `By=a;;Hash=${HEX}`],
+    ["xfcc", `By=a; Hash=${HEX}`],
+    ["xfcc", `Hash=${HEX};Subject`],
+    ["xfcc", `Hash=${HEX};Subject="CN=a`],
+    ["xfcc", `Hash=${HEX};Subject="CN=a\\"`],
+    ["xfcc", `By=a?b="c;d";Hash=${HEX}`],
+    ["xfcc", `By=a;Cert="${escape(PEM)}"`],
+    ["xfcc", HEX],
   ])("does not read it as %s if it may mean something else: %s", (format, field) => {
     expect(thumbprintIn(format, field)).toBeUndefined();
+  });
+
+  it.each<readonly [string, string]>([
+    ["in the subject", `Hash=${OTHER_HEX};Subject="CN=x;Hash=${HEX}"`],
+    ["behind escaped quotes", `Hash=${OTHER_HEX};Subject="CN=\\";Hash=${HEX};X=\\""`],
+  ])("reads the hash of the element, and none that a client writes %s", (_, field) => {
+    expect(thumbprintIn("xfcc", field)).toBe(Buffer.from(OTHER_HEX, "hex").toString("base64url"));
+  });
+
+  it("hashes all bytes, so two certificates in one value are another one", () => {
+    const value = Buffer.concat([DER, DER]).toString("base64");
+    expect(thumbprintIn("rfc9440", `:${value}:`)).not.toBe(THUMBPRINT);
+    expect(thumbprintIn("pem-urlencoded", escape(`${BEGIN}${value}\n${END}`))).not.toBe(THUMBPRINT);
   });
 
   it("does not read it from more than 16,384 characters", () => {
@@ -138,6 +213,13 @@ describe("the addresses of trusted peers", () => {
     [["fd00::/8"], "fe00::1", false],
     [["::1"], "::1", true],
     [["192.168.0.0/16", "::1"], "192.168.3.4", true],
+    [["10.0.0.0/31"], "10.0.0.1", true],
+    [["10.0.0.0/32"], "10.0.0.1", false],
+    [["0.0.0.0/0"], "::1", false],
+    [["::/0"], "127.0.0.1", true],
+    [["::2/127"], "::1", false],
+    [["0:0:0:0:0:0:0:1"], "::1", true],
+    [["::ffff:127.0.0.0/104", "::ffff:7f00:1"], "::ffff:127.0.0.1", true],
     [[], "10.0.0.1", false],
     [["0.0.0.0/0"], "", false],
     [["0.0.0.0/0"], "localhost", false],
@@ -170,5 +252,9 @@ describe("the addresses of trusted peers", () => {
     "::ffff:010.0.0.1",
     "fd00::/129",
     "/8",
+    "10.0.0.0/255.0.0.0",
+    "0177.0.0.1",
+    "127.0.0.1:80",
+    " 127.0.0.1",
   ])("rejects the form %j", (text) => expect(isAddressRange(text)).toBe(false));
 });
