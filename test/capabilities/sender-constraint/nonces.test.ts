@@ -43,7 +43,16 @@ describe("a nonce", () => {
     expect(noncesAt(0, "first").find(old)).toBeUndefined();
   });
 
-  it.each(["", "x", "a".repeat(43)])("does not accept it if no secret made it: %j", (nonce) => {
-    expect(noncesAt(0).find(nonce)).toBeUndefined();
+  it("does not accept it if no secret made it, or after any change", () => {
+    const nonce = noncesAt(0).current();
+    const changed = [
+      ...Array.from(nonce, (letter, index) => nonce.slice(0, index) + other(letter) + nonce.slice(index + 1)),
+      ...Array.from(nonce, (_, index) => nonce.slice(0, index)),
+      ...[`${nonce}A`, `${nonce}=`, `${nonce} `, ` ${nonce}`, `A${nonce}`, nonce + nonce],
+      ...[nonce.toLowerCase(), "a".repeat(43), Buffer.from(nonce, "base64url").toString("hex")],
+    ];
+    expect(changed.filter((value) => noncesAt(0).find(value) !== undefined)).toEqual([]);
   });
 });
+
+const other = (letter: string): string => (letter === "A" ? "B" : "A");

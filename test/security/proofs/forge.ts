@@ -1,7 +1,7 @@
 /** Keys, tokens and proofs of RFC 9449, which are built byte by byte. */
 import { createHash, createPublicKey, type KeyObject } from "node:crypto";
 import { generateKey } from "../../../src/tools/testing/test-key.ts";
-import { claims, encode, forge, jwkOf, NOW, partsOf, privateKeyOf, publicKeyOf } from "../tokens/forge.ts";
+import { claims, encode, forge, NOW, partsOf, privateKeyOf } from "../tokens/forge.ts";
 
 export { encode, NOW, partsOf };
 
@@ -29,9 +29,6 @@ export const ALICE = callerOf("ES256", privateKeyOf("p256"));
 export const BOB = callerOf("ES256", generateKey("ec", { namedCurve: "P-256" }));
 export const RSA_CALLER = callerOf("RS256", privateKeyOf("stranger"));
 export const EDWARDS_CALLER = callerOf("EdDSA", privateKeyOf("ed25519"));
-export const jwkFor = jwkOf;
-export const signingKeyFor = privateKeyOf;
-export const publicKeyFor = publicKeyOf;
 
 const REQUIRED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   EC: ["crv", "kty", "x", "y"],
@@ -124,8 +121,21 @@ export const rawProof = ({
   readonly payload?: string | Uint8Array;
 }): string => forge({ alg: ALICE.alg, key: ALICE.privateKey, header, payload });
 
+/** The longest proof of at most 8,192 characters, and the next longer one. */
+export function proofsAroundLimit(): { readonly longest: string; readonly tooLong: string } {
+  const padded = (fill: number): string => proofOf({ claims: { pad: "x".repeat(fill) } });
+  let fill = Math.floor(((8_192 - padded(0).length) * 3) / 4) - 3;
+  let longest = padded(fill);
+  for (;;) {
+    fill += 1;
+    const next = padded(fill);
+    if (next.length > 8_192) return { longest, tooLong: next };
+    longest = next;
+  }
+}
+
 /** The JSON of an object, with raw members before the other ones. */
-export const jsonWith = (object: Readonly<Record<string, unknown>>, members: string): string =>
+export const jsonWith = (object: object, members: string): string =>
   `{${members},${JSON.stringify(object).slice(1)}`;
 
 /** One request as a client sends it. */
@@ -162,13 +172,11 @@ export interface Attack {
   /** The rejection of the proof, or the reason of the decision. */
   readonly expected: string;
   /** Default: `plain`. */
-  readonly server?: ServerName;
+  readonly server?: ServerName | undefined;
   /** Honest requests that are accepted before. */
   readonly earlier?: () => readonly Sent[];
   /** Properties of `Object.prototype` during the decision, as after a prototype pollution attack. */
   readonly pollution?: Readonly<Record<string, unknown>>;
-  /** For fields that no HTTP parser lets through. */
-  readonly isDirect?: true;
   /** Called once per host, with the requests of `earlier`. */
   readonly send: (earlier: readonly Sent[]) => Sent;
 }
@@ -180,8 +188,20 @@ export const attack = (
   more: Partial<Attack> = {},
 ): Attack => ({ name, expected, send, ...more });
 
-export const proofIn = ({ fields }: Sent): string =>
-  fields.find(([name]) => name.toLowerCase() === "dpop")?.[1] ?? "";
+/** A request that must be refused after an honest one, which it repeats or changes. */
+export const replay = (
+  expected: string,
+  name: string,
+  change: (first: Sent) => Sent,
+  first: () => Sent = sentBy,
+): Attack =>
+  attack(expected, name, ([honest = { fields: [] }]) => change(honest), { earlier: () => [first()] });
+
+/** The claims of the proof of a request. */
+export function claimsOf({ fields }: Sent): Readonly<Record<string, unknown>> {
+  const [, proof = ""] = fields.find(([name]) => name === "DPoP") ?? [];
+  return JSON.parse(Buffer.from(partsOf(proof)[1], "base64url").toString()) as Caller["jwk"];
+}
 
 export const shown = (value: unknown): string =>
   value === undefined ? "(absent)" : JSON.stringify(value).slice(0, 60);

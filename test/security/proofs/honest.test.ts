@@ -9,6 +9,7 @@ import {
   NOW,
   ORIGIN,
   proofOf,
+  proofsAroundLimit,
   RSA_CALLER,
   sent,
   sentBy,
@@ -23,29 +24,16 @@ const outcomeFor = async (request: Sent, { server } = SERVICES.plain): Promise<s
   outcomeOf((await checkDirectly(server, request)).decision);
 
 describe("a server with DPoP", () => {
+  // How URIs are normalized is tested with `normalizeUri`.
   it.each<readonly string[]>([
     ["https://api.example/agents/7"],
-    ["HTTPS://api.example/agents/7"],
-    ["https://API.Example/agents/7"],
-    ["https://api.example:443/agents/7"],
-    ["https://api.example:/agents/7"],
-    ["https://api.example/agents/%37"],
-    ["https://api.example/%61gents/7"],
-    ["https://api.example/./agents/7"],
-    ["https://api.example/x/../agents/7"],
-    ["https://api.example/../agents/7"],
-    ["https://api.example/agents/7?view=full"],
-    ["https://api.example/agents/7?"],
-    ["https://api.example/agents/7#top"],
+    ["HTTPS://API.Example:443/x/../agents/%37?view=full#top"],
     ["https://api.example/agents/7?https://evil.example/#/"],
-    ["https://api.example/agents/a%20b", "/agents/a%20b"],
     ["https://api.example/agents/a%3ab", "/agents/a%3Ab"],
-    ["https://api.example/agents/a%3Ab", "/agents/a%3ab"],
     ["https://api.example/agents/%C3%A9", "/agents/%c3%a9"],
-    ["https://api.example/agents/a~b", "/agents/a%7Eb"],
     ["https://api.example/agents/a%7eb", "/agents/a~b"],
+    ["https://api.example/agents/a~b", "/agents/a%7Eb"],
     ["https://api.example/agents/a|b", "/agents/a|b"],
-    ["https://api.example/agents/a'b", "/agents/a'b"],
     ["https://api.example/agents/7", "/agents/7?view=full"],
     ["https://api.example/agents/7", "http://evil.example/agents/7"],
   ])("allows the htu %s for the target %s", async (htu = "", target = "/agents/7") => {
@@ -78,7 +66,6 @@ describe("a server with DPoP", () => {
     { ...RSA_CALLER, alg: "PS256" },
   ])("allows proofs of $alg", async (caller) => {
     expect(await outcomeFor(sentBy({ caller }))).toBe("allowed");
-    expect(await outcomeFor(sentBy({ caller }))).toBe("allowed");
   });
 
   it.each(["ES384", "ES512"] as const)("allows proofs of %s if the options do", async (alg) => {
@@ -109,13 +96,9 @@ describe("a server with DPoP", () => {
     { kid: "key-1" },
     { ext: true },
     { x5c: ["MIIB"] },
+    Object.fromEntries(Object.entries(ALICE.jwk).reverse()),
   ])("allows a key with %j", async (members) => {
-    expect(await outcomeFor(sentBy({ header: { jwk: { ...ALICE.jwk, ...members } } }))).toBe("allowed");
-  });
-
-  it("allows a key whose members have another order", async () => {
-    const jwk = Object.fromEntries(Object.entries(ALICE.jwk).reverse());
-    expect(await outcomeFor(sentBy({ header: { jwk } }))).toBe("allowed");
+    expect(await outcomeFor(sentBy({ header: { jwk: { ...members, ...ALICE.jwk } } }))).toBe("allowed");
   });
 
   it.each([{ unknown: true }, { jwk: ALICE.jwk }, { "x5t#S256": "x" }])(
@@ -125,6 +108,13 @@ describe("a server with DPoP", () => {
       expect(await outcomeFor(sent(token, proofOf({ token })))).toBe("allowed");
     },
   );
+
+  it("allows the longest proof, and the headers of earlier proofs of a token", async () => {
+    const other = boundTo(ALICE.jwk, { jti: "other" });
+    const proofs = [proofsAroundLimit().longest, proofOf(), proofOf({ header: { kid: "key-1" } }), proofOf()];
+    const requests = [...proofs.map((proof) => sent(ALICE_TOKEN, proof)), sentBy({ token: other }), sentBy()];
+    for (const request of requests) expect(await outcomeFor(request)).toBe("allowed");
+  });
 
   it("allows an unbound token as Bearer without a proof", async () => {
     expect(await outcomeFor({ fields: [["Authorization", `Bearer ${tokenWith()}`]] })).toBe("allowed");
@@ -136,23 +126,23 @@ describe("a server with DPoP", () => {
     expect(await outcomeFor(paid)).toBe("allowed");
   });
 
-  it("allows several keys, tokens and origins", async () => {
-    const service = createService({ origins: ["https://a.example", "https://b.example:8443", ORIGIN] });
-    for (const origin of ["https://a.example", "https://b.example:8443", ORIGIN])
-      for (const caller of [ALICE, RSA_CALLER]) {
-        const token = boundTo(caller.jwk, { jti: origin });
-        const claims = { htu: `${origin}/agents/7` };
-        expect(await outcomeFor(sentBy({ caller, token, claims }), service)).toBe("allowed");
-      }
+  it("allows several origins", async () => {
+    const origins = ["https://a.example", "https://b.example:8443", ORIGIN];
+    const service = createService({ origins });
+    for (const origin of origins) {
+      const token = boundTo(ALICE.jwk, { jti: origin });
+      const claims = { htu: `${origin}/agents/7` };
+      expect(await outcomeFor(sentBy({ token, claims }), service)).toBe("allowed");
+    }
     expect(await outcomeFor(sentBy({ claims: { htu: "https://b.example/agents/7" } }), service)).toBe("htu");
   });
 
-  it.each(["nope", "Bearer", "mtls"])("keeps the proof out of what hooks receive (%s)", async (kind) => {
+  it.each([{}, { htm: "POST" }])("keeps a proof out of what hooks receive, with %j", async (claims) => {
     const seen: unknown[] = [];
     const { server } = createService({}, { onDecision: (...values) => void seen.push(values.slice(0, 2)) });
-    const request = sentBy(kind === "nope" ? {} : { claims: { htm: kind } });
+    const request = sentBy({ claims });
     await checkDirectly(server, request);
-    const text = JSON.stringify(seen);
-    for (const [, value] of request.fields) expect(text).not.toContain(value.slice(-30));
+    expect(seen).toHaveLength(1);
+    for (const [, value] of request.fields) expect(JSON.stringify(seen)).not.toContain(value.slice(-30));
   });
 });

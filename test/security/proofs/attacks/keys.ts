@@ -11,27 +11,27 @@ import {
   boundTo,
   callerOf,
   type Caller,
+  claimsOf,
   EDWARDS_CALLER,
   encode,
-  jwkFor,
   nextId,
   partsOf,
   proofClaims,
-  proofHeader,
-  proofIn,
   proofOf,
   rawProof,
+  replay,
   RSA_CALLER,
   sent,
   sentBy,
   shown,
-  signingKeyFor,
   thumbprintInput,
 } from "../forge.ts";
 import { generateKey } from "../../../../src/tools/testing/test-key.ts";
-import { signatureOf } from "../../tokens/forge.ts";
+import { jwkOf, privateKeyOf, signatureOf } from "../../tokens/forge.ts";
 
 type Jwk = Readonly<Record<string, unknown>>;
+
+const rsaWith = (more: Jwk): Jwk => ({ ...RSA_CALLER.jwk, ...more });
 
 /** A token that is bound to this key, with a proof that has it. Only the key itself can be refused. */
 const withKey = (expected: string, name: string, jwk: Jwk, caller: Caller = ALICE): Attack =>
@@ -42,20 +42,11 @@ const withoutKey = (name: string, jwk: unknown): Attack =>
   attack("key", name, () => sentBy({ token: ALICE_TOKEN, header: { jwk } }));
 
 const missing: readonly Attack[] = [
-  ...[
-    undefined,
-    null,
-    "",
-    5,
-    true,
-    [],
-    {},
-    [ALICE.jwk],
-    JSON.stringify(ALICE.jwk),
-    { keys: [ALICE.jwk] },
-  ].map((jwk) => withoutKey(`4.3 (3): jwk ${shown(jwk)}`, jwk)),
+  ...[undefined, null, "", 5, [], {}, [ALICE.jwk], JSON.stringify(ALICE.jwk), { keys: [ALICE.jwk] }].map(
+    (jwk) => withoutKey(`4.3 (3): jwk ${shown(jwk)}`, jwk),
+  ),
   ...["kty", "crv", "x", "y"].flatMap((member) =>
-    [undefined, null, "", 5, [ALICE.jwk[member]], {}].map((value) =>
+    [undefined, "", 5, [ALICE.jwk[member]]].map((value) =>
       withoutKey(`a key of an elliptic curve with ${member} ${shown(value)}`, {
         ...ALICE.jwk,
         [member]: value,
@@ -63,19 +54,14 @@ const missing: readonly Attack[] = [
     ),
   ),
   ...["n", "e"].flatMap((member) =>
-    [undefined, null, "", 65_537].map((value) =>
-      withKey(
-        "key",
-        `an RSA key with ${member} ${shown(value)}`,
-        { ...RSA_CALLER.jwk, [member]: value },
-        RSA_CALLER,
-      ),
+    [undefined, "", 65_537].map((value) =>
+      withKey("key", `an RSA key with ${member} ${shown(value)}`, rsaWith({ [member]: value }), RSA_CALLER),
     ),
   ),
-  ...["__proto__", "constructor", "toString", "ec", "Ec", "EC ", "OKP", "RSA", "AKP", "DH"].map((kty) =>
+  ...["constructor", "ec", "OKP", "RSA"].map((kty) =>
     withKey("key", `a key of an elliptic curve with kty ${shown(kty)}`, { ...ALICE.jwk, kty }),
   ),
-  ...["p-256", "P256", "prime256v1", "secp256r1", "P-384", "Ed25519"].map((crv) =>
+  ...["p-256", "P-384", "Ed25519"].map((crv) =>
     withKey("key", `a key of an elliptic curve with crv ${shown(crv)}`, { ...ALICE.jwk, crv }),
   ),
 ];
@@ -90,7 +76,7 @@ const inherited: readonly Attack[] = ["kty", "crv", "x", "y"].map((member) =>
 );
 
 const privateOf = (name: "p256" | "stranger" | "ed25519"): Jwk =>
-  signingKeyFor(name).export({ format: "jwk" });
+  privateKeyOf(name).export({ format: "jwk" });
 
 const secret: readonly Attack[] = [
   attack("key", "4.3 (7): a private key in the first proof of a token", () =>
@@ -99,29 +85,16 @@ const secret: readonly Attack[] = [
   withKey("key", "4.3 (7): the private key of an elliptic curve", privateOf("p256")),
   withKey("key", "4.3 (7): a private RSA key", privateOf("stranger"), RSA_CALLER),
   withKey("key", "4.3 (7): a private Ed25519 key", privateOf("ed25519"), EDWARDS_CALLER),
-  ...["d", "p", "q", "dp", "dq", "qi", "oth"].flatMap((member) =>
-    ["AAAA", ""].map((value) =>
-      withKey("key", `4.3 (7): a key with ${member} ${shown(value)}`, { ...ALICE.jwk, [member]: value }),
-    ),
+  ...["d", "p", "oth"].map((member) =>
+    withKey("key", `4.3 (7): a key with an empty ${member}`, { ...ALICE.jwk, [member]: "" }),
   ),
-  withKey("key", "4.3 (7): a key with d null", { ...ALICE.jwk, d: null }),
   withKey("key", "a symmetric key with ES256", { kty: "oct", k: encode("x".repeat(32)) }),
-  withKey("key", "a symmetric key with the members of an elliptic curve", { ...ALICE.jwk, kty: "oct" }),
 ];
 
-const purposes: readonly Attack[] = [
-  { use: "enc" },
-  { use: "" },
-  { use: "SIG" },
-  { key_ops: ["encrypt"] },
-  { key_ops: ["deriveKey", "wrapKey"] },
-  { key_ops: [] },
-  { key_ops: "verify" },
-  { alg: "ES384" },
-  { alg: "none" },
-  { alg: "HS256" },
-  { alg: "ECDH-ES" },
-].map((purpose) => withKey("key", `a key with ${shown(purpose)}`, { ...ALICE.jwk, ...purpose }));
+/** What a JWK allows is tested with tokens. */
+const purposes: readonly Attack[] = [{ use: "enc" }, { key_ops: [] }, { alg: "ES384" }].map((purpose) =>
+  withKey("key", `a key with ${shown(purpose)}`, { ...ALICE.jwk, ...purpose }),
+);
 
 /** A modulus that is odd, of so many bits. Nobody knows its factors. */
 function modulus(bits: number): string {
@@ -131,7 +104,6 @@ function modulus(bits: number): string {
   return encode(bytes);
 }
 
-const rsaWith = (more: Jwk): Jwk => ({ ...RSA_CALLER.jwk, ...more });
 const SHORT_RSA = callerOf("RS256", generateKey("rsa", { modulusLength: 1024 }));
 
 /** With the exponent 1, a message is its own signature: anybody can sign for the key. */
@@ -151,17 +123,7 @@ function proofWithExponentOne(): string {
 const weak: readonly Attack[] = [
   attack("key", "an RSA key of 1024 bits", () => sentBy({ caller: SHORT_RSA })),
   withKey("key", "an RSA key of 16384 bits", rsaWith({ n: modulus(16_384) }), RSA_CALLER),
-  withKey("key", "an RSA key of 32768 bits", rsaWith({ n: modulus(32_768) }), RSA_CALLER),
   withKey("key", "an RSA exponent of 2048 bits", rsaWith({ e: modulus(2_048) }), RSA_CALLER),
-  withKey("key", "an RSA exponent of 16384 bits", rsaWith({ e: modulus(16_384) }), RSA_CALLER),
-  withKey(
-    "key",
-    "an RSA key and exponent of 8192 bits",
-    rsaWith({ n: modulus(8_192), e: modulus(8_192) }),
-    RSA_CALLER,
-  ),
-  withKey("key", "the RSA exponent 0", rsaWith({ e: "AA" }), RSA_CALLER),
-  withKey("key", "the RSA exponent 2", rsaWith({ e: "Ag" }), RSA_CALLER),
   withKey("key", "an even RSA exponent", rsaWith({ e: "AQAA" }), RSA_CALLER),
   attack("key", "the RSA exponent 1, with a signature that anybody can make", () =>
     sent(boundTo(rsaWith({ e: "AQ" })), proofWithExponentOne()),
@@ -177,37 +139,28 @@ const changed = (text: unknown): string => {
 const zeros = encode(Buffer.alloc(32));
 const FIELD = encode(Buffer.from("ffffffff00000001000000000000000000000000ffffffffffffffffffffffff", "hex"));
 
-const curves: readonly Attack[] = [
-  withKey("key", "a point that isn't on the curve: another y", { ...ALICE.jwk, y: changed(ALICE.jwk["y"]) }),
-  withKey("key", "a point that isn't on the curve: another x", { ...ALICE.jwk, x: changed(ALICE.jwk["x"]) }),
-  withKey("key", "a point that isn't on the curve: x is y", { ...ALICE.jwk, y: ALICE.jwk["x"] }),
-  withKey("key", "the point of zeros", { ...ALICE.jwk, x: zeros, y: zeros }),
-  withKey("key", "coordinates as large as the field", { ...ALICE.jwk, x: FIELD, y: FIELD }),
-  withKey("key", "a coordinate that is too short", {
-    ...ALICE.jwk,
-    x: encode(bytesOf(ALICE.jwk["x"]).subarray(1)),
-  }),
-  withKey("key", "a coordinate of 20 KB", { ...ALICE.jwk, x: encode(Buffer.alloc(4_000, 1)) }),
-  withKey("key", "a compressed point in x", {
-    ...ALICE.jwk,
-    x: encode(Buffer.concat([Buffer.from([2]), bytesOf(ALICE.jwk["x"])])),
-    y: "",
-  }),
-];
+const { x: X, y: Y } = ALICE.jwk;
 
-/** Another spelling of Alice's key. The thumbprint of the token is that of the usual one. */
-const X = String(ALICE.jwk["x"]);
-const spelledKeys: readonly Attack[] = Object.entries({
-  "with padding": `${X}=`,
-  "with a zero byte before it": encode(Buffer.concat([Buffer.alloc(1), bytesOf(X)])),
-  "with a space": ` ${X}`,
-  "with a line break": `${X}\n`,
-  "in base64": bytesOf(X).toString("base64"),
-  "in hexadecimal digits": bytesOf(X).toString("hex"),
-  "with characters that base64url doesn't have": `${X}!!`,
-}).map(([name, x]) =>
-  // Base64url of other bytes is another key.
-  attack(/^[\w-]+$/.test(x) ? "binding" : "key", `a key with x ${name}`, () =>
+const curves: readonly Attack[] = Object.entries({
+  "a point that isn't on the curve: another y": { y: changed(Y) },
+  "a point that isn't on the curve: x is y": { y: X },
+  "the point of zeros": { x: zeros, y: zeros },
+  "coordinates as large as the field": { x: FIELD, y: FIELD },
+  "a coordinate that is too short": { x: encode(bytesOf(X).subarray(1)) },
+  "a coordinate of 4 KB": { x: encode(Buffer.alloc(4_000, 1)) },
+}).map(([name, coordinates]) => withKey("key", name, { ...ALICE.jwk, ...coordinates }));
+
+/** Other spellings of Alice's key. The thumbprint of the token is that of the usual one. */
+const spelledKeys: readonly Attack[] = (
+  [
+    ["key", "with padding", `${String(X)}=`],
+    ["binding", "with a zero byte before it", encode(Buffer.concat([Buffer.alloc(1), bytesOf(X)]))],
+    ["key", "with a space", ` ${String(X)}`],
+    ["key", "with a line break", `${String(X)}\n`],
+    ["binding", "in hexadecimal digits", bytesOf(X).toString("hex")],
+  ] as const
+).map(([expected, name, x]) =>
+  attack(expected, `a key with x ${name}`, () =>
     sentBy({ token: ALICE_TOKEN, header: { jwk: { ...ALICE.jwk, x } } }),
   ),
 );
@@ -244,20 +197,10 @@ const lowOrder: readonly Attack[] = LOW_ORDER.map((point, index) =>
 
 const edwards: readonly Attack[] = [
   ...lowOrder,
-  ...[0, 31, 33, 64].map((length) =>
-    withKey(
-      "key",
-      `an Ed25519 key of ${length} bytes`,
-      { kty: "OKP", crv: "Ed25519", x: encode(Buffer.alloc(length, 7)) },
-      EDWARDS_CALLER,
-    ),
-  ),
-  withKey(
-    "key",
-    "an Ed25519 key with crv ed25519",
-    { ...EDWARDS_CALLER.jwk, crv: "ed25519" },
-    EDWARDS_CALLER,
-  ),
+  ...[0, 31, 33].map((length) => {
+    const jwk = { ...EDWARDS_CALLER.jwk, x: encode(Buffer.alloc(length, 7)) };
+    return withKey("key", `an Ed25519 key of ${length} bytes`, jwk, EDWARDS_CALLER);
+  }),
 ];
 
 const binding: readonly Attack[] = [
@@ -267,26 +210,14 @@ const binding: readonly Attack[] = [
   attack("binding", "4.3 (12): the token of another user with a proof for it", () =>
     sent(BOB_TOKEN, proofOf({ token: BOB_TOKEN })),
   ),
-  attack("binding", "4.3 (12): the whole proof of another user", () =>
-    sent(ALICE_TOKEN, proofOf({ caller: BOB, token: BOB_TOKEN })),
-  ),
   attack("signature", "4.3 (6): the key of the token, with a signature of another", () =>
     sentBy({ signedWith: BOB.privateKey }),
   ),
-  ...Object.entries({
-    kid: "alice",
-    jku: "https://evil.example/keys",
-    x5u: "https://evil.example/certificate",
-    x5c: ["MIIB"],
-    "x5t#S256": "AAAA",
-    jkt: thumbprintInput(ALICE.jwk),
-    jwks: { keys: [ALICE.jwk] },
-  }).map(([name, value]) =>
-    attack(
-      /^(?:jku|x5u|x5c)$/.test(name) ? "malformed" : "binding",
-      `another key with ${name} in the header`,
-      () => sent(ALICE_TOKEN, proofOf({ caller: BOB, token: ALICE_TOKEN, header: { [name]: value } })),
-    ),
+  ...Object.entries({ kid: "alice", jkt: thumbprintInput(ALICE.jwk), jwks: { keys: [ALICE.jwk] } }).map(
+    ([name, value]) =>
+      attack("binding", `another key with ${name} in the header`, () =>
+        sent(ALICE_TOKEN, proofOf({ caller: BOB, token: ALICE_TOKEN, header: { [name]: value } })),
+      ),
   ),
   attack("binding", "another key with the cnf of the token as a claim", () =>
     sent(
@@ -294,10 +225,6 @@ const binding: readonly Attack[] = [
       proofOf({ caller: BOB, token: ALICE_TOKEN, claims: { cnf: { jwk: ALICE.jwk }, jwk: ALICE.jwk } }),
     ),
   ),
-  attack("binding", "a token without a key, with a proof", () => {
-    const token = boundTo(ALICE.jwk, { cnf: undefined });
-    return sent(token, proofOf({ token }));
-  }),
 ];
 
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
@@ -334,14 +261,6 @@ const changedSignature = (name: string, change: (signature: Buffer) => Uint8Arra
     return sent(token, withSignature(proofOf({ caller, token }), change));
   });
 
-const flip =
-  (index: number) =>
-  (signature: Buffer): Buffer => {
-    const at = index < 0 ? signature.length + index : index;
-    signature[at] = (signature[at] ?? 0) ^ 1;
-    return signature;
-  };
-
 const EDWARDS_ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
 /** s + the order of the group, in little-endian bytes: the same number to a verifier that reduces it. */
 function withLargeScalar(signature: Buffer): Buffer {
@@ -355,124 +274,74 @@ const signatures: readonly Attack[] = [
   ecdsa("r is zero", (_, s) => [0n, s]),
   ecdsa("s is zero", (r) => [r, 0n]),
   ecdsa("r and s are the order", () => [ORDER, ORDER]),
-  ecdsa("r is the order and s is zero", () => [ORDER, 0n]),
-  ecdsa("r and s are one", () => [1n, 1n]),
   ecdsa("r and s are swapped", (r, s) => [s, r]),
   changedSignature("ES256 in DER", derOf),
   changedSignature("ES256 with one byte less", (signature) => signature.subarray(0, 63)),
   changedSignature("ES256 with one byte more", (signature) => Buffer.concat([signature, Buffer.alloc(1)])),
-  changedSignature("ES256 with the signature twice", (signature) => Buffer.concat([signature, signature])),
-  changedSignature("ES256 with one byte", () => Buffer.alloc(1)),
-  ...[ALICE, RSA_CALLER, EDWARDS_CALLER, { ...RSA_CALLER, alg: "PS256" }].flatMap((caller) => [
-    changedSignature(`${caller.alg} with another first bit`, flip(0), caller),
-    changedSignature(`${caller.alg} with another last bit`, flip(-1), caller),
+  ...[ALICE, RSA_CALLER, EDWARDS_CALLER, { ...RSA_CALLER, alg: "PS256" }].map((caller) =>
     changedSignature(
       `${caller.alg} with a signature of zeros`,
       (bytes) => Buffer.alloc(bytes.length),
       caller,
     ),
-  ]),
+  ),
   changedSignature("EdDSA with s above the order of the group", withLargeScalar, EDWARDS_CALLER),
-  attack("malformed", "4.3 (6): no signature", () => {
-    const [header, payload] = partsOf(proofOf());
-    return sent(ALICE_TOKEN, `${header}.${payload}.`);
-  }),
-  attack("signature", "4.3 (6): the signature of another proof", () => {
-    const [header, payload] = partsOf(proofOf());
-    return sent(ALICE_TOKEN, `${header}.${payload}.${partsOf(proofOf())[2]}`);
-  }),
-  attack("signature", "4.3 (6): another payload under the signature", () => {
-    const [header, , signature] = partsOf(proofOf());
-    return sent(ALICE_TOKEN, `${header}.${encode(JSON.stringify(proofClaims(ALICE_TOKEN)))}.${signature}`);
-  }),
-  attack("signature", "4.3 (6): another header under the signature", () => {
-    const [, payload, signature] = partsOf(proofOf());
-    const header = encode(JSON.stringify({ ...proofHeader(ALICE), extra: true }));
-    return sent(ALICE_TOKEN, `${header}.${payload}.${signature}`);
-  }),
-  attack("signature", "4.3 (6): a signature over the payload alone", () => {
-    const [header, payload] = partsOf(proofOf());
-    return sent(
-      ALICE_TOKEN,
-      `${header}.${payload}.${encode(signatureOf("ES256", payload, ALICE.privateKey))}`,
-    );
-  }),
-  attack("signature", "4.3 (6): the signature of the access token", () => {
-    const [header, payload] = partsOf(proofOf());
-    return sent(ALICE_TOKEN, `${header}.${payload}.${partsOf(ALICE_TOKEN)[2]}`);
-  }),
+  ...Object.entries<() => readonly [header: string, payload: string, signature: string]>({
+    "another payload under the signature": () => {
+      const [header, , signature] = partsOf(proofOf());
+      return [header, encode(JSON.stringify(proofClaims(ALICE_TOKEN))), signature];
+    },
+    "a signature over the payload alone": () => {
+      const [header, payload] = partsOf(proofOf());
+      return [header, payload, encode(signatureOf("ES256", payload, ALICE.privateKey))];
+    },
+    "the signature of the access token": () => {
+      const [header, payload] = partsOf(proofOf());
+      return [header, payload, partsOf(ALICE_TOKEN)[2]];
+    },
+  }).map(([name, parts]) =>
+    attack("signature", `4.3 (6): ${name}`, () => sent(ALICE_TOKEN, parts().join("."))),
+  ),
   attack("signature", "4.3 (6): a signature of the key that signs access tokens", () => {
-    const jwk = jwkFor("rsa");
-    const token = boundTo(jwk);
-    const proof = proofOf({ caller: RSA_CALLER, token, header: { jwk } });
-    return sent(token, proof);
+    const jwk = jwkOf("rsa");
+    return sentBy({ caller: RSA_CALLER, token: boundTo(jwk), header: { jwk } });
   }),
 ];
 
+const PSS_CALLER = { ...RSA_CALLER, alg: "PS256" };
+
 /** Replays whose bytes differ from those of the first proof. */
 const respelled: readonly Attack[] = [
-  attack(
-    "replayed",
-    "11.1: the proof again, with the other valid s",
-    ([first]) =>
-      sent(
-        ALICE_TOKEN,
-        withSignature(first ? proofIn(first) : "", (bytes) => {
-          const [r, s] = numbersIn(bytes);
-          return Buffer.concat([hex(r), hex(ORDER - s)]);
-        }),
-      ),
-    { earlier: () => [sentBy()] },
+  replay("replayed", "11.1: the proof again, with the other valid s", ({ fields }) =>
+    sent(
+      ALICE_TOKEN,
+      withSignature(fields[1]?.[1] ?? "", (bytes) => {
+        const [r, s] = numbersIn(bytes);
+        return Buffer.concat([hex(r), hex(ORDER - s)]);
+      }),
+    ),
   ),
-  ...["ES256", "PS256", "EdDSA"].map((alg) => {
-    const caller =
-      { ES256: ALICE, PS256: { ...RSA_CALLER, alg: "PS256" }, EdDSA: EDWARDS_CALLER }[alg] ?? ALICE;
-    return attack(
+  ...[ALICE, PSS_CALLER, EDWARDS_CALLER].map((caller) =>
+    replay(
       "replayed",
-      `11.1: the claims again with a new signature of ${alg}`,
-      ([first]) => {
-        const payload = JSON.parse(
-          Buffer.from(partsOf(first ? proofIn(first) : "")[1], "base64url").toString(),
-        ) as Jwk;
-        return sentBy({ caller, claims: payload });
-      },
-      { earlier: () => [sentBy({ caller })] },
-    );
-  }),
-  attack(
+      `11.1: the claims again with a new signature of ${caller.alg}`,
+      (first) => sentBy({ caller, claims: claimsOf(first) }),
+      () => sentBy({ caller }),
+    ),
+  ),
+  replay(
     "replayed",
     "11.1: the jti again with another alg of the same key",
-    ([first]) => {
-      const payload = JSON.parse(
-        Buffer.from(partsOf(first ? proofIn(first) : "")[1], "base64url").toString(),
-      ) as Jwk;
-      return sentBy({ caller: { ...RSA_CALLER, alg: "PS256" }, claims: payload });
-    },
-    { earlier: () => [sentBy({ caller: RSA_CALLER })] },
+    (first) => sentBy({ caller: PSS_CALLER, claims: claimsOf(first) }),
+    () => sentBy({ caller: RSA_CALLER }),
   ),
-  attack(
-    "replayed",
-    "11.1: the jti again with more members in the key",
-    ([first]) => {
-      const payload = JSON.parse(
-        Buffer.from(partsOf(first ? proofIn(first) : "")[1], "base64url").toString(),
-      ) as Jwk;
-      return sentBy({ claims: payload, header: { jwk: { ...ALICE.jwk, kid: "another", use: "sig" } } });
-    },
-    { earlier: () => [sentBy()] },
+  replay("replayed", "11.1: the jti again with more members in the key", (first) =>
+    sentBy({ claims: claimsOf(first), header: { jwk: { ...ALICE.jwk, kid: "another", use: "sig" } } }),
   ),
-  attack(
-    "replayed",
-    "11.1: the jti again, written with escapes",
-    ([first]) => {
-      const payload = JSON.parse(
-        Buffer.from(partsOf(first ? proofIn(first) : "")[1], "base64url").toString(),
-      ) as Jwk;
-      const escaped = JSON.stringify(payload).replace('"jti":"proof', '"jti":"\\u0070roof');
-      return sent(ALICE_TOKEN, rawProof({ payload: escaped }));
-    },
-    { earlier: () => [sentBy()] },
-  ),
+  replay("replayed", "11.1: the jti again, written with escapes", (first) => {
+    const escaped = JSON.stringify(claimsOf(first)).replace('"jti":"proof', '"jti":"\\u0070roof');
+    return sent(ALICE_TOKEN, rawProof({ payload: escaped }));
+  }),
 ];
 
 export const KEY_ATTACKS: readonly Attack[] = [
