@@ -1,6 +1,6 @@
 /** One proof is for one request, however many guards, routes and messages the request has. */
 import { once } from "node:events";
-import { createServer as createHttp, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createHttp } from "node:http";
 import {
   connect as connectHttp2,
   createServer as createHttp2,
@@ -47,7 +47,7 @@ import {
 } from "../../support/frameworks.ts";
 import { listenerOf } from "../../support/hosts.ts";
 import { exchange, openRaw, render } from "../../support/raw-http.ts";
-import { ALICE_TOKEN, NONCE_SECRET, NOW, ORIGIN, type ProofOptions, type Sent, sentBy } from "./forge.ts";
+import { NONCE_SECRET, NOW, ORIGIN, type ProofOptions, type Sent, sentBy } from "./forge.ts";
 import { createService, sendTo } from "./service.ts";
 
 const RULE = ["agents:read"];
@@ -56,16 +56,15 @@ const serverWith = (scopeMappings: ScopeMappings = { "GET /agents/:id": RULE }):
   createService({}, { scopeMappings }).server;
 
 /** A request with a fresh proof for this path and method. */
-const requestFor = (path: string, method = "GET", options: ProofOptions = {}): Sent =>
-  sentBy(
-    { ...options, claims: { htm: method, htu: ORIGIN + path, ...options.claims } },
-    { target: path, method },
-  );
+const requestFor = (path: string, method = "GET", claims: ProofOptions["claims"] = {}): Sent =>
+  sentBy({ claims: { htm: method, htu: ORIGIN + path, ...claims } }, { target: path, method });
+
+const statusOf = async (port: number, request: Sent): Promise<number> => (await sendTo(port, request)).status;
 
 /** Sends a request twice, and another one with a proof of its own. */
 async function statusesOf(port: number, request: Sent, fresh: Sent): Promise<readonly number[]> {
   const statuses: number[] = [];
-  for (const each of [request, request, fresh]) statuses.push((await sendTo(port, each)).status);
+  for (const each of [request, request, fresh]) statuses.push(await statusOf(port, each));
   return statuses;
 }
 
@@ -78,34 +77,13 @@ async function expectOnce(port: number, path: string, method = "GET", status = 2
 describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
   const done = (_request: unknown, response: { send(text: string): unknown }) => void response.send("done");
 
-  it("accepts it once for several guards of one server", async () => {
-    const server = serverWith();
-    const guard = forExpress.protect(server);
-    const router = express.Router().use(guard).get("/:id", guard, done);
-    const app = create()
-      .use(guard)
-      .use(guard)
-      .use("/agents", guard, router as never);
-    await expectOnce(await serve(app), "/agents/7");
-  });
-
-  it("accepts it once in a mounted application and router", async () => {
-    const server = serverWith({ "GET /api/v1/agents/:id": RULE });
-    const app = create();
-    const inner = create();
+  it("accepts it once for several guards of one server, in mounted routers too, and requireScopes", async () => {
+    const guard = forExpress.protect(serverWith({ "GET /api/agents/:id": RULE }));
     const router = create.Router();
-    router.use(forExpress.protect(server));
-    router.get("/agents/:id", done);
-    inner.use("/v1", router);
-    app.use("/api", inner);
-    await expectOnce(await serve(app), "/api/v1/agents/7");
-  });
-
-  it("accepts it once with requireScopes", async () => {
-    const server = serverWith({ "GET /agents/:id": [] });
-    const app = create().use(forExpress.protect(server));
-    app.get("/agents/:id", forExpress.requireScopes("agents:<id>:read"), done);
-    await expectOnce(await serve(app), "/agents/7");
+    router.get("/agents/:id", guard, forExpress.requireScopes("agents:<id>:read"), done);
+    const inner = create().use(guard).use("/", router);
+    const app = create().use(guard).use(guard).use("/api", guard, inner);
+    await expectOnce(await serve(app), "/api/agents/7");
   });
 
   it("accepts it once at a protected route whose path is public", async () => {
@@ -114,12 +92,8 @@ describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
     app.get(["/agents/:id", "/open/:id"], done);
     const port = await serve(app);
     await expectOnce(port, "/AGENTS/7");
-    expect((await sendTo(port, { target: "/AGENTS/7", fields: [] })).status).toBe(401);
-    const bearer = [["Authorization", `Bearer ${ALICE_TOKEN}`]] as const;
-    expect((await sendTo(port, { target: "/AGENTS/7", fields: bearer })).status).toBe(401);
-    expect(
-      (await sendTo(port, requestFor("/agents/8", "GET", { claims: { htu: `${ORIGIN}/AGENTS/8` } }))).status,
-    ).toBe(401);
+    expect(await statusOf(port, { target: "/AGENTS/7", fields: [] })).toBe(401);
+    expect(await statusOf(port, requestFor("/agents/8", "GET", { htu: `${ORIGIN}/AGENTS/8` }))).toBe(401);
   });
 
   it("accepts it once at a route that middleware has rewritten the URL for", async () => {
@@ -132,10 +106,9 @@ describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
     app.get("/agents/:id", done);
     const port = await serve(app);
     await expectOnce(port, "/old/7");
-    expect((await sendTo(port, { target: "/old/7", fields: [] })).status).toBe(401);
+    expect(await statusOf(port, { target: "/old/7", fields: [] })).toBe(401);
     // The proof is about the URL that the client has sent.
-    const forNew = requestFor("/old/7", "GET", { claims: { htu: `${ORIGIN}/agents/7` } });
-    expect((await sendTo(port, forNew)).status).toBe(401);
+    expect(await statusOf(port, requestFor("/old/7", "GET", { htu: `${ORIGIN}/agents/7` }))).toBe(401);
   });
 
   it("compares the method that was sent, whatever middleware makes of it later", async () => {
@@ -148,26 +121,18 @@ describe.each(EXPRESS_VERSIONS)("a proof in %s", (_, create) => {
     app.delete("/agents/:id", (_request, response) => void response.send("deleted"));
     app.post("/agents/:id", done);
     const port = await serve(app);
-    const overridden = (htm: string): Sent => ({
-      ...requestFor("/agents/7", "POST", { claims: { htm } }),
-      fields: [
-        ...requestFor("/agents/7", "POST", { claims: { htm } }).fields,
-        ["X-HTTP-Method-Override", "DELETE"],
-      ],
-    });
+    const overridden = (htm: string): Sent => {
+      const request = requestFor("/agents/7", "POST", { htm });
+      return { ...request, fields: [...request.fields, ["X-HTTP-Method-Override", "DELETE"]] };
+    };
     const request = overridden("POST");
     expect(await statusesOf(port, request, overridden("POST"))).toEqual([200, 401, 200]);
-    expect((await sendTo(port, overridden("DELETE"))).status).toBe(401);
+    expect(await statusOf(port, overridden("DELETE"))).toBe(401);
   });
 
   it("accepts it once for HEAD, which runs the route of GET", async () => {
     const app = create().use(forExpress.protect(serverWith())).get("/agents/:id", done);
-    const port = await serve(app);
-    await expectOnce(port, "/agents/7", "HEAD");
-    const request = requestFor("/agents/7");
-    expect((await sendTo(port, { ...request, method: "HEAD" })).status).toBe(401);
-    expect((await sendTo(port, request)).status).toBe(200);
-    expect((await sendTo(port, { ...request, method: "HEAD" })).status).toBe(401);
+    await expectOnce(await serve(app), "/agents/7", "HEAD");
   });
 });
 
@@ -393,7 +358,7 @@ describe("a proof in front of the application and at the handler", () => {
     const nonce = asked.headers.get("dpop-nonce");
     expect([asked.status, nonce]).toEqual([401, expect.any(String)]);
     now += 60;
-    const answer = await handler(toRequest(requestFor("/agents/7", "GET", { claims: { nonce, iat: now } })));
+    const answer = await handler(toRequest(requestFor("/agents/7", "GET", { nonce, iat: now })));
     expect(answer.status).toBe(200);
     expect(answer.headers.get("dpop-nonce")).not.toBe(nonce);
     expect(answer.headers.get("dpop-nonce")).toEqual(expect.any(String));
@@ -438,36 +403,8 @@ describe("a proof for a WebSocket", () => {
       expect(await socketOutcome(port, request)).toBe("welcome");
       expect(await socketOutcome(port, request)).toBe(401);
       expect(await socketOutcome(port, requestFor("/events"))).toBe("welcome");
-      expect(
-        await socketOutcome(
-          port,
-          requestFor("/events", "GET", { claims: { htu: "wss://api.example/events" } }),
-        ),
-      ).toBe(401);
     },
   );
-
-  it("accepts it once for two checks of one request at the same time", async () => {
-    const server = serverWith(events);
-    const http = createHttp();
-    const outcomes: boolean[][] = [];
-    const guards = [protectNode(server), protectNode(server)];
-    http.on("request", (request: IncomingMessage, response: ServerResponse) => {
-      void Promise.all(guards.map((guard) => guard(request, response))).then((allowed) => {
-        outcomes.push(allowed);
-        if (allowed.every(Boolean)) response.end("done");
-        else response.destroy();
-      });
-    });
-    const port = await serveHttp(http);
-    const request = requestFor("/events");
-    expect((await sendTo(port, request)).status).toBe(200);
-    expect((await sendTo(port, request)).status).toBe(401);
-    expect(outcomes).toEqual([
-      [true, true],
-      [false, false],
-    ]);
-  });
 });
 
 describe("a proof in Socket.IO", () => {
@@ -513,11 +450,10 @@ describe("a proof in Socket.IO", () => {
     const opened = await sendTo(port, request);
     expect(opened.status).toBe(200);
     const { sid } = JSON.parse(opened.body.slice(1)) as { readonly sid: string };
-    expect((await sendTo(port, request)).status).toBe(401);
-    expect((await sendTo(port, { ...request, target: `${target}&sid=${sid}` })).status).toBe(401);
     const post = { ...requestFor("/socket.io/", "POST"), target: `${target}&sid=${sid}` };
-    expect((await sendTo(port, { ...post, method: "GET" })).status).toBe(401);
-    expect((await sendTo(port, post)).status).not.toBe(401);
+    for (const used of [request, { ...request, target: post.target }, { ...post, method: "GET" }])
+      expect(await statusOf(port, used)).toBe(401);
+    expect(await statusOf(port, post)).not.toBe(401);
   });
 });
 
@@ -535,58 +471,24 @@ describe("a proof for server-sent events", () => {
     const stream = await openRaw(port);
     stream.socket.write(render("GET /events HTTP/1.1", [["Host", "api.example"], ...request.fields]));
     await stream.receives(/data: first/);
-    expect((await sendTo(port, request)).status).toBe(401);
+    expect(await statusOf(port, request)).toBe(401);
     stream.socket.destroy();
     await stream.closed;
-    expect((await sendTo(port, request)).status).toBe(401);
-  });
-
-  it("counts as used after a request whose client goes away", async () => {
-    const guard = protectNode(serverWith());
-    const port = await serve((request, response) => {
-      void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));
-    });
-    const request = requestFor("/agents/7");
-    const client = await openRaw(port);
-    client.socket.write(render("GET /agents/7 HTTP/1.1", [["Host", "api.example"], ...request.fields]));
-    await client.receives(/done/);
-    client.socket.resetAndDestroy();
-    await client.closed;
-    expect((await sendTo(port, request)).status).toBe(401);
-  });
-
-  it("refuses it a second time on the same connection", async () => {
-    const guard = protectNode(serverWith());
-    const port = await serve((request, response) => {
-      void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));
-    });
-    const request = render("GET /agents/7 HTTP/1.1", [
-      ["Host", "api.example"],
-      ...requestFor("/agents/7").fields,
-    ]);
-    const client = await openRaw(port);
-    client.socket.write(request + request + request);
-    await client.receives(/(?:HTTP\/1\.1[\s\S]*){3}\}$/);
-    const statuses = [...client.received().matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
-    // They are decided at the same time: any of them may be the first.
-    expect(statuses.sort()).toEqual(["200", "401", "401"]);
-    client.socket.destroy();
+    expect(await statusOf(port, request)).toBe(401);
   });
 });
 
 describe("a proof for a message of MCP", () => {
-  const mcpServer = () =>
-    createService(
-      {},
-      {
-        scopeMappings: {
-          "* /mcp": [],
-          "MCP tools/list": [],
-          "MCP tools/call search": RULE,
-          "MCP tools/call remove": ["agents:remove"],
-        },
+  const server = createService(
+    {},
+    {
+      scopeMappings: {
+        "* /mcp": [],
+        "MCP tools/call search": RULE,
+        "MCP tools/call remove": ["agents:remove"],
       },
-    ).server;
+    },
+  ).server;
 
   const call = (name: string) => ({
     jsonrpc: "2.0",
@@ -597,7 +499,7 @@ describe("a proof for a message of MCP", () => {
 
   it("accepts it once, also for a batch of messages", async () => {
     const ran: unknown[] = [];
-    const app = express().use(protectMcp(mcpServer()));
+    const app = express().use(protectMcp(server));
     app.post("/mcp", (request, response) => {
       ran.push(request.body);
       response.json({ jsonrpc: "2.0", id: 1, result: {} });
@@ -619,59 +521,11 @@ describe("a proof for a message of MCP", () => {
     const request = requestFor("/mcp", "POST");
     expect(await post(call("search"), request)).toBe(200);
     expect(await post(call("search"), request)).toBe(401);
-    expect(await post(call("search"), requestFor("/mcp", "POST"))).toBe(200);
-    expect(await post([call("search"), call("search"), call("search")], requestFor("/mcp", "POST"))).toBe(
-      200,
-    );
+    expect(await post([call("search"), call("search")], requestFor("/mcp", "POST"))).toBe(200);
     // A proof is used up by a request that is refused afterwards, for its operation.
     const remove = requestFor("/mcp", "POST");
     expect(await post(call("remove"), remove)).toBe(403);
     expect(await post(call("search"), remove)).toBe(401);
-    expect(ran).toHaveLength(3);
-  });
-});
-
-describe("a proof that was used for an allowed request", () => {
-  it("refuses it with other fields, another body and another query", async () => {
-    const guard = protectNode(serverWith({ "GET /agents/:id": RULE, "POST /agents/:id": RULE }));
-    const port = await serve((request, response) => {
-      void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));
-    });
-    const request = requestFor("/agents/7");
-    expect((await sendTo(port, request)).status).toBe(200);
-    for (const change of [
-      { target: "/agents/7?a=1" },
-      { target: "/agents/%37" },
-      { fields: [...request.fields, ["X-Other", "1"]] },
-      { fields: [...request.fields].reverse() },
-      { method: "POST" },
-    ] as const)
-      expect((await sendTo(port, { ...request, ...change })).status).toBe(401);
-  });
-
-  it("refuses it at another server that has the same store", async () => {
-    const set = new Map<string, string>();
-    const replay = {
-      get: (keys: readonly string[]) => Promise.resolve(keys.map((key) => set.get(key))),
-      set: (key: string, value: string) => {
-        const isFirst = !set.has(key);
-        set.set(key, value);
-        return Promise.resolve(isFirst);
-      },
-      delete: () => Promise.resolve(),
-    };
-    const ports = [];
-    for (let count = 0; count < 2; count += 1) {
-      const guard = protectNode(createService({ replay }).server);
-      ports.push(
-        await serve((request, response) => {
-          void guard(request, response).then((isAllowed) => isAllowed && response.end("done"));
-        }),
-      );
-    }
-    const request = requestFor("/agents/7");
-    const statuses = [];
-    for (const port of ports) statuses.push((await sendTo(port, request)).status);
-    expect(statuses).toEqual([200, 401]);
+    expect(ran).toHaveLength(2);
   });
 });
