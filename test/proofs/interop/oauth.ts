@@ -7,11 +7,11 @@ export const INSECURE = {
   [oauth.allowInsecureRequests]: true,
 } as const;
 
-/** A key that signs proofs, with what it remembers of servers. Its clock may be ahead. */
-export async function createHandle(aheadSeconds = 0): Promise<{
+/** A key that signs proofs, with what it remembers of servers. */
+export async function createHandle(): Promise<{
   readonly handle: oauth.DPoPHandle;
   readonly thumbprint: string;
 }> {
-  const handle = oauth.DPoP({ [oauth.clockSkew]: aheadSeconds }, await oauth.generateKeyPair("ES256"));
+  const handle = oauth.DPoP({}, await oauth.generateKeyPair("ES256"));
   return { handle, thumbprint: await handle.calculateThumbprint() };
 }
