@@ -269,5 +269,10 @@ describe("challenges and metadata", () => {
     });
     expect(server.resource?.metadata).not.toHaveProperty("dpop_bound_access_tokens_required");
     expect(strict.resource?.metadata).toMatchObject({ dpop_bound_access_tokens_required: true });
+    // A token that is bound to a certificate needs no proof.
+    const both = { ...DPOP, mtls: { from: "socket" }, required: true } as const;
+    const either = serverWith({ ...options, senderConstraint: both });
+    expect(either.resource?.metadata).not.toHaveProperty("dpop_bound_access_tokens_required");
+    expect(challengeOf(either, await send(either, {}))).toBe(`Bearer ${METADATA}, DPoP ${ALGORITHMS}`);
   });
 });
