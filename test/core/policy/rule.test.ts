@@ -1,20 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { appliesTo, commonMethod, optionPath, renderRules } from "../../../src/core/policy/rule.ts";
-import { compiledOf, rulesOf } from "../../support/policy.ts";
+import { appliesTo, commonMethod, renderRules } from "../../../src/core/policy/rule.ts";
+import { matchOf, RuleTree } from "../../../src/core/policy/rule-tree.ts";
+import { getTable, pathOf, rulesOf } from "../../support/policy.ts";
 
 describe("the method of a rule", () => {
-  it.each([
-    ["GET", "GET", true],
-    ["GET", "HEAD", true],
-    ["*", "DELETE", true],
-    ["HEAD", "HEAD", true],
-    ["HEAD", "GET", false],
-    ["GET", "POST", false],
-    ["POST", "HEAD", false],
-  ])("decides by %s a request with %s: %s", (method, sent, isApplied) => {
-    expect(appliesTo({ method }, sent)).toBe(isApplied);
-  });
-
   it.each([
     ["GET", "GET", "GET"],
     ["*", "GET", "GET"],
@@ -29,35 +18,49 @@ describe("the method of a rule", () => {
     const [other] = rulesOf({ [`${second} /b`]: [] });
     if (!rule || !other) throw new Error("A table has no rule.");
     expect(commonMethod(rule, other)).toBe(common);
-  });
-});
-
-describe("the place of a rule in the options", () => {
-  it("names the table that it comes from", () => {
-    const { rules } = compiledOf({ "GET /a": [], "GET /b": ["b:read"] }, { "GET /b": [], "GET /c": [] });
-    expect(rules.map(({ rule }) => optionPath(rule).join(" ")).toSorted()).toEqual([
-      "defaultScopeMappings GET /c",
-      "scopeMappings GET /a",
-      "scopeMappings GET /b",
-    ]);
+    if (common !== undefined)
+      expect(appliesTo(rule.rule, common)).toBe(first !== "HEAD" || common === "HEAD");
   });
 });
 
 describe("the keys of several rules", () => {
-  const namesOf = (count: number) =>
-    renderRules(
-      rulesOf(Object.fromEntries(Array.from({ length: count }, (_, index) => [`GET /${index}`, []]))).map(
-        ({ rule }) => rule,
-      ),
-    );
-
   it.each([
     [0, ""],
     [1, "`GET /0`"],
     [5, "`GET /0`, `GET /1`, `GET /2`, `GET /3`, `GET /4`"],
-    [6, "`GET /0`, `GET /1`, `GET /2`, `GET /3`, `GET /4` and 1 more"],
     [8, "`GET /0`, `GET /1`, `GET /2`, `GET /3`, `GET /4` and 3 more"],
   ])("names up to five of %i, and counts the others", (count, text) => {
-    expect(namesOf(count)).toBe(text);
+    const rules = rulesOf(getTable(Array.from({ length: count }, (_, index) => `/${index}`)));
+    expect(renderRules(rules.map(({ rule }) => rule))).toBe(text);
   });
+});
+
+describe("the tree of rules", () => {
+  function treeOf(key: string): RuleTree {
+    const tree = new RuleTree();
+    for (const rule of rulesOf({ [key]: [] }))
+      for (const alternative of rule.pattern.alternatives) tree.add(rule, alternative);
+    return tree;
+  }
+
+  it("reads an empty parameter from a path that is too short", () => {
+    const { parameter } = treeOf("GET /:id").root;
+    const [ending] = treeOf("GET /:id.json").root.endings.values();
+    for (const node of [parameter, ending?.node]) {
+      const leaf = node?.leaves.get("GET");
+      if (!leaf) throw new Error("No rule ends here.");
+      expect(matchOf(leaf, pathOf("/")).parameter("id")).toBe("");
+    }
+  });
+
+  it.each([
+    ["M1", "*"],
+    ["GET", "GET"],
+    ["HEAD", "HEAD"],
+  ])(
+    "treats all methods without rules alike, so that invented ones are not remembered: %s",
+    (method, ruled) => {
+      expect(treeOf("GET /a").ruledMethod(method)).toBe(ruled);
+    },
+  );
 });

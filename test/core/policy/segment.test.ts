@@ -1,13 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { partsOf } from "../../../src/core/policy/pattern.ts";
 import { decodeSegment, loosen, type SegmentPart } from "../../../src/core/policy/segment.ts";
 import { PROPERTY, segmentsIn, spellingOf } from "../../support/policy.ts";
-
-function partsOf(source: string): readonly SegmentPart[] {
-  const [segment] = segmentsIn(source);
-  if (segment?.kind !== "mixed") throw new Error(`${source} has no mixed segment.`);
-  return segment.parts;
-}
 
 describe("decodeSegment", () => {
   it.each([
@@ -63,40 +58,20 @@ describe("loosen", () => {
 
 describe("compareParts", () => {
   it.each([
-    ["agents", "agents", "exact"],
-    ["agents", "Agents", "case"],
-    ["caf%C3%A9", "caf%c3%a9", "case"],
-    ["%61gents", "agents", "decoded"],
-    ["caf%C3%A9", "CAF%C3%89", "decoded"],
-  ])("compares the text %s with %s: %s", (text, segment, spelling) => {
-    expect(spellingOf(segment, [text])).toBe(spelling);
-    expect(spellingOf(text, [segment])).toBe(spelling);
-  });
-
-  it.each([
-    ["/:id.json", "42.json", "exact"],
+    ["/agents", "agents", "exact"],
+    ["/agents", "Agents", "case"],
+    ["/caf%C3%A9", "caf%c3%a9", "case"],
+    ["/%61gents", "agents", "decoded"],
+    ["/agents", "%61gents", "decoded"],
     ["/:id.json", "%41.json", "exact"],
-    ["/:id.json", "42.json.json", "exact"],
-    ["/v:major", "vv2", "exact"],
-    ["/:from-:to", "a--b", "exact"],
-    ["/:a.:b-:c", "1.2-3", "exact"],
     ["/:id.json", "42.JSON", "case"],
-    ["/caf%C3%A9-:id", "caf%c3%a9-1", "case"],
     ["/:id.json", "42%2ejson", "decoded"],
     ["/:from-:to", "ham%2dmuc", "decoded"],
+    ["/caf%C3%A9-:id", "caf%c3%a9-1", "case"],
     ["/caf%C3%A9-:id", "CAF%C3%89-1", "decoded"],
-  ])("matches %s to %s: %s", (source, segment, spelling) => {
-    expect(spellingOf(segment, partsOf(source))).toBe(spelling);
-  });
-
-  it.each([
-    ["/:id.json", [".json", "42.jsonx", "42xjson", "42", ""]],
-    ["/v:major", ["v", "xv2", ""]],
-    ["/:from-:to", ["ham", "-muc", "ham-", "-", "--", ""]],
-    ["/:a.:b-:c", ["1-2.3", "1.2", "1-2"]],
-    ["/a:x-a", ["a-a", "aa"]],
-  ])("does not match %s to %j", (source, segments) => {
-    for (const segment of segments) expect(spellingOf(segment, partsOf(source)), segment).toBeUndefined();
+  ])("compares %s with %s: %s", (source, segment, spelling) => {
+    const [written] = segmentsIn(source);
+    expect(spellingOf(segment, written ? partsOf(written) : [])).toBe(spelling);
   });
 
   const text = fc
