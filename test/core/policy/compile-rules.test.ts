@@ -117,6 +117,11 @@ describe("two keys of one route", () => {
     ]) {
       const table = Object.fromEntries(keys.map((key) => [key, requirement]));
       expect(rulesOf(table).map(({ rule }) => rule.key)).toEqual(keys);
+      const path = root.replace("GET ", "").replace(":org", "acme");
+      expect(keyOf(tableOf(table), "GET", path)).toBe(root);
+      expect(tableOf(table).forTarget("GET", path.replace(/(?<=.)\/$/, ""), false)).toMatchObject({
+        isExact: true,
+      });
       expect(rulesOf(table, table).map(({ rule }) => rule.source)).toEqual(["override", "override"]);
     }
     const different = { [root]: requirement, [subtree]: { anyOf: ["a:b"] } };

@@ -13,6 +13,7 @@ const mistakesIn = (scopeMappings: ScopeMappings, options: Partial<ResourceServe
 
 describe("a table whose order of rules is not total", () => {
   it.each<[string, ScopeMappings]>([
+    ["a common prefix", { "GET /api/:a/x": ["a:b"], "GET /api/y/:b": [] }],
     ["texts behind parameters", { "GET /:a.x/x": ["a:b"], "GET /y.x/:b": [] }],
     ["a scope of another parameter", { "GET /:a/x/:c": ["r:<a>:w"], "GET /y/:a/:c": ["r:<a>:w"] }],
     ["one of several scopes", { "GET /:a/x": ["a:b"], "GET /y/:b": { anyOf: ["a:b", "c:d"] } }],
@@ -42,6 +43,7 @@ describe("a table whose order of rules is not total", () => {
 
 describe("a table whose order of rules is total", () => {
   it.each<[string, ScopeMappings, Partial<ResourceServerOptions>?]>([
+    ["a narrower text", { "GET /i/:name.gz": "public", "GET /i/:name.tar.gz": ["a:b"] }],
     ["a wider scope for all ids", { "GET /:a/x": ["r:<a>:w"], "GET /y/:b": ["r:w"] }],
     ["an id that is certain", { "GET /:a/x": ["r:<a>:w"], "GET /y/:b": ["r:y:w"] }],
     ["an id that is encoded", { "GET /:a/x": ["r:<a>:w"], "GET /%79z/:b": ["r:yz:w"] }],

@@ -26,6 +26,7 @@ describe("a refusal by the table", () => {
     ["/OPEN", [], "The rule needs no token, and the path isn't spelled as in the table."],
     ["/agents/web", ["/teams/:id"], MISFIT],
     ["/agents/web", ["/agents"], MISFIT],
+    ["/agents/web", ["/agents/:id.json"], MISFIT],
     ["/agents/me", ["/teams", "/files/:id"], MISFIT],
     ["/agents/ME", ["/:section/:id"], UNCOVERED],
     ["/agents/ME", ["/:section/:id", "/agents/:id"], UNCOVERED],
@@ -38,6 +39,13 @@ describe("a refusal by the table", () => {
   it("names the spelling of a path whose route is never checked", () => {
     const cause = "The path isn't spelled as in the table.";
     expect(AGENTS.forTarget("GET", "/agents/ME", false)).toMatchObject({ kind: "ambiguous", cause });
+  });
+
+  it.each([
+    ["GET /a/", "* /a", "/a"],
+    ["GET /a%2ejson", "GET /:id.json", "/A%2ejson"],
+  ])("is not needed if a reading of the path is mapped: %s and %s for %s", (first, second, target) => {
+    expect(keyOf(tableOf({ [first]: [], [second]: [] }), "GET", target)).toBe(`${first} and ${second}`);
   });
 
   it("stays, whatever route runs", () => {
@@ -90,6 +98,7 @@ describe("the route that runs", () => {
     (route) => {
       const table = tableOf({ "GET /health": "public", "GET /{*path}": ["files:read"] });
       expect(keyOf(table, "GET", "/health", route)).toBe("GET /health and GET /{*path}");
+      expect(causeOf(table, "/HEALTH", route)).toBe(UNCOVERED);
       expect(keyOf(AGENTS, "GET", "/agents/me", route)).toBe("GET /agents/me");
     },
   );
@@ -170,6 +179,7 @@ describe("the values that the handler receives", () => {
     ["a name that the rule's place shares with others", "/orgs/a/x/b", "/*org/x/:org", { org: "b" }],
     ["a later parameter, with other text at the place", "/orgs/v-a/b", "/orgs/v-:org/:org", { org: "b" }],
     ["a group of a regular expression", "/orgs/a/b", "/(expression)", { org: "b" }],
+    ["a repeated name of a pattern that can't be read", "/posts/a", "/:id(.*)/:id", { id: "a" }],
   ])("refuses a request whose handler receives another value for %s", (_use, target, pattern, values) => {
     expect(decide(target, [pattern], values)).toBe(OTHER);
   });
@@ -260,6 +270,12 @@ describe("a route below a mount", () => {
   it("requires only the narrowest rule below a mount that the application writes like the request", () => {
     expect(rulesBelow("/v1", "/list", true)).toEqual(["GET /v1/list"]);
     expect(rulesBelow("/v1", "/:id", true)).toEqual(["GET /v1/list", "GET /v1/:id"]);
+  });
+
+  it("may end with an empty parameter after a slash", () => {
+    const found = MOUNTED.forTarget("GET", "/v1/", true);
+    const route = { mount: "/v1", pattern: "/:id", isAsWritten: true };
+    expect(keysOf(MOUNTED.forRoute(found, "GET", [route]))).toContain("GET /v1/:id");
   });
 
   it("decides by the path alone if no rule covers the route", () => {
