@@ -28,25 +28,8 @@ describe("the conditions of a rule", () => {
   const table: ScopeMappings = {
     "* /orgs/:org{/*path}": TENANT,
     "GET /orgs/:org": ["orgs:read"],
-    "GET /orgs/:org/users/:user": ["users:read"],
-    "POST /orgs/:org/users": { scopes: ["users:write"], actors: "none" },
-    "GET /orgs/globex/status": ["status:read"],
   };
-  const scopes = ["orgs:read", "users:read", "users:write", "status:read"];
-  const resultAt = (route: string, claims: Claims) => resultOf(decide(table, route, claims, scopes));
-
-  it.each([
-    "GET /orgs/globex",
-    "HEAD /orgs/globex",
-    "DELETE /orgs/globex",
-    "GET /orgs/globex/users/u1",
-    "POST /orgs/globex/users",
-    "GET /orgs/globex/status",
-    "PATCH /orgs/globex/a/b/c",
-  ])("hold at %s, whichever rule decides the scopes", (route) => {
-    expect(resultAt(route, ACME)).toBe(WHERE);
-    expect(resultAt(route, { org_id: "globex" })).toBe("allowed");
-  });
+  const scopes = ["orgs:read"];
 
   it("refuse 403 before 401, whichever rule has which condition", () => {
     const acr = { scopes: [], acr: { anyOf: ["urn:mfa"] } };

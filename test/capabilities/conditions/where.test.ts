@@ -152,6 +152,8 @@ describe("claims of several values", () => {
     expect(result(["a", "b"], ["x", "y"])).toBe(REFUSED);
     expect(result(["a"], ["x", "y"])).toBe("allowed");
     expect(result(["a", "b"], "y")).toBe("allowed");
+    const same = { orgs: ["a", "b"], teams: ["a", "x"] };
+    expect(resultOf(decide(table, "GET /orgs/a/teams/a", same))).toBe(REFUSED);
     // A value that is repeated is not several.
     expect(result(["a", "a"], ["x", "y"])).toBe("allowed");
   });

@@ -32,6 +32,12 @@ describe("a table whose order of rules is not total", () => {
     ]);
   });
 
+  it("is a mistake of a HEAD rule that requires less than the rule for every method", () => {
+    expect(mistakesIn({ "HEAD /x": [], "* /{*path}": ["a:b"] })).toEqual([
+      "rule_outranked scopeMappings HEAD /x",
+    ]);
+  });
+
   it("causes at most 20 mistakes", () => {
     const pairs = Array.from({ length: 10 }, (_, i) => ({
       [`GET /:a/x${i}`]: ["a:b"],
@@ -43,6 +49,7 @@ describe("a table whose order of rules is not total", () => {
 
 describe("a table whose order of rules is total", () => {
   it.each<[string, ScopeMappings, Partial<ResourceServerOptions>?]>([
+    ["optional", { "GET /:a/x": "optional", "GET /y/:b": "optional" }],
     ["a narrower text", { "GET /i/:name.gz": "public", "GET /i/:name.tar.gz": ["a:b"] }],
     ["a wider scope for all ids", { "GET /:a/x": ["r:<a>:w"], "GET /y/:b": ["r:w"] }],
     ["an id that is certain", { "GET /:a/x": ["r:<a>:w"], "GET /y/:b": ["r:y:w"] }],
