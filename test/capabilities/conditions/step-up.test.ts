@@ -73,6 +73,10 @@ describe("a refused login", () => {
       "* /pay{/*path}": { scopes: [], acr: { anyOf: ["urn:a", "urn:b"] }, maxAuthAgeSeconds: 600 },
       "POST /pay/refunds": { scopes: [], acr: { anyOf: ["urn:b", "urn:c"] }, maxAuthAgeSeconds: 900 },
     };
+    expect(decide(table, "GET /pay", USER)).toMatchObject({
+      acrValues: ["urn:a", "urn:b"],
+      maxAgeSeconds: 600,
+    });
     expect(decide(table, "POST /pay/refunds", USER)).toMatchObject({
       reason: STEP_UP,
       condition: "acr",

@@ -432,7 +432,7 @@ describe("a custom rule that does not replace what its author may think", () => 
   it.each<[object, object, string]>([
     [
       { "* /x": ["a:b"] },
-      { "GET /x": ["a:b"], "POST /x": ["c:d"] },
+      { "POST /x": ["c:d"], "GET /x": ["a:b"] },
       "override_partial * /x: doesn't replace `GET /x`, `POST /x` of the base table: for the same path, the rule for an exact method decides. Write what these methods require, such as `GET /x`, or pass a base table without them as defaultScopeMappings.",
     ],
     [

@@ -82,6 +82,10 @@ describe("commonPatterns", () => {
     );
   });
 
+  it("returns nothing if the texts before two parameters differ", () => {
+    expect(commonOf("/a-:x-c", "/b-:x")).toEqual([]);
+  });
+
   it("handles many parameters in one segment without trying every division", () => {
     const many = (text: string) => `/${Array.from({ length: 20 }, (_, index) => `:"p${index}"`).join(text)}`;
     expect(commonOf(many("a"), many("b"))).toHaveLength(1);

@@ -50,6 +50,8 @@ describe("a table whose order of rules is not total", () => {
 describe("a table whose order of rules is total", () => {
   it.each<[string, ScopeMappings, Partial<ResourceServerOptions>?]>([
     ["optional", { "GET /:a/x": "optional", "GET /y/:b": "optional" }],
+    ["a third rule", { "GET /:p/s": ["a:b"], "GET /d/*p": [], "GET /d/s": ["a:b"] }],
+    ["a HEAD rule that requires more", { "GET /{*p}": [], "HEAD /x": ["a:b"] }],
     ["a narrower text", { "GET /i/:name.gz": "public", "GET /i/:name.tar.gz": ["a:b"] }],
     ["a wider scope for all ids", { "GET /:a/x": ["r:<a>:w"], "GET /y/:b": ["r:w"] }],
     ["an id that is certain", { "GET /:a/x": ["r:<a>:w"], "GET /y/:b": ["r:y:w"] }],

@@ -19,6 +19,15 @@ const AGENTS = tableOf({
   "GET /files/*path": ["files:list"],
 });
 
+describe("the rule for a path", () => {
+  it("is for HEAD the one for GET, and ends with a text that is no encoded character", () => {
+    const table = tableOf({ 'GET /:"a"0a': [], "GET /:b": ["b:read"], "* /:b": [] });
+    expect(keyOf(table, "HEAD", "/x%20a")).toBe('GET /:"a"0a');
+    expect(keyOf(table, "HEAD", "/x")).toBe("GET /:b");
+    expect(keyOf(table, "POST", "/x")).toBe("* /:b");
+  });
+});
+
 describe("a refusal by the table", () => {
   it.each<[string, string[], string]>([
     ["//agents", [], "The target is too long, or has an empty or dot segment, `;`, `%2F` or the like."],
@@ -99,6 +108,7 @@ describe("the route that runs", () => {
       const table = tableOf({ "GET /health": "public", "GET /{*path}": ["files:read"] });
       expect(keyOf(table, "GET", "/health", route)).toBe("GET /health and GET /{*path}");
       expect(causeOf(table, "/HEALTH", route)).toBe(UNCOVERED);
+      expect(keyOf(table, "POST", "/health", route)).toBe("unmapped");
       expect(keyOf(AGENTS, "GET", "/agents/me", route)).toBe("GET /agents/me");
     },
   );
