@@ -179,7 +179,11 @@ describe("a rule without a token", () => {
   });
 
   it("needs none where other rules decide", () => {
-    expectStart({ ...restricted, "GET /health": "public", "MCP tools/list": "public" });
+    const ofNobody = { scopes: [], actors: "none" };
+    expectStart({ ...restricted, "GET /{*path}": "public", "MCP tools/list": "public" });
+    expectStart({ "GET /*path": "public", "GET /:page/edit": ofNobody });
+    expectStart({ "MCP tools/call *": "public", "MCP tools/call delete": ofNobody });
+    expectStart({ "* /a": "public", "GET /a": ofNobody });
   });
 
   it("reports it for at most 20 rules", () => {
@@ -195,7 +199,8 @@ describe("two rules with an `acr`", () => {
     `condition_conflict ${key} acr: has no value in common with \`${other}\`, but both apply to \`${common}\`. Add a value that satisfies both, or an exception.`;
 
   it("requires a common value where both apply", () => {
-    expect(issuesIn({ [wide]: acr("urn:a", "urn:b"), [narrow]: acr("urn:c") })).toEqual([
+    const other = { "POST /other": acr("urn:d") };
+    expect(issuesIn({ [wide]: acr("urn:a", "urn:b"), [narrow]: acr("urn:c"), ...other })).toEqual([
       conflict(wide, narrow, narrow),
     ]);
     expectStart({ [wide]: acr("urn:a", "urn:b"), [narrow]: acr("urn:b") });

@@ -284,7 +284,7 @@ describe("the hierarchy of scopes", () => {
   });
 
   it("has only scopes that a token can be granted, and reports every mistake", () => {
-    expect(resolve({ "a b": ["c"], d: ["d"], e: ["f", '"g"'], h: ["i", ""] }).mistakes).toEqual([
+    expect(resolve({ "a b": ["c"], d: ["d"], e: ['"f"', '"g"'], h: ["i", ""] }).mistakes).toEqual([
       "scope_invalid impliedScopes a b",
       "implied_scopes_cycle impliedScopes d",
       "scope_invalid impliedScopes e",
