@@ -1,9 +1,9 @@
 /**
- * A reference for the choice of a rule. It matches every rule with path-to-regexp, one by one, and shares no
- * code with the library, so that it cannot have the same bugs.
+ * A reference for which paths match a pattern. It uses path-to-regexp, and shares no code with the library, so
+ * that it cannot have the same bugs.
  */
 import { match, type MatchFunction, type ParamData } from "path-to-regexp";
-import { type Kind, type Kinds, sourceOf } from "./patterns.ts";
+import { type Kinds, sourceOf } from "./patterns.ts";
 
 /** How a router reads a path before it matches it. */
 interface Reading {
@@ -54,67 +54,3 @@ const kindsIn = (kinds: Kinds, { ignoresSlash }: Reading): Kinds =>
 
 const pathIn = (path: string, { ignoresSlash }: Reading): string =>
   ignoresSlash ? path.replace(/(?<=.)\/$/, "") : path;
-
-/** The methods whose rules apply to a request, in order of precedence at one path. */
-const methodsFor = (method: string): readonly string[] =>
-  method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
-
-/** The narrowest entry that a router with this reading matches to a path. */
-export const narrowestEntry = (
-  entries: readonly Entry[],
-  method: string,
-  path: string,
-  reading: Reading,
-  matches = isMatch,
-): Entry | undefined =>
-  narrowestFor(entries, method, path, reading, ({ kinds }) => matches(kinds, path, reading));
-
-function narrowestFor(
-  entries: readonly Entry[],
-  method: string,
-  path: string,
-  reading: Reading,
-  isCandidate: (entry: Entry) => boolean,
-): Entry | undefined {
-  const text = pathIn(path, reading);
-  const length = text === "/" ? 0 : text.split("/").length - 1;
-  const methods = methodsFor(method);
-  const [narrowest] = entries
-    .filter((entry) => methods.includes(entry.method) && isCandidate(entry))
-    .map((entry) => ({
-      entry,
-      // A slash at the end decides whether an entry matches, not how narrow it is.
-      ranks: ranksOf(kindsIn(entry.kinds, LOOSEST), length),
-      methodRank: methods.indexOf(entry.method),
-    }))
-    .sort((a, b) => compareRanks(a.ranks, b.ranks) || a.methodRank - b.methodRank);
-  return narrowest?.entry;
-}
-
-const RANKS: Readonly<Record<Kind, number>> = {
-  a: 0,
-  A: 0,
-  b: 0,
-  accent: 0,
-  "": 0,
-  // Two literal characters are narrower than one.
-  suffix: 1,
-  prefix: 1,
-  pair: 2,
-  parameter: 3,
-  wildcard: 4,
-};
-const REST_OF_WILDCARD = 5;
-
-/** How narrow a pattern is for each segment of a path. A wildcard matches the segments that are left. */
-function ranksOf(kinds: Kinds, length: number): readonly number[] {
-  return kinds.flatMap((kind) => {
-    const taken = kind === "wildcard" ? Math.max(length - kinds.length, 0) : 0;
-    return [RANKS[kind], ...Array.from({ length: taken }, () => REST_OF_WILDCARD)];
-  });
-}
-
-function compareRanks(a: readonly number[], b: readonly number[]): number {
-  const place = a.findIndex((rank, index) => rank !== b[index]);
-  return place < 0 ? a.length - b.length : (a[place] ?? 0) - (b[place] ?? -1);
-}
