@@ -81,6 +81,10 @@ describe("the route that runs", () => {
     expect(AGENTS.forRoute(found, "GET", ["/agents/:agent"])).toBe(found);
   });
 
+  it("adds the rule that covers all of its paths, not only those of a parameter", () => {
+    expect(keyOf(AGENTS, "GET", "/files/a", "/files/*path")).toBe("GET /files/:id and GET /files/*path");
+  });
+
   it("fills a parameter from the empty segment after a slash, not from the one before it", () => {
     const table = tableOf({ "GET /x/:path/:id": ["x:<id>:read"] });
     expect(matchOf(table, "GET", "/x/a/", "/x/:path/:id").parameter("id")).toBe("");
