@@ -39,7 +39,7 @@ const SUITES = {
   memory: { include: MEMORY },
   mcp: {
     include: [
-      "test/adapters/mcp/{clients,hostile}.test.ts",
+      "test/adapters/mcp/hostile.test.ts",
       "test/mcp/**/*.test.ts",
       "test/examples/mcp-server.test.ts",
       "test/proofs/interop/mcp.test.ts",
@@ -110,7 +110,7 @@ export default defineConfig({
             "test/documentation/documentation.test.ts",
             ...MEMORY,
             "test/examples/{programs,starters,mcp-server}.test.ts",
-            "test/adapters/mcp/{clients,hostile}.test.ts",
+            "test/adapters/mcp/hostile.test.ts",
             "test/mcp/**",
             "test/proofs/interop/mcp.test.ts",
             "test/tools/page/browser/**",

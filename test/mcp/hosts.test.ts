@@ -1,4 +1,4 @@
-/** `protectMcp` and `withMcp` in the frameworks of others for MCP servers, and in a proxy in front of one. */
+/** `protectMcp` and `withMcp` in the frameworks of others for MCP servers. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -10,68 +10,30 @@ import {
   type User,
 } from "../adapters/mcp/support/tools.ts";
 import { createRunTool, isInstalled, type OpenHost, type Program } from "./hosts/host.ts";
-import { type Backend, listenBackend, listenProxy, USER_FIELD } from "./hosts/proxy.ts";
 
 interface Host {
   readonly name: string;
   /** A package that only `test/mcp/package.json` has. */
-  readonly needs?: string;
+  readonly needs: string;
   readonly load: () => Promise<Program>;
 }
 
-const proxied = (isJson: boolean): Program => ({
-  start: async (server, runTool) => {
-    const backend = await listenBackend(runTool, isJson);
-    const proxy = await listenProxy(server, backend);
-    return { port: proxy.port, close: () => Promise.all([proxy.close(), backend.close()]) };
-  },
-});
-
 const HOSTS: readonly Host[] = [
-  {
-    name: "mcp-handler",
-    needs: "mcp-handler",
-    load: () => import("./hosts/mcp-handler.ts"),
-  },
+  { name: "mcp-handler", needs: "mcp-handler", load: () => import("./hosts/mcp-handler.ts") },
   { name: "@hono/mcp", needs: "@hono/mcp", load: () => import("./hosts/hono-mcp.ts") },
   { name: "FastMCP on Express", needs: "fastmcp", load: () => import("./hosts/fastmcp-session.ts") },
   { name: "FastMCP behind a proxy", needs: "fastmcp", load: () => import("./hosts/fastmcp-proxied.ts") },
   { name: "fastmcp/edge on Hono", needs: "fastmcp", load: () => import("./hosts/fastmcp-edge.ts") },
   { name: "xmcp", needs: "xmcp", load: () => import("./hosts/xmcp.ts") },
   { name: "@rekog/mcp-nest", needs: "@rekog/mcp-nest", load: () => import("./hosts/nest.ts") },
-  { name: "the SDK behind a proxy, with JSON", load: () => Promise.resolve(proxied(true)) },
-  { name: "the SDK behind a proxy, with events", load: () => Promise.resolve(proxied(false)) },
 ];
 
 const message = (method: string, params: object = {}, id = 1) => ({ jsonrpc: "2.0", id, method, params });
 const call = (name: string, args: object = {}, id = 1) =>
   message("tools/call", { name, arguments: args }, id);
 
-interface Sent {
-  readonly method?: string;
-  readonly body?: string | object | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Without a `Content-Length`. */
-  readonly isChunked?: boolean;
-}
-
-async function send(port: number, user: User | undefined, sent: Sent): Promise<Response> {
-  const { method = "POST", body, headers, isChunked = false } = sent;
-  const text = typeof body === "object" ? JSON.stringify(body) : body;
-  return fetch(`http://127.0.0.1:${port}/mcp`, {
-    method,
-    headers: {
-      accept: "application/json, text/event-stream",
-      ...(body !== undefined && { "content-type": "application/json" }),
-      ...(user && { authorization: `Bearer ${await tokenOf(user)}` }),
-      ...headers,
-    },
-    ...(text !== undefined && { body: isChunked ? new Blob([text]).stream() : text, duplex: "half" }),
-  });
-}
-
 for (const { name, needs, load } of HOSTS)
-  describe.skipIf(needs !== undefined && !isInstalled(needs))(`an MCP server of ${name}`, () => {
+  describe.skipIf(!isInstalled(needs))(`an MCP server of ${name}`, () => {
     const executions: Execution[] = [];
     let open: OpenHost;
     beforeAll(async () => {
@@ -82,7 +44,15 @@ for (const { name, needs, load } of HOSTS)
 
     const ask = async (user: User | undefined, body: string | object) => {
       const before = executions.length;
-      const response = await send(open.port, user, { body });
+      const response = await fetch(`http://127.0.0.1:${open.port}/mcp`, {
+        method: "POST",
+        headers: {
+          accept: "application/json, text/event-stream",
+          "content-type": "application/json",
+          ...(user && { authorization: `Bearer ${await tokenOf(user)}` }),
+        },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      });
       const { status, headers } = response;
       return { status, headers, text: await response.text(), ran: executions.slice(before) };
     };
@@ -147,60 +117,3 @@ for (const { name, needs, load } of HOSTS)
       expect(await ask("reader", body)).toMatchObject({ status: 400, ran: [] });
     });
   });
-
-describe.each([
-  { answers: "JSON", isJson: true },
-  { answers: "events", isJson: false },
-])("a proxy before an MCP server that answers with $answers", ({ isJson }) => {
-  const executions: Execution[] = [];
-  let backend: Backend;
-  let proxy: OpenHost;
-  beforeAll(async () => {
-    backend = await listenBackend(createRunTool(executions), isJson);
-    proxy = await listenProxy(createMcpResourceServer(), backend);
-  });
-  afterAll(() => Promise.all([proxy.close(), backend.close()]));
-
-  const open = async (user: User): Promise<Record<string, string>> => {
-    const clientInfo = { name: "test", version: "1.0.0" };
-    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
-    const response = await send(proxy.port, user, { body: message("initialize", params) });
-    expect(await response.text()).toContain('"serverInfo"');
-    return { "mcp-session-id": response.headers.get("mcp-session-id") ?? "" };
-  };
-
-  it("passes the response on as the server sent it", async () => {
-    const response = await send(proxy.port, "reader", { body: call("search") });
-    expect(response.headers.get("content-type")).toBe(isJson ? "application/json" : "text/event-stream");
-    const text = await response.text();
-    const answer = JSON.parse(isJson ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? "")) as object;
-    expect(answer).toMatchObject({ id: 1, result: { content: [{ text: "search ran for reader" }] } });
-  });
-
-  it("names the checked caller to the server, and does not send the token", async () => {
-    await send(proxy.port, "reader", { body: call("search"), headers: { [USER_FIELD]: "runner" } });
-    expect(executions.at(-1)).toEqual({ user: "reader", call: "search" });
-    expect(backend.received.at(-1)?.authorization).toBeUndefined();
-  });
-
-  it("sends a body that arrived in chunks with one description of its length", async () => {
-    const body = JSON.stringify(call("search"));
-    expect((await send(proxy.port, "reader", { body, isChunked: true })).status).toBe(200);
-    const received = backend.received.at(-1);
-    expect(received?.["transfer-encoding"]).toBeUndefined();
-    expect(received?.["content-length"]).toBe(String(Buffer.byteLength(body)));
-  });
-
-  it("keeps a session and its stream for the caller who started it, until it is deleted", async () => {
-    const headers = await open("reader");
-    const stream = await send(proxy.port, "reader", { method: "GET", headers });
-    expect(stream.headers.get("content-type")).toBe("text/event-stream");
-    await stream.body?.cancel();
-    expect((await send(proxy.port, "runner", { method: "GET", headers })).status).toBe(404);
-    expect((await send(proxy.port, "runner", { body: call("search"), headers })).status).toBe(404);
-    expect((await send(proxy.port, "runner", { method: "DELETE", headers })).status).toBe(404);
-    expect((await send(proxy.port, "reader", { body: call("search"), headers })).status).toBe(200);
-    expect((await send(proxy.port, "reader", { method: "DELETE", headers })).status).toBe(200);
-    expect((await send(proxy.port, "reader", { body: call("search"), headers })).status).toBe(404);
-  });
-});

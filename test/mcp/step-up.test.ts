@@ -1,7 +1,13 @@
 /** Real MCP clients, which get their tokens from a real authorization server, and more scopes when they need them. */
 import { afterAll, describe, expect, it } from "vitest";
 import type { ScopeMappings } from "scopegate";
-import { type Authorization, openAuthorizationServer, STRONG } from "./step-up/authorization-server.ts";
+import {
+  type Authorization,
+  openAuthorizationServer,
+  STRONG,
+} from "../adapters/mcp/support/authorization-server.ts";
+import { type Host, HOSTS } from "../adapters/mcp/support/hosts.ts";
+import type { Line } from "../adapters/mcp/support/tools.ts";
 import {
   AI_SDK,
   type Call,
@@ -11,7 +17,7 @@ import {
   SDK_2_MODERN,
   WITH_AUTHENTICATION,
 } from "./step-up/clients.ts";
-import { type Exchange, type Line, openMcpServer } from "./step-up/mcp-server.ts";
+import { type Exchange, openMcpServer } from "../adapters/mcp/support/mcp-server.ts";
 import { INSPECTOR, MCP_REMOTE, MCP_REMOTE_STRONG } from "./step-up/programs.ts";
 
 /** What the metadata of the MCP server names in `scopes_supported`. */
@@ -82,6 +88,8 @@ const LINES = [
 
 interface Run {
   readonly calls: readonly Call[];
+  /** Default: Express. */
+  readonly host?: Host;
   readonly line?: Line;
   readonly scopeMappings?: ScopeMappings;
   readonly scopesSupported?: readonly string[] | undefined;
@@ -102,13 +110,13 @@ interface Outcome {
 /** Makes the calls with a new user of a new authorization server and a new MCP server. */
 async function run(
   { open }: McpClient,
-  { calls, line = 2, isDynamic = false, ...options }: Run,
+  { calls, host, line = 2, isDynamic = false, ...options }: Run,
 ): Promise<Outcome> {
   const { scopeMappings = TABLE, scopesSupported, canRefresh = false, isDenied } = options;
   const scopes = SUPPORTED["every scope"];
   const login = await openAuthorizationServer({ scopes, canRefresh, ...(isDenied && { isDenied }) });
   const { issuer, authorizations, registrations } = login;
-  const mcp = await openMcpServer({ line, issuer, scopeMappings, scopesSupported });
+  const mcp = await openMcpServer({ host, line, issuer, scopeMappings, scopesSupported });
   const session = await open({ url: mcp.url, issuer, isDynamic });
   const results: string[] = [];
   for (const call of calls)
@@ -163,6 +171,25 @@ describe.each(INSTALLED)("the client $client.name", ({ client, signIns, refused 
       expect(authorizations.length).toBeLessThanOrEqual(signIns[supported]);
     },
   );
+});
+
+describe.each(HOSTS)("an MCP server on $name", (host) => {
+  it.each([
+    { client: SDK_1, line: 1 },
+    { client: SDK_2, line: 2 },
+    { client: SDK_2_MODERN, line: 2 },
+  ] as const)("leads the client $client.name to a token, and to more scopes", async ({ client, line }) => {
+    // No scope helps to call a tool without a rule, so the client must not ask for one.
+    const refused: Call = { method: "tools/call", params: { name: "remove_agent", arguments: {} } };
+    const calls = [INITIALIZE, { method: "tools/list" }, RUN_AGENT, refused];
+    const { results, authorizations, exchanges } = await run(client, { calls, host, line });
+    expect(results).toEqual(["done", "done", "done", expect.not.stringMatching(/^done$/)]);
+    const requested = authorizations.map(({ params }) => params["scope"]?.split(" ").sort());
+    expect(requested).toEqual([["mcp:use"], ["agents:web:run", "mcp:use"]]);
+    const statuses = exchanges.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 403)).toHaveLength(2);
+    expect(statuses.filter((status) => status >= 500)).toEqual([]);
+  });
 });
 
 describe.each(CLIENTS)("the dynamically registered client $name", (client) => {

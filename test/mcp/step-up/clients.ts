@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from "@modelcontextprotocol/client";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { CLIENT_ID, REDIRECT_URL, signIn } from "./authorization-server.ts";
+import { signIn } from "../../adapters/mcp/support/authorization-server.ts";
+import { createOAuthClient, type OAuthClient } from "../../adapters/mcp/support/oauth-client.ts";
 
 /** A call, whose `method` is one of the protocol. */
 export interface Call {
@@ -32,51 +33,12 @@ export interface McpClient {
   readonly open: (target: Target) => Session | Promise<Session>;
 }
 
-/** `OAuthClientProvider` of the official SDK and of the AI SDK, with a browser that follows every redirect. */
-function createOAuthProvider({ issuer, isDynamic = false }: Target, prepare?: (url: URL) => void) {
-  let client: object | undefined = isDynamic ? undefined : { client_id: CLIENT_ID, issuer };
-  let tokens: object | undefined;
-  let verifier = "";
-  let discovery: object | undefined;
-  let redirect: Promise<URL> | undefined;
-  return {
-    redirectUrl: REDIRECT_URL,
-    clientMetadata: {
-      client_name: "test",
-      redirect_uris: [REDIRECT_URL],
-      application_type: "native",
-      token_endpoint_auth_method: "none",
-    },
-    clientInformation: () => client,
-    saveClientInformation: (saved: object) => void (client = saved),
-    tokens: () => tokens,
-    saveTokens: (saved: object) => void (tokens = saved),
-    redirectToAuthorization: (url: URL) => {
-      prepare?.(url);
-      redirect = signIn(url, issuer);
-    },
-    saveCodeVerifier: (saved: string) => void (verifier = saved),
-    codeVerifier: () => verifier,
-    discoveryState: () => discovery,
-    saveDiscoveryState: (saved: object) => void (discovery = saved),
-    authorizationServerInformation: () => discovery,
-    saveAuthorizationServerInformation: (saved: object) => void (discovery = saved),
-    /** Returns what the browser came back with, once. */
-    takeAnswer: async (): Promise<URLSearchParams | undefined> => {
-      const answer = await redirect;
-      redirect = undefined;
-      return answer?.searchParams;
-    },
-  };
-}
-type OAuthProvider = ReturnType<typeof createOAuthProvider>;
-
 /** An application stops if a call needs more sign-ins than that. */
 const MAX_SIGN_INS = 3;
 
 /** Repeats a call after each sign-in that it caused. */
 async function withSignIns(
-  provider: OAuthProvider,
+  provider: OAuthClient,
   run: () => Promise<unknown>,
   finish: (answer: URLSearchParams) => Promise<unknown>,
 ): Promise<unknown> {
@@ -84,8 +46,8 @@ async function withSignIns(
     try {
       return await run();
     } catch (error) {
-      const answer = await provider.takeAnswer();
-      if (!answer || signIns === MAX_SIGN_INS) throw error;
+      const answer = await provider.answer();
+      if (answer.size === 0 || signIns === MAX_SIGN_INS) throw error;
       if (!answer.has("code")) throw new Error(String(answer.get("error")), { cause: error });
       await finish(answer);
     }
@@ -138,14 +100,16 @@ function openSdk(target: Target, { line, repeatsAuthentication, ...options }: Sd
     challenge = response.headers.get("www-authenticate") ?? challenge;
     return response;
   };
-  const repeatAuthentication = (url: URL): void => {
+  const browse = (url: URL): Promise<URL> => {
+    if (!repeatsAuthentication) return signIn(url);
     for (const [, name = "", value = ""] of challenge.matchAll(/(acr_values|max_age)="([^"]*)"/g))
       url.searchParams.set(name, value);
     // OpenID Providers require it for these parameters.
     const scopes = new Set([...(url.searchParams.get("scope") ?? "").split(" "), "openid"]);
     if (url.searchParams.has("acr_values")) url.searchParams.set("scope", [...scopes].join(" "));
+    return signIn(url);
   };
-  const provider = createOAuthProvider(target, repeatsAuthentication ? repeatAuthentication : undefined);
+  const provider = createOAuthClient(target.issuer, browse, target.isDynamic);
   let client: SdkClient;
   let transport: SdkTransport;
   const connect = async (): Promise<void> => {
@@ -205,7 +169,7 @@ const AI_SDK_MODULE = new URL(`../node_modules/${AI_PACKAGE}/dist/index.js`, imp
 
 async function openAiSdk(target: Target): Promise<Session> {
   const { createMCPClient, auth } = (await import(AI_SDK_MODULE.href)) as AiModule;
-  const provider = createOAuthProvider(target);
+  const provider = createOAuthClient(target.issuer, signIn, target.isDynamic);
   const transport = { type: "http", url: target.url, authProvider: provider };
   let client: AiClient | undefined;
   const run = async ({ method, params = {} }: Call): Promise<unknown> => {

@@ -12,14 +12,14 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
 import { listen } from "../../support/http.ts";
-import { CLIENT_ID, signIn, STRONG } from "./authorization-server.ts";
+import { CLIENT_ID, signIn, STRONG } from "../../adapters/mcp/support/authorization-server.ts";
 import { type Call, type McpClient, type SdkClient, send, type Session, type Target } from "./clients.ts";
 
 const findProgram = (path: string): string =>
   fileURLToPath(new URL(`../node_modules/${path}`, import.meta.url));
 
 /** Signs in at each URL that a program prints, and returns to the program, as a browser does. */
-function browse(output: Readable, issuer: string): void {
+function browse(output: Readable): void {
   const seen = new Set<string>();
   let text = "";
   output.on("data", (data: Buffer) => {
@@ -29,7 +29,7 @@ function browse(output: Readable, issuer: string): void {
       if (seen.has(url)) continue;
       seen.add(url);
       // Without a redirect to the program, the user sees the error page of the authorization server.
-      void signIn(new URL(url), issuer).then(visit, () => undefined);
+      void signIn(new URL(url)).then(visit, () => undefined);
     }
   });
 }
@@ -67,7 +67,7 @@ async function findPort(): Promise<number> {
 const MCP_REMOTE_PROGRAM = findProgram("mcp-remote/dist/proxy.js");
 
 async function openMcpRemote(flags: readonly string[], target: Target): Promise<Session> {
-  const { url, issuer, isDynamic = false } = target;
+  const { url, isDynamic = false } = target;
   const folder = await mkdtemp(join(tmpdir(), "scopegate-mcp-remote-"));
   const port = String(await findPort());
   const known = ["--static-oauth-client-info", JSON.stringify({ client_id: CLIENT_ID })];
@@ -78,7 +78,7 @@ async function openMcpRemote(flags: readonly string[], target: Target): Promise<
     stderr: "pipe",
   });
   const output = transport.stderr as Readable;
-  browse(output, issuer);
+  browse(output);
   const ended = once(output, "end");
   const client = new Client({ name: "test", version: "1.0.0" }) as unknown as SdkClient;
   return {
@@ -117,7 +117,7 @@ function flagsOf({ method, params = {} }: Call): readonly string[] {
 }
 
 /** The Inspector runs once for each call, and keeps its tokens in a file. */
-async function openInspector({ url, issuer, isDynamic = false }: Target): Promise<Session> {
+async function openInspector({ url, isDynamic = false }: Target): Promise<Session> {
   const folder = await mkdtemp(join(tmpdir(), "scopegate-inspector-"));
   const callbackUrl = `http://127.0.0.1:${await findPort()}/oauth/callback`;
   const known = isDynamic ? [] : ["--client-id", CLIENT_ID];
@@ -131,7 +131,7 @@ async function openInspector({ url, issuer, isDynamic = false }: Target): Promis
         (error, stdout, stderr) => (error ? reject(new Error(stderr)) : resolve(stdout)),
       );
       child.stdin?.end("y\n");
-      if (child.stderr) browse(child.stderr, issuer);
+      if (child.stderr) browse(child.stderr);
     });
   return {
     call: (call) => run(call.method === "initialize" ? { method: "tools/list" } : call),
