@@ -1,19 +1,30 @@
 import { describe, expect, it } from "vitest";
-import { mayCall, principalOf } from "scopegate/mcp";
-import { enter } from "./support/enter.ts";
-import { TABLE } from "./support/tools.ts";
+import type { ScopeMappings } from "scopegate";
+import { mayCall, principalOf, protectMcp } from "scopegate/mcp";
+import { createMcpResourceServer, TABLE, tokenOf, type User } from "./support/tools.ts";
+
+/** The caller, as a handler behind `protectMcp` receives it. */
+async function enter(user: User, scopeMappings: ScopeMappings = TABLE) {
+  const gate = protectMcp(createMcpResourceServer({ ...scopeMappings }));
+  const headers = { authorization: `Bearer ${await tokenOf(user)}`, "content-type": "application/json" };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+  const access = await gate(new Request("https://api.example/mcp", { method: "POST", headers, body }));
+  if (!("authInfo" in access)) throw new Error("Refused.");
+  return access.authInfo;
+}
 
 describe("mayCall", () => {
   it("decides by the table of the server that verified the token", async () => {
     const { principal } = (await enter("runner")).extra;
-    expect(mayCall(principal, "tools/list")).toBe(true);
-    expect(mayCall(principal, "tools/call", "search")).toBe(true);
-    expect(mayCall(principal, "tools/call", "run_agent", { agent_id: "web" })).toBe(true);
-    expect(mayCall(principal, "tools/call", "run_agent", { agent_id: "api" })).toBe(false);
-    expect(mayCall(principal, "tools/call", "run_agent", { agent_id: ["web"] })).toBe(false);
-    expect(mayCall(principal, "tools/call", "run_agent", {})).toBe(false);
-    expect(mayCall(principal, "tools/call", "remove_agent")).toBe(false);
-    expect(mayCall(principal, "prompts/list")).toBe(false);
+    const allowed = (method: string, name?: string, args?: Readonly<Record<string, unknown>>) =>
+      mayCall(principal, method, name, args);
+    expect(allowed("tools/list")).toBe(true);
+    expect(allowed("tools/call", "search")).toBe(true);
+    expect(allowed("tools/call", "run_agent", { agent_id: "web" })).toBe(true);
+    for (const args of [{ agent_id: "api" }, { agent_id: ["web"] }, {}])
+      expect(allowed("tools/call", "run_agent", args)).toBe(false);
+    expect(allowed("tools/call", "remove_agent")).toBe(false);
+    expect(allowed("prompts/list")).toBe(false);
   });
 
   it("reports without arguments whether some arguments are allowed", async () => {

@@ -1,7 +1,7 @@
 /** `protectMcp` and `withMcp` with requests in memory. */
 import { Hono } from "hono";
 import { describe, expect, it, vi } from "vitest";
-import { type McpAccess, type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
+import { type McpAccess, protectMcp, withMcp } from "scopegate/mcp";
 import { principalOf } from "scopegate/fetch";
 import { pipelineOf } from "../../../src/core/port.ts";
 import { createResourceServer } from "../../support/server.ts";
@@ -25,18 +25,40 @@ describe("protectMcp", () => {
     expect(() => withMcp(wrong as never, () => new Response())).toThrow(TypeError);
   });
 
-  it.each([
-    { maxBodyBytes: 0 },
-    { maxBodyBytes: 1.5 },
-    { maxBodyBytes: "1mb" },
-    { maxBodyBytes: Infinity },
-    { bodyTimeoutMs: -1 },
-    { bodyTimeoutMs: NaN },
-    { maxBodySize: 1 },
-  ])("throws for the options %j, and names the wrong one", (options) => {
-    expect(() => protectMcp(server, options as McpOptions)).toThrow(
-      `protectMcp.${Object.keys(options)[0]}: `,
-    );
+  const WHOLE_NUMBER = "Write a whole number, 1 or more.";
+  const SECONDS = "Write a number of seconds greater than 0, or false.";
+  const STORE = "Write a store, such as redisStore(client) of scopegate/store.";
+  it.each<[options: object, hint: string]>([
+    [{ maxBodyBytes: 0 }, WHOLE_NUMBER],
+    [{ maxBodyBytes: 1.5 }, WHOLE_NUMBER],
+    [{ maxBodyBytes: "1mb" }, WHOLE_NUMBER],
+    [{ maxBodyBytes: Infinity }, WHOLE_NUMBER],
+    [{ bodyTimeoutMs: -1 }, WHOLE_NUMBER],
+    [{ bodyTimeoutMs: NaN }, WHOLE_NUMBER],
+    [{ maxSessions: 0.5 }, WHOLE_NUMBER],
+    [{ streamCheckSeconds: 0 }, SECONDS],
+    [{ streamCheckSeconds: -1 }, SECONDS],
+    [{ streamCheckSeconds: "10" }, SECONDS],
+    [{ streamCheckSeconds: true }, SECONDS],
+    [{ store: undefined }, STORE],
+    [{ store: {} }, STORE],
+    [{ store: "redis://127.0.0.1" }, STORE],
+    [{ listFilter: 1 }, "Write true or false."],
+    [{ listFliter: true }, "Did you mean `listFilter`?"],
+    [{ metadata: true }, "Put metadata(server) of your adapter before it"],
+  ])("throws for the options %j, and names the wrong one and its fix", (options, hint) => {
+    const [name] = Object.keys(options);
+    for (const [guard, create] of [
+      ["protectMcp", () => protectMcp(server, options)],
+      ["withMcp", () => withMcp(server, () => new Response(), options)],
+    ] as const) {
+      expect(create).toThrow(`${guard}.${name}: `);
+      expect(create).toThrow(hint);
+    }
+  });
+
+  it.each([null, 5, () => undefined])("throws for options that are not an object: %j", (options) => {
+    expect(() => protectMcp(server, options as never)).toThrow("takes its options as an object");
   });
 
   it("passes the parsed body, the caller and the decision on", async () => {

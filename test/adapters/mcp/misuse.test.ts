@@ -185,19 +185,6 @@ describe("protectMcp", () => {
     await expect(protectMcp(binding)(new Request("http://a/mcp"))).rejects.toThrow("has no socket");
     expect(() => withMcp(binding, () => new Response())).toThrow("has no socket");
   });
-
-  it("explains where metadata and handlers belong", () => {
-    expect(() => protectMcp(server, { metadata: true } as never)).toThrow(
-      "protectMcp.metadata: received unknown option `metadata`. Put metadata(server) of your adapter before it",
-    );
-    expect(() => withMcp(server, () => new Response(), { listFliter: true } as never)).toThrow(
-      "withMcp.listFliter: received unknown option `listFliter`. Did you mean `listFilter`?",
-    );
-  });
-
-  it.each([null, 5, () => undefined])("rejects options that are not an object: %j", (options) => {
-    expect(() => protectMcp(server, options as never)).toThrow("takes its options as an object");
-  });
 });
 
 describe("a body that headers do not announce", () => {

@@ -1,52 +1,6 @@
 /** Bodies that two parsers read in two ways, or that no parser should read. */
 import { ALLOWED, call, FORBIDDEN, HARMLESS, type Hostile, post } from "./hostile.ts";
 
-type Json = Readonly<Record<string, unknown>>;
-
-/** Renders an object with one more member than it has: a second value for a name. */
-function withTwice(path: readonly string[], second: string, spelling: string, isFirst: boolean): string {
-  const render = (value: unknown, rest: readonly string[]): string => {
-    const [name, ...deeper] = rest;
-    if (name === undefined) return JSON.stringify(value);
-    const members = Object.entries(value as Json).map(
-      ([key, child]) =>
-        `${JSON.stringify(key)}:${key === name ? render(child, deeper) : JSON.stringify(child)}`,
-    );
-    if (deeper.length > 0) return `{${members.join(",")}}`;
-    const added = `"${spelling}":${second}`;
-    return `{${(isFirst ? [added, ...members] : [...members, added]).join(",")}}`;
-  };
-  return render(call("run_agent", { agent_id: "web" }), path);
-}
-
-/** The first character as an escape: the same name for a parser, another one for a search. */
-const escape = (name: string): string =>
-  `\\u${name.charCodeAt(0).toString(16).padStart(4, "0")}${name.slice(1)}`;
-
-const TWICE: readonly (readonly [string, string])[] = [
-  ["jsonrpc", '"2.0"'],
-  ["id", "2"],
-  ["method", '"tools/list"'],
-  ["params", JSON.stringify(FORBIDDEN.params)],
-  ["params.name", '"remove_agent"'],
-  ["params.arguments", '{"agent_id":"api"}'],
-  ["params.arguments.agent_id", '"api"'],
-];
-
-const DUPLICATES = TWICE.flatMap(([path, second]) => {
-  const parts = path.split(".");
-  const name = parts.at(-1) ?? "";
-  return [name, escape(name)].flatMap((spelling) =>
-    [true, false].map((isFirst) =>
-      post(
-        `${path} a second time ${isFirst ? "in front" : "behind"}, as ${spelling}`,
-        400,
-        withTwice(parts, second, spelling, isFirst),
-      ),
-    ),
-  );
-});
-
 const text = JSON.stringify(ALLOWED);
 const MALFORMED: readonly (readonly [string, string | Buffer])[] = [
   ["no body", ""],
@@ -104,7 +58,6 @@ const withLevels = (message: object): string =>
 const NUMBERS = ["7.0", "70e-1", "0.7E+1"];
 
 export const JSON_CASES: readonly Hostile[] = [
-  ...DUPLICATES,
   ...NUMBERS.map((number) =>
     post(
       `the argument ${number} of a scope`,

@@ -80,40 +80,6 @@ const UNDER = [
   ...["docs_\uD800", `docs_${"x".repeat(10_000)}`, "docs_delete;", "docs_/delete", "docs_\\u0064elete"],
 ];
 
-/** Values of the argument `doc`: `clerk` may export `a`. */
-const DOCS: readonly unknown[] = [
-  ...[
-    "a",
-    "b",
-    "A",
-    " a",
-    "a ",
-    "a\u0000",
-    "%61",
-    "a,b",
-    "a:b",
-    "*",
-    "<doc>",
-    "{doc}",
-    "",
-    "any",
-    "__proto__",
-    "á",
-  ],
-  ...[["a"], { a: 1 }, { toString: "a" }, 0, 1, true, null, [], "docs:a:export", "a:export docs:b"],
-];
-
-/** Keys of prototypes in place of an argument, or beside it. */
-const POLLUTED = [
-  ...['{"__proto__":{"doc":"a"}}', '{"constructor":{"prototype":{"doc":"a"}}}', '{"prototype":{"doc":"a"}}'],
-  ...[
-    '{"__proto__":{"doc":"a"},"doc":"b"}',
-    '{"doc":"b","__proto__":{"doc":"a"}}',
-    '{"doc":{"__proto__":"a"}}',
-  ],
-  ...['{"__proto__":null,"doc":"b"}', '{"__proto__":"a"}', '{"__proto__":{"__proto__":{"doc":"a"}}}'],
-];
-
 const WHERE = [
   ["params", '{"name":"docs_export","arguments":{"doc":"b"},"__proto__":{"arguments":{"doc":"a"}}}', 403],
   ["params", '{"__proto__":{"name":"docs_export","arguments":{"doc":"a"}}}', 400],
@@ -196,16 +162,6 @@ export const MIXTURE_CASES: readonly Hostile[] = [
         `${caller} calls ${JSON.stringify(name).slice(0, 40)} under docs_*`,
         caller,
         tool(name, { doc: "a" }),
-      ),
-    ),
-    ...DOCS.map((doc) =>
-      probe(`${caller} exports ${JSON.stringify(doc)}`, caller, tool("docs_export", { doc })),
-    ),
-    ...POLLUTED.map((args) =>
-      probe(
-        `${caller} exports with the arguments ${args}`,
-        caller,
-        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"docs_export","arguments":${args}}}`,
       ),
     ),
   ]),

@@ -68,46 +68,6 @@ const CALLS = [
   ["review", message("prompts/get", { name: "review", arguments: { agent_id: "api" } })],
 ] as const;
 
-/** What a header says in place of `docs_export`. */
-const NAMES = [
-  ...["", "docs_read", "DOCS_EXPORT", "docs_export,docs_read", "docs_export docs_read", '"docs_export"'],
-  ...["docs%5Fexport", "docs_export;", "docs_*", "*", base64("docs_read"), base64(base64("docs_export"))],
-  ...[
-    base64("docs_export\u0000"),
-    base64("Docs_export"),
-    "=?base64??=",
-    "=?base64?!?=",
-    "=?BASE64?ZG9jcw==?=",
-  ],
-];
-const METHODS = [
-  ...[
-    "",
-    "tools/list",
-    "TOOLS/CALL",
-    "tools/call,tools/list",
-    "tools%2Fcall",
-    '"tools/call"',
-    "tools",
-    "ping",
-  ],
-  ...["server/discover", "notifications/initialized", base64("tools/call"), "__proto__"],
-];
-/** What a header says in place of the argument `a`. */
-const VALUES = [
-  "",
-  "b",
-  "A",
-  "a,b",
-  "a a",
-  '"a"',
-  "%61",
-  "null",
-  "undefined",
-  base64("b"),
-  "=?base64?YR==?=",
-];
-
 const allowed = (revision?: unknown) =>
   modern("tools/call", { name: "docs_export", arguments: { doc: "a" } }, revision);
 
@@ -153,29 +113,6 @@ export const REVISION_CASES: readonly Hostile[] = [
       headers: headersOf(method, name),
     }),
   ),
-  ...NAMES.map((name) =>
-    refusal(`Mcp-Name ${JSON.stringify(name)}`, 400, allowed(), { headers: headersOf("tools/call", name) }),
-  ),
-  ...NAMES.map((name) =>
-    refusal(`two headers, the second with ${JSON.stringify(name)}`, 400, allowed(), {
-      headers: { ...headersOf("tools/call"), "mcp-name": ["docs_export", name] },
-    }),
-  ),
-  ...METHODS.map((method) =>
-    refusal(`Mcp-Method ${JSON.stringify(method)}`, 400, allowed(), {
-      headers: headersOf(method, "docs_export"),
-    }),
-  ),
-  ...["mcp-param-doc", "Mcp-Param-DOC", "MCP-PARAM-Doc"].flatMap((field) =>
-    VALUES.map((value) =>
-      refusal(`${field} ${JSON.stringify(value)}`, 400, allowed(), {
-        headers: { ...headersOf("tools/call", "docs_export"), [field]: value },
-      }),
-    ),
-  ),
-  refusal("two headers of an argument", 400, allowed(), {
-    headers: { ...headersOf("tools/call", "docs_export"), "mcp-param-doc": ["a", "b"] },
-  }),
   ...["docs_export", "docs_read", base64("docs_export")].map((name) =>
     refusal(`a batch with Mcp-Name ${name}`, 400, [allowed(), allowed()], {
       headers: headersOf("tools/call", name),
