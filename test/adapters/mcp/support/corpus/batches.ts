@@ -3,7 +3,6 @@ import { ALLOWED, call, FORBIDDEN, HARMLESS, type Hostile, post, WITHOUT_RULE } 
 
 const MINE = call("run_agent", { agent_id: "web" }, { id: 2 });
 const response = { jsonrpc: "2.0", id: 7, result: {} };
-const notification = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } };
 const many = (count: number, last: object = ALLOWED) =>
   Array.from({ length: count }, (_, index) =>
     index === count - 1 ? { ...last, id: index } : { ...ALLOWED, id: index },
@@ -37,11 +36,8 @@ export const BATCH_CASES: readonly Hostile[] = [
   post("a message without jsonrpc behind a call", 400, [ALLOWED, { id: 2, method: "tools/call" }]),
   post("a name that is no string behind a call", 400, [ALLOWED, call(["search"])]),
   post("two calls with one id", 403, [ALLOWED, FORBIDDEN]),
-  post("two calls with one id, the other order", 403, [FORBIDDEN, ALLOWED]),
   post("another agent behind one's own", 403, [MINE, { ...FORBIDDEN, id: 3 }]),
   post("another agent in front of one's own", 403, [{ ...FORBIDDEN, id: 3 }, MINE]),
-  post("a forbidden call behind a response", 403, [response, FORBIDDEN]),
-  post("a forbidden call behind a notification", 403, [notification, FORBIDDEN]),
   post("a forbidden call behind initialize", 403, [
     { jsonrpc: "2.0", id: 9, method: "initialize" },
     FORBIDDEN,
