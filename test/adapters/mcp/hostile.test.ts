@@ -1,4 +1,4 @@
-/** Thousands of hostile requests to a real MCP server on every host. `npm run test:mcp` prints the sums. */
+/** Thousands of hostile requests to a real MCP server on every host. `npm run test:mcp` prints the total. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestIssuer } from "scopegate/testing";
 import {
@@ -12,8 +12,6 @@ import {
 import { COMPANY_CORPUS, CORPUS } from "./support/corpus/index.ts";
 import { INITIALIZE, sessionCases } from "./support/corpus/sessions.ts";
 import { ALLOWED, call, type Hostile, message, type Sender } from "./support/corpus/hostile.ts";
-import { COMPLETION_KEY_CASES } from "./support/corpus/keys.ts";
-import { FILE_CASES } from "./support/corpus/uris.ts";
 import { coercedTaskCases, taskCases } from "./support/corpus/tasks.ts";
 import { HOSTS, openHost, type OpenHost } from "./support/hosts.ts";
 import { type Raw, type Received, send } from "./support/send.ts";
@@ -54,27 +52,23 @@ afterAll(() => {
 });
 
 interface Attacker {
-  /** Sends a request, and adds what it did to the sums. */
+  /** Sends a request, and adds what it did to the total. */
   readonly attack: (raw: Raw, sender: Sender) => Promise<Received & { readonly ran: readonly Execution[] }>;
   /** Sends hostile requests, and returns those that ran what they must not, or were answered in another way. */
   readonly attackAll: (cases: readonly Hostile[]) => Promise<readonly object[]>;
 }
 
-function createAttacker(
-  open: () => OpenHost,
-  isAllowed: (execution: Execution) => boolean,
-  sums: typeof total,
-): Attacker {
+function createAttacker(open: () => OpenHost, isAllowed: (execution: Execution) => boolean): Attacker {
   const attack: Attacker["attack"] = async (raw, sender) => {
     const { port, backend } = open();
     const before = backend.executions.length;
     const received = await send(port, raw, tokens.get(sender));
     const ran = backend.executions.slice(before);
-    sums.requests += 1;
-    sums.executions += ran.length;
-    sums.withoutScope += ran.filter((execution) => !isAllowed(execution)).length;
-    sums.serverErrors += received.status !== undefined && received.status >= 500 ? 1 : 0;
-    sums.hangs += received.status === undefined ? 1 : 0;
+    total.requests += 1;
+    total.executions += ran.length;
+    total.withoutScope += ran.filter((execution) => !isAllowed(execution)).length;
+    total.serverErrors += received.status !== undefined && received.status >= 500 ? 1 : 0;
+    total.hangs += received.status === undefined ? 1 : 0;
     return { ...received, ran };
   };
   const attackAll: Attacker["attackAll"] = async (cases) => {
@@ -96,7 +90,7 @@ describe.each(HOSTS)("an MCP server on $name", (host) => {
     open = await openHost(host, createMcpResourceServer(), LIMITS);
   });
   afterAll(() => open.close());
-  const { attack, attackAll } = createAttacker(() => open, isAllowed, total);
+  const { attack, attackAll } = createAttacker(() => open, isAllowed);
 
   it.each(Object.entries(CORPUS))("runs no tool for hostile %s", async (_, cases) => {
     expect(await attackAll(cases)).toEqual([]);
@@ -154,7 +148,7 @@ describe.each(HOSTS)("an MCP server with resources, prompts and tasks on $name",
     open = await openHost(host, createMcpResourceServer(COMPANY_TABLE), { ...LIMITS, create: createCompany });
   });
   afterAll(() => open.close());
-  const { attack, attackAll } = createAttacker(() => open, isAllowedInCompany, total);
+  const { attack, attackAll } = createAttacker(() => open, isAllowedInCompany);
 
   it.each(Object.entries(COMPANY_CORPUS))(
     "runs only what the caller may run, for hostile %s",
@@ -173,28 +167,11 @@ describe.each(HOSTS)("an MCP server with resources, prompts and tasks on $name",
     return /"taskId":"([^"]+)"/.exec(body)?.[1] ?? "none";
   };
 
-  // The SDK runs nothing forbidden for these requests, but a handler of files that uses `fileURLToPath`, and servers
-  // with another parser would.
-  it.each(Object.entries(FILE_CASES))(
-    "refuses a file whose path has %s, and is that of a narrower rule without them",
-    async (_, cases) => {
-      const known = createAttacker(() => open, isAllowedInCompany, { ...total });
-      expect(await known.attackAll(cases)).toEqual([]);
-    },
-  );
-  it("refuses the id of a task that is not a string", async () => {
-    const known = createAttacker(() => open, isAllowedInCompany, { ...total });
-    expect(await known.attackAll(coercedTaskCases(await startTask("director")))).toEqual([]);
-  });
-  it("refuses the keys of a completion in another letter case", async () => {
-    const known = createAttacker(() => open, isAllowedInCompany, { ...total });
-    expect(await known.attackAll(COMPLETION_KEY_CASES)).toEqual([]);
-  });
-
   it("shows and runs no task of another caller", async () => {
     const ids = { clerk: await startTask("clerk"), director: await startTask("director") };
     expect(await attackAll(taskCases(ids.director, ids.clerk, "clerk"))).toEqual([]);
     expect(await attackAll(taskCases(ids.clerk, ids.director, "director"))).toEqual([]);
+    expect(await attackAll(coercedTaskCases(ids.director))).toEqual([]);
     for (const sender of ["clerk", "director", "outsider"] as const) {
       const list = message("tasks/list", {}, 2);
       for (const body of [list, [list], [message("tools/list"), list], [list, { ...list, id: 3 }]]) {

@@ -108,7 +108,7 @@ describe("a 403", () => {
     });
     expect(await send(modern(call("unknown")), ["mcp:use"])).toMatchObject({
       status: 403,
-      body: { id: 7, error: { data: { code: "route_unmapped" } } },
+      body: { id: 7, error: { code: -32000, data: { code: "route_unmapped" } } },
     });
   });
 

@@ -34,14 +34,10 @@ const PLACES: readonly (readonly [path: string, allowed: Json, other: unknown])[
   ["params.ref.uri", completion({ type: "ref/resource", uri: "file:///{+path}" }), "payroll://{month}"],
   ["params.argument", completion(), { name: "agent_id", value: "" }],
   ["params.context", completion(), { arguments: { agent_id: "api" } }],
-  ["params.notifications", listening(), { resourceSubscriptions: ["docs://salaries"] }],
-  ["params.notifications.resourceSubscriptions", listening(), ["docs://salaries"]],
-];
-
-/** Places in a completion, which only duplicates are refused at. */
-const COMPLETION_PLACES: typeof PLACES = [
   ["params.argument.name", completion({ type: "ref/prompt", name: "review" }), "agent_id"],
   ["params.context.arguments", completion({ type: "ref/prompt", name: "review" }), { agent_id: "api" }],
+  ["params.notifications", listening(), { resourceSubscriptions: ["docs://salaries"] }],
+  ["params.notifications.resourceSubscriptions", listening(), ["docs://salaries"]],
 ];
 
 function completion(ref: object = { type: "ref/prompt", name: "hello" }): Json {
@@ -108,9 +104,6 @@ const inOtherLetterCase = ([path, allowed, other]: (typeof PLACES)[number]): rea
     ),
   );
 };
-
-/** Like the keys in another letter case at all other places, these should be refused. */
-export const COMPLETION_KEY_CASES: readonly Hostile[] = COMPLETION_PLACES.flatMap(inOtherLetterCase);
 
 const DUPLICATES: readonly Hostile[] = PLACES.flatMap(([path, allowed, other]) => {
   const name = path.split(".").at(-1) ?? "";

@@ -297,14 +297,11 @@ export const URI_CASES: readonly Hostile[] = [
       LISTEN,
     ),
   ),
+  // A file system, or a handler that decodes them, reads these paths as that of a narrower rule.
+  ...["etc//passwd", "/etc/passwd", "/private/a", "//private/a"].map(refuseFile),
+  ...["private%2Fa", "x/..%2fprivate/a", "etc%2Fpasswd", "%2fetc/passwd"].map(refuseFile),
 ];
 
-/** Paths that a file system, or a handler that decodes them, reads as the path of a narrower rule. */
-export const FILE_CASES: Readonly<Record<string, readonly Hostile[]>> = {
-  "repeated slashes": refuseFiles("etc//passwd", "/etc/passwd", "/private/a", "//private/a"),
-  "escaped slashes": refuseFiles("private%2Fa", "x/..%2fprivate/a", "etc%2Fpasswd", "%2fetc/passwd"),
-};
-
-function refuseFiles(...paths: readonly string[]): readonly Hostile[] {
-  return paths.map((path) => refusal(`reads file:///${path}`, 403, read(`file:///${path}`)));
+function refuseFile(path: string): Hostile {
+  return refusal(`reads file:///${path}`, 403, read(`file:///${path}`));
 }
