@@ -1,13 +1,17 @@
-import { createPublicKey, createSecretKey, type KeyObject, randomBytes, webcrypto } from "node:crypto";
+import { createSecretKey, type KeyObject, randomBytes, webcrypto } from "node:crypto";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import type { Algorithm, VerificationKeyInput } from "scopegate";
-import type { JsonWebKey } from "../../../src/core/keys/verification-key.ts";
-import { generateKey } from "../../../src/tools/testing/test-key.ts";
 import { CERTIFICATE, TOKEN_OF_CERTIFICATE } from "../../support/certificate.ts";
 import { createIssuer, type IssuerAlgorithm } from "../../support/issuer.ts";
 import { encode, signRaw } from "../../support/raw-token.ts";
-import { configurationErrorOf, createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
+import {
+  configurationErrorOf,
+  createServer,
+  issuer,
+  starts,
+  verdictOf,
+} from "../../support/resource-servers.ts";
 
 const PAYLOAD = '{"scopes":[],"aud":"agents-prod","sub":"user-1"}';
 
@@ -139,70 +143,79 @@ const importCryptoKey = (key: KeyObject, algorithm: Algorithm, extractable = fal
     ["verify"],
   );
 
-describe.each(asymmetric)("a key for %s", (algorithm) => {
-  const signer = createIssuer({ algorithm });
-
-  it("accepts every form", async () => {
-    const token = await signer.token();
-    const forms: readonly VerificationKeyInput[] = [
-      signer.publicPem,
-      signer.publicPem.replaceAll("\n", "\\n"),
-      signer.publicJwk,
-      JSON.stringify(signer.publicJwk),
-      signer.publicKey,
-      await importCryptoKey(signer.publicKey, algorithm),
-      await importCryptoKey(signer.publicKey, algorithm, true),
-    ];
-    for (const form of forms) expect(await verdictBy(form, token, algorithm)).toBe("accepted");
-  });
-
-  it("rejects every form of the private key", async () => {
-    const { privateKey } = signer;
-    const jwk = privateKey.export({ format: "jwk" });
-    const pkcs8 = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-    const cryptoKey = await webcrypto.subtle.importKey(
-      "pkcs8",
-      privateKey.export({ type: "pkcs8", format: "der" }),
-      cryptoAlgorithm(algorithm),
-      true,
-      ["sign"],
-    );
-    const forms: readonly unknown[] = [
-      pkcs8,
-      pkcs8.replaceAll("\n", "\\n"),
-      ` \ufeff${pkcs8}`.trim(),
-      privateKey.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" }),
-      jwk,
-      JSON.stringify(jwk),
-      privateKey,
-      cryptoKey,
-    ];
-    for (const form of forms) {
-      expectMistake("key_private", form, { algorithm }, "public key only");
-    }
-  });
+it.each(asymmetric)("accepts every form of a key for %s", async (algorithm) => {
+  const { publicPem, publicJwk, publicKey, token } = createIssuer({ algorithm });
+  const forms: readonly VerificationKeyInput[] = [
+    publicPem,
+    publicPem.replaceAll("\n", "\\n"),
+    publicJwk,
+    JSON.stringify(publicJwk),
+    publicKey,
+    await importCryptoKey(publicKey, algorithm),
+    await importCryptoKey(publicKey, algorithm, true),
+  ];
+  for (const form of forms) expect(await verdictBy(form, await token(), algorithm)).toBe("accepted");
 });
+
+it.each([
+  ["EdDSA", "Ed25519"],
+  ["Ed25519", "EdDSA"],
+] as const)("verifies %s with a JWK whose `alg` is %s, its other name", async (algorithm, alg) => {
+  const { publicJwk, token } = createIssuer({ algorithm });
+  expect(await verdictBy({ ...publicJwk, alg }, await token(), algorithm)).toBe("accepted");
+});
+
+it("uses a key only for those of the allowed algorithms that match its type", async () => {
+  const { publicPem, token } = createIssuer({ algorithm: "ES256" });
+  const server = createServer({ algorithms: ["ES256", "ES384"], verificationKeys: [publicPem] });
+  expect(await verdictOf(server, await token())).toBe("accepted");
+  expect(await verdictOf(server, await createIssuer({ algorithm: "ES384" }).token())).toBe("key");
+});
+
+const privateCryptoKey = await webcrypto.subtle.importKey(
+  "pkcs8",
+  issuer.privateKey.export({ type: "pkcs8", format: "der" }),
+  cryptoAlgorithm("RS256"),
+  true,
+  ["sign"],
+);
 
 describe("a private key", () => {
   const ec = createIssuer({ algorithm: "ES256" });
-  const secret = issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-
-  it.each([
-    ["as PKCS#1", issuer.privateKey.export({ type: "pkcs1", format: "pem" }), {}],
-    ["as SEC 1", ec.privateKey.export({ type: "sec1", format: "pem" }), { algorithm: "ES256" }],
-    ["of OpenSSH", "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n", {}],
-    ["after a public key", pem + secret, {}],
-    ["on one line", secret.replaceAll("\n", ""), {}],
-    ["in quotes", `"${secret}"`, {}],
-    ["in base64", Buffer.from(secret).toString("base64"), {}],
-  ])("rejects it in this form: %s", (_, key, options) => expectMistake("key_private", key, options));
+  const ed = createIssuer({ algorithm: "EdDSA" });
+  const { privateKey } = issuer;
+  const jwk = privateKey.export({ format: "jwk" });
+  const secret = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const encryption = { cipher: "aes-256-cbc", passphrase: "x" } as const;
+  it.each<readonly [string, unknown, object]>([
+    ["a PEM", secret, {}],
+    ["a PEM with literal line breaks", secret.replaceAll("\n", "\\n"), {}],
+    ["a PEM with a byte order mark", `\ufeff${secret}`, {}],
+    ["a PEM on one line", secret.replaceAll("\n", ""), {}],
+    ["a PEM in quotes", `"${secret}"`, {}],
+    ["a PEM in base64", Buffer.from(secret).toString("base64"), {}],
+    ["a PEM after a public key", pem + secret, {}],
+    ["an encrypted PEM", privateKey.export({ type: "pkcs8", format: "pem", ...encryption }), {}],
+    ["a PEM of OpenSSH", "-----BEGIN OPENSSH PRIVATE KEY-----\nAA\n-----END OPENSSH PRIVATE KEY-----\n", {}],
+    ["a PKCS#1 PEM", privateKey.export({ type: "pkcs1", format: "pem" }), {}],
+    ["a SEC 1 PEM", ec.privateKey.export({ type: "sec1", format: "pem" }), { algorithm: "ES256" }],
+    ["a JWK", jwk, {}],
+    ["a JWK as JSON", JSON.stringify(jwk), {}],
+    ["an EC JWK", ec.privateKey.export({ format: "jwk" }), { algorithm: "ES256" }],
+    ["an Ed25519 JWK", ed.privateKey.export({ format: "jwk" }), { algorithm: "EdDSA" }],
+    ["a KeyObject", privateKey, {}],
+    ["a CryptoKey", privateCryptoKey, {}],
+  ])("is rejected as %s", (_, key, options) => {
+    expectMistake("key_private", key, options, "public key only");
+  });
 });
 
 describe("an HMAC secret", () => {
-  const secrets = { HS256: "s".repeat(32), HS384: "s".repeat(48), HS512: "s".repeat(64) } as const;
+  const importHmac = (secret: string | Buffer, algorithm: Algorithm, usage: "sign" | "verify" = "verify") =>
+    webcrypto.subtle.importKey("raw", Buffer.from(secret), cryptoAlgorithm(algorithm), false, [usage]);
 
-  it.each(["HS256", "HS384", "HS512"] as const)("accepts every form for %s", async (algorithm) => {
-    const secret = secrets[algorithm];
+  it.each(["HS256", "HS384", "HS512"] as const)("is accepted in every form for %s", async (algorithm) => {
+    const secret = "s".repeat(Number(algorithm.slice(2)) / 8);
     const key = createSecretKey(secret, "utf8");
     const token = await new SignJWT({ scopes: [], aud: "agents-prod" })
       .setProtectedHeader({ alg: algorithm })
@@ -212,31 +225,12 @@ describe("an HMAC secret", () => {
       key,
       { kty: "oct", k: encode(secret) },
       { kty: "oct", k: encode(secret), alg: algorithm, use: "sig" },
-      await webcrypto.subtle.importKey("raw", key.export(), cryptoAlgorithm(algorithm), false, ["verify"]),
+      await importHmac(secret, algorithm),
     ];
     for (const form of forms) expect(await verdictBy(form, token, algorithm)).toBe("accepted");
   });
 
-  it.each([
-    ["HS256", 31],
-    ["HS384", 47],
-    ["HS512", 63],
-  ] as const)("requires more bytes for %s than %i (RFC 7518 section 3.2)", async (algorithm, bytes) => {
-    const secret = "s".repeat(bytes);
-    const forms: readonly unknown[] = [
-      secret,
-      createSecretKey(secret, "utf8"),
-      { kty: "oct", k: encode(secret) },
-      await webcrypto.subtle.importKey("raw", Buffer.from(secret), cryptoAlgorithm(algorithm), true, [
-        "verify",
-      ]),
-    ];
-    for (const form of forms) {
-      expectMistake("key_weak", form, { algorithm }, `at least ${bytes + 1} random bytes`);
-    }
-  });
-
-  it("measures the secret in bytes and does not trim it", async () => {
+  it("is measured in bytes and not trimmed", async () => {
     const secret = " é\\n".repeat(7);
     expect(Buffer.byteLength(secret)).toBe(35);
     const token = signRaw('{"alg":"HS256"}', PAYLOAD, createSecretKey(secret, "utf8"));
@@ -245,116 +239,80 @@ describe("an HMAC secret", () => {
     expect(await verdictBy(`${secret} `, token, "HS256")).toBe("signature");
   });
 
-  it.each([{ kty: "oct" }, { kty: "oct", k: 5 as never }])("rejects a JWK without a secret: %j", (jwk) => {
+  it("must have the length of the longest allowed hash", () => {
+    const options = { algorithms: ["HS256", "HS512"] } as const;
+    expectMistake("key_weak", "s".repeat(63), options, "at least 64 random bytes");
+    expect(starts({ ...options, verificationKeys: ["s".repeat(64)] })).toBe(true);
+    expect(starts({ algorithm: "HS512", verificationKeys: [randomBytes(64).toString("hex")] })).toBe(true);
+  });
+
+  it.each([{ kty: "oct" }, { kty: "oct", k: 5 as never }])("must be in its JWK: %j", (jwk) => {
     expectMistake("key_weak", jwk, { algorithm: "HS256" });
   });
 
   it.each([
     ["HS256", "at least 32 characters that nobody can guess"],
     ["HS256", "not a secret, but thirty-two bytes long"],
-    ["HS256", "your-256-bit-secret"],
     ["HS256", "a-string-secret-at-least-256-bits-long"],
     ["HS384", "a-valid-string-secret-that-is-at-least-384-bits-long"],
     ["HS512", "a-valid-string-secret-that-is-at-least-512-bits-long-which-is-very-long"],
-  ])("rejects for %s the published secret %j", (algorithm, secret) => {
+  ])("may not be published, as for %s %j", (algorithm, secret) => {
     // A file usually ends with a line break.
-    for (const read of [secret, `${secret}\n`]) {
-      const jwk = { kty: "oct", k: encode(read) };
-      for (const form of [read, createSecretKey(read, "utf8"), jwk])
-        expectMistake("key_weak", form, { algorithm });
-    }
+    for (const form of [secret, `${secret}\n`, { kty: "oct", k: encode(secret) }])
+      expectMistake("key_weak", form, { algorithm });
   });
 
-  it("accepts a random secret in hexadecimal", () => {
-    const secret = randomBytes(64).toString("hex");
-    expect(() => createServer({ algorithm: "HS512", verificationKeys: [secret] })).not.toThrow();
-  });
-
-  it("requires the length of the longest allowed hash", () => {
-    const options = { algorithms: ["HS256", "HS512"] };
-    expectMistake("key_weak", "s".repeat(63), options);
-    expect(() =>
-      createServer({ algorithms: ["HS256", "HS512"], verificationKeys: ["s".repeat(64)] }),
-    ).not.toThrow();
-  });
-
+  const pkcs1Der = issuer.publicKey.export({ type: "pkcs1", format: "der" });
   it.each<readonly [string, unknown]>([
+    ["a PEM", pem],
     ["a PEM in base64", base64Pem],
+    ["a PEM in hexadecimal", Buffer.from(pem).toString("hex")],
     ["a PEM in a JWK", { kty: "oct", k: encode(pem) }],
-    [
-      "a PKCS#1 DER in a JWK",
-      { kty: "oct", k: encode(issuer.publicKey.export({ type: "pkcs1", format: "der" })) },
-    ],
+    ["a PKCS#1 DER in a JWK", { kty: "oct", k: encode(pkcs1Der) }],
+    ["a PKCS#1 DER in hexadecimal", pkcs1Der.toString("hex")],
     ["a DER in hexadecimal", der],
     ["a DER in upper-case hexadecimal with line breaks", der.toUpperCase().replace(/.{64}/g, "$&\n")],
     ["a DER in hexadecimal with colons", der.replace(/..(?=.)/g, "$&:")],
     ["a DER in hexadecimal with 0x", `0x${der}`],
-    [
-      "a PKCS#1 DER in hexadecimal",
-      issuer.publicKey.export({ type: "pkcs1", format: "der" }).toString("hex"),
-    ],
-    ["a PEM in hexadecimal", Buffer.from(pem).toString("hex")],
+    ["an X.509 certificate", CERTIFICATE],
     ["an SSH key", `ssh-rsa ${"A".repeat(64)} user@host`],
     ["a public KeyObject", issuer.publicKey],
     ["a public JWK", { ...issuer.publicJwk, alg: undefined }],
-  ])("rejects %s as a secret (RFC 8725 section 2.1)", (_, key) => {
+  ])("may not be %s (RFC 8725 section 2.1)", (_, key) => {
     for (const algorithm of ["HS256", "HS384", "HS512"]) expectMistake("key_unusable", key, { algorithm });
   });
 
-  it.each<readonly [string, unknown]>([
-    ["a KeyObject", createSecretKey("s".repeat(64), "utf8")],
-    ["a JWK", { kty: "oct", k: encode("s".repeat(64)) }],
-  ])("rejects %s when an asymmetric algorithm is expected", (_, key) => {
-    expectMistake("key_unusable", key, {}, "`algorithm`");
+  it("may not be a key for an asymmetric algorithm", () => {
+    for (const key of [createSecretKey("s".repeat(64), "utf8"), { kty: "oct", k: encode("s".repeat(64)) }])
+      expectMistake("key_unusable", key, {}, "`algorithm`");
+  });
+
+  it("is limited as a CryptoKey to its hash, and to the usage verify", async () => {
+    const algorithm = { algorithm: "HS256" };
+    expectMistake("key_unusable", await importHmac(Buffer.alloc(64, "s"), "HS512"), algorithm);
+    expectMistake("key_unusable", await importHmac(Buffer.alloc(32, "s"), "HS256", "sign"), algorithm);
   });
 });
 
-/** An RSA key with arbitrary numbers; the tests do not sign with it. */
-const rsaJwk = (modulusBits: number, exponent: number, modulus = (1n << BigInt(modulusBits - 1)) | 1n) => {
-  const hex = (value: bigint | number) => value.toString(16).replace(/^(?=(?:..)*.$)/, "0");
-  return {
-    kty: "RSA",
-    n: Buffer.from(hex(modulus), "hex").toString("base64url"),
-    e: Buffer.from(hex(exponent), "hex").toString("base64url"),
-  };
-};
-
-/** A JWK in every form of a key. */
-async function formsOf(jwk: ReturnType<typeof rsaJwk>): Promise<readonly unknown[]> {
-  const key = createPublicKey({ key: jwk, format: "jwk" });
-  return [
-    jwk,
-    JSON.stringify(jwk),
-    key,
-    key.export({ type: "spki", format: "pem" }),
-    key.export({ type: "pkcs1", format: "pem" }),
-    await importCryptoKey(key, "RS256"),
-  ];
-}
-
 describe("an RSA key", () => {
-  it.each([1024, 2047])("rejects %i bits (RFC 7518 section 3.3)", async (bits) => {
-    for (const form of await formsOf(rsaJwk(bits, 65_537))) {
-      expectMistake("key_weak", form, {}, "2048 bits");
-    }
-  });
-
-  it.each([1, 2, 4, 256, 65_536])("rejects the exponent %i", async (exponent) => {
-    for (const form of await formsOf(rsaJwk(2048, exponent)).catch(() => [rsaJwk(2048, exponent)])) {
-      expectMistake(/^key_(weak|invalid)$/, form);
-    }
-  });
+  /** A key with arbitrary numbers; the tests do not sign with it. */
+  const rsaJwk = (bits: number, exponent: number, modulus = (1n << BigInt(bits - 1)) | 1n) => {
+    const hex = (value: bigint | number) => value.toString(16).replace(/^(?=(?:..)*.$)/, "0");
+    const encoded = (value: bigint | number) => Buffer.from(hex(value), "hex").toString("base64url");
+    return { kty: "RSA", n: encoded(modulus), e: encoded(exponent) };
+  };
 
   it.each([
-    [2048, 3],
-    [2048, 65_537],
-    [2049, 17],
-    [4096, 65_537],
-  ])("accepts %i bits with the exponent %i", async (bits, exponent) => {
-    for (const form of await formsOf(rsaJwk(bits, exponent))) {
-      const options = { algorithm: "RS256", verificationKeys: [form as VerificationKeyInput] } as const;
-      expect(() => createServer(options)).not.toThrow();
-    }
+    [2047, 65_537, false],
+    [2048, 65_537, true],
+    [2049, 17, true],
+    [4096, 65_537, true],
+    [2048, 3, true],
+    [2048, 1, false],
+    [2048, 4, false],
+    [2048, 65_536, false],
+  ])("of %i bits with the exponent %i is accepted: %j", (bits, exponent, expected) => {
+    expect(starts({ verificationKeys: [rsaJwk(bits, exponent)] })).toBe(expected);
   });
 
   /** The odd primes up to 167, and a number of 2048 bits with this remainder modulo all of them. */
@@ -368,16 +326,16 @@ describe("an RSA key", () => {
     return (multiple + remainder) % 2n === 1n ? multiple + remainder : multiple + product + remainder;
   };
 
-  it.each([0n, 1n, 2n, 1_000_003n])(
-    "rejects a modulus that is 65537 ** %i modulo the small primes (CVE-2017-15361)",
-    async (exponent) => {
-      for (const form of await formsOf(rsaJwk(2048, 65_537, withRemainder(65_537n ** (exponent % 97n)))))
-        expectMistake("key_weak", form, {}, "CVE-2017-15361");
+  it.each([0n, 1n, 2n, 30n])(
+    "is rejected with a modulus that is 65537 ** %i modulo the small primes (CVE-2017-15361)",
+    (exponent) => {
+      const key = rsaJwk(2048, 65_537, withRemainder(65_537n ** exponent));
+      expectMistake("key_weak", key, {}, "CVE-2017-15361");
     },
   );
 
   it.each([11n, 13n, 17n, 19n, 37n, 53n, 61n, 71n, 73n, 79n, 97n, 103n, 107n, 109n, 127n, 151n, 157n])(
-    "accepts a modulus that is not a power of 65537 modulo the prime %i alone",
+    "is accepted with a modulus that is not a power of 65537 modulo the prime %i alone",
     (prime) => {
       const powers = new Set(
         [...Array(Number(prime)).keys()].map((power) => 65_537n ** BigInt(power) % prime),
@@ -385,104 +343,30 @@ describe("an RSA key", () => {
       let remainder = 1n;
       // Every other prime divides the added number.
       while (powers.has(remainder % prime)) remainder += product / prime;
-      const key = rsaJwk(2048, 65_537, withRemainder(remainder));
-      expect(() => createServer({ algorithm: "RS256", verificationKeys: [key] })).not.toThrow();
+      expect(starts({ verificationKeys: [rsaJwk(2048, 65_537, withRemainder(remainder))] })).toBe(true);
     },
   );
 });
 
-describe("a JWK for Ed25519", () => {
-  it.each([
-    ["EdDSA", "Ed25519"],
-    ["Ed25519", "EdDSA"],
-  ] as const)("verifies %s if its `alg` is %s, the other name of the algorithm", async (algorithm, alg) => {
-    const signer = createIssuer({ algorithm });
-    const server = createServer({ algorithm, verificationKeys: [{ ...signer.publicJwk, alg }] });
-    expect(await verdictOf(server, await signer.token())).toBe("accepted");
-  });
+it.each([
+  { use: "" },
+  { use: null },
+  { key_ops: ["sign"] },
+  { key_ops: null },
+  { alg: "rs256" },
+  { alg: null },
+])("rejects a JWK for RS256 with %j (RFC 7517 sections 4.2 to 4.4)", (properties) => {
+  expectMistake("key_unusable", { ...issuer.publicJwk, alg: undefined, ...properties });
 });
 
-describe("a key of the wrong type for the algorithm", () => {
-  const publicOf = (algorithm: IssuerAlgorithm) => createIssuer({ algorithm }).publicPem;
-  const generated = (type: string, options?: object) =>
-    createPublicKey(generateKey(type, options)).export({ type: "spki", format: "pem" }).toString();
-
-  it.each([
-    ["an RSA key", publicOf("RS256"), ["ES512", "EdDSA", "Ed25519"]],
-    ["a P-256 key", publicOf("ES256"), ["PS512", "ES512", "Ed25519"]],
-    ["a P-384 key", publicOf("ES384"), ["RS256", "EdDSA"]],
-    ["a P-521 key", publicOf("ES512"), ["RS256", "EdDSA"]],
-    ["an Ed25519 key", publicOf("EdDSA"), ["RS256", "ES384", "ES512"]],
-    ["a secp256k1 key", generated("ec", { namedCurve: "secp256k1" }), ["RS256", "ES384", "EdDSA"]],
-    ["an Ed448 key", generated("ed448"), ["Ed25519", "ES256"]],
-    ["an X25519 key", generated("x25519"), ["Ed25519", "ES256"]],
-  ])("rejects %s", (_, key, algorithms) => {
-    for (const algorithm of algorithms) {
-      expectMistake("key_unusable", key, { algorithm }, "`algorithm`");
-    }
-  });
-
-  it("supports only the allowed algorithms that match its type", async () => {
-    const signer = createIssuer({ algorithm: "ES256" });
-    const server = createServer({ algorithms: ["ES256", "ES384"], verificationKeys: [signer.publicPem] });
-    expect(await verdictOf(server, await signer.token())).toBe("accepted");
-    expect(await verdictOf(server, await createIssuer({ algorithm: "ES384" }).token())).toBe("key");
-  });
-});
-
-describe("the alg, use and key_ops of a JWK", () => {
-  const jwk = (members: object): JsonWebKey => {
-    const { alg, ...bare } = issuer.publicJwk;
-    return { ...bare, ...members, kty: "RSA" };
-  };
-
-  it.each([
-    { use: "" },
-    { use: null },
-    { key_ops: ["sign"] },
-    { key_ops: null },
-    { alg: "rs256" },
-    { alg: null },
-    { alg: ["RS256"] },
-    { use: "enc", key_ops: ["verify"] },
-  ])("reject RS256 with %j (RFC 7517 sections 4.2 to 4.4)", (members) => {
-    expectMistake("key_unusable", jwk(members));
-  });
-});
-
-describe("the algorithm and usages of a CryptoKey", () => {
-  it("require a match with the allowed algorithm", async () => {
-    for (const other of ["RS384", "RS512", "PS256"] as const) {
-      expectMistake("key_unusable", await importCryptoKey(issuer.publicKey, other));
-    }
-    const encryption = await webcrypto.subtle.importKey(
-      "spki",
-      issuer.publicKey.export({ type: "spki", format: "der" }),
-      { name: "RSA-OAEP", hash: "SHA-256" },
-      false,
-      ["encrypt"],
-    );
-    expectMistake("key_unusable", encryption);
-  });
-
-  it("require verify", async () => {
-    const secret = Buffer.alloc(32, "s");
-    const hmac = { name: "HMAC", hash: "SHA-256" };
-    const signing = await webcrypto.subtle.importKey("raw", secret, hmac, false, ["sign"]);
-    expectMistake("key_unusable", signing, { algorithm: "HS256" });
-    const useless = await webcrypto.subtle.importKey(
-      "spki",
-      issuer.publicKey.export({ type: "spki", format: "der" }),
-      cryptoAlgorithm("RS256"),
-      false,
-      [],
-    );
-    expectMistake("key_unusable", useless);
-  });
-
-  it("limit an HMAC key to its hash", async () => {
-    const hmac = { name: "HMAC", hash: "SHA-512" };
-    const key = await webcrypto.subtle.importKey("raw", Buffer.alloc(64, "s"), hmac, false, ["verify"]);
-    expectMistake("key_unusable", key, { algorithm: "HS256" });
-  });
+it("rejects a CryptoKey of another algorithm or hash, or without the usage verify", async () => {
+  const spki = issuer.publicKey.export({ type: "spki", format: "der" });
+  const encryption = { name: "RSA-OAEP", hash: "SHA-256" };
+  const keys = [
+    await importCryptoKey(issuer.publicKey, "RS384"),
+    await importCryptoKey(issuer.publicKey, "PS256"),
+    await webcrypto.subtle.importKey("spki", spki, encryption, false, ["encrypt"]),
+    await webcrypto.subtle.importKey("spki", spki, cryptoAlgorithm("RS256"), false, []),
+  ];
+  for (const key of keys) expectMistake("key_unusable", key);
 });

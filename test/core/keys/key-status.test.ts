@@ -1,4 +1,4 @@
-/** What operators see: `server.keys`, `server.refreshKeys()` and the properties of key events. */
+/** What operators see: `server.keys`, key events, and warnings where nobody listens to events. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,162 +12,117 @@ import {
   setOf,
   STALE,
 } from "../../support/remote-keys.ts";
-import { createServer, NOW } from "../../support/resource-servers.ts";
+import { createServer, NOW, verdictOf } from "../../support/resource-servers.ts";
 import { createResourceServer } from "../../support/server.ts";
 
 const jwksUri = "https://issuer.example/jwks";
 const START = NOW * 1000;
+const message = `${jwksUri} returned status 500.`;
+const staleUntil = new Date(START + MAX_AGE + STALE);
 
-function setUp() {
-  const issuer = createFakeIssuer(first);
-  return { ...issuer, ...createRemote({ jwksUri: `${jwksUri}?key=canary`, fetch: issuer.fetch }) };
-}
-
-it("lists one entry for each source, in the order of the issuers", () => {
+it("lists one entry for each source, in the order of the issuers", async () => {
   const directory = mkdtempSync(join(tmpdir(), "status-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const jwksFile = join(directory, "jwks.json");
   writeFileSync(jwksFile, JSON.stringify(setOf(second)));
   const { kid, ...bare } = first.publicJwk;
+  const algorithms = ["RS256"] as const;
+  const { fetch } = createFakeIssuer(first);
+  const [a, b, c, d] = ["https://a.example", "https://b.example", "https://c.example", "https://d.example"];
   const server = createResourceServer({
     serviceId: "agents-prod",
     now: () => START,
     issuers: [
-      { issuer: "https://a.example", keys: { jwksUri }, algorithms: ["RS256"] },
-      { issuer: "https://b.example", keys: { jwksFile }, algorithms: ["RS256"] },
-      { issuer: "https://c.example", keys: { jwks: setOf(first, second) }, algorithms: ["RS256"] },
-      { issuer: "https://d.example", verificationKeys: [bare], algorithms: ["RS256"] },
+      { issuer: a, keys: { jwksUri: `${jwksUri}?key=canary`, fetch }, algorithms },
+      { issuer: b, keys: { jwksFile }, algorithms },
+      { issuer: c, keys: { jwks: setOf(first, second) }, algorithms },
+      { issuer: d, verificationKeys: [bare], algorithms },
     ],
   });
-  expect(server.keys).toEqual([
-    { issuer: "https://a.example", source: jwksUri, state: "not loaded", keyIds: [] },
-    {
-      issuer: "https://b.example",
-      source: jwksFile,
-      state: "fresh",
-      keyIds: ["second"],
-      lastSuccess: new Date(START),
-    },
-    { issuer: "https://c.example", source: "jwks", state: "fresh", keyIds: ["first", "second"] },
-    { issuer: "https://d.example", source: "verificationKeys", state: "fresh", keyIds: [] },
-  ]);
-});
-
-it("shows the state of a source from its first use to the end of an outage", async () => {
-  const { server, verdict, pass, publish, fail } = setUp();
-  const loaded = { source: jwksUri, keyIds: ["first"], lastSuccess: new Date(START) };
-  const reason = `${jwksUri} returned status 500.`;
-  const staleUntil = new Date(START + MAX_AGE + STALE);
-  await verdict(await first.token());
-  expect(server.keys).toEqual([{ ...loaded, state: "fresh" }]);
-
-  fail();
-  pass(MAX_AGE);
-  await verdict(await first.token());
-  const lastFailure = { time: new Date(START + MAX_AGE), reason };
-  expect(server.keys).toEqual([{ ...loaded, state: "stale", lastFailure, staleUntil }]);
-
-  pass(STALE);
-  expect(server.keys).toEqual([{ ...loaded, state: "unavailable", keyIds: [], lastFailure }]);
-
-  publish(second);
-  expect(await verdict(await second.token())).toBe("accepted");
-  const lastSuccess = new Date(START + MAX_AGE + STALE);
-  expect(server.keys).toEqual([
-    { source: jwksUri, state: "fresh", keyIds: ["second"], lastSuccess, lastFailure },
-  ]);
-  pass(Number.NaN);
-  expect(server.keys).toMatchObject([{ state: "unavailable" }]);
-});
-
-it("shows a source that was never available", async () => {
-  const { server, fail } = setUp();
-  fail();
-  await server.ready().catch(() => undefined);
-  const lastFailure = { time: new Date(START), reason: `${jwksUri} returned status 500.` };
-  expect(server.keys).toStrictEqual([{ source: jwksUri, state: "unavailable", keyIds: [], lastFailure }]);
-});
-
-it("fetches fresh keys again in refreshKeys, and rejects with every source that failed", async () => {
-  const { server, verdict, fetch, publish, fail } = setUp();
-  await server.ready();
-  publish(second);
+  const lastSuccess = new Date(START);
+  const local = [
+    { issuer: b, source: jwksFile, state: "fresh", keyIds: ["second"], lastSuccess },
+    { issuer: c, source: "jwks", state: "fresh", keyIds: ["first", "second"] },
+    { issuer: d, source: "verificationKeys", state: "fresh", keyIds: [] },
+  ];
+  const remote = { issuer: a, source: jwksUri };
+  expect(server.keys).toEqual([{ ...remote, state: "not loaded", keyIds: [] }, ...local]);
   await server.refreshKeys();
-  expect(await verdict(await first.token())).toBe("key");
-  fail();
-  await expect(server.refreshKeys()).rejects.toMatchObject({
-    code: "keys_unavailable",
-    message: `Keys are unavailable. ${jwksUri} returned status 500.`,
-  });
-  expect(await verdict(await second.token())).toBe("accepted");
-  expect(fetch).toHaveBeenCalledTimes(4);
+  expect(server.keys).toEqual([{ ...remote, state: "fresh", keyIds: ["first"], lastSuccess }, ...local]);
+  await server.close();
 });
 
-it("ignores the response to an earlier request in refreshKeys", async () => {
-  const { server, verdict, fetch, publish } = setUp();
-  let answer: (response: Response) => void = () => undefined;
-  fetch.mockImplementationOnce(() => new Promise((resolve) => (answer = resolve)));
-  const early = server.ready();
-  await vi.waitUntil(() => fetch.mock.calls.length === 1);
-  publish(second);
-  const refreshing = server.refreshKeys();
-  answer(Response.json(setOf(first)));
-  await Promise.all([early, refreshing]);
-  expect(await verdict(await second.token())).toBe("accepted");
-  expect(fetch).toHaveBeenCalledTimes(2);
-});
-
-it("resolves refreshKeys for keys in the options", async () => {
-  await expect(createServer().refreshKeys()).resolves.toBeUndefined();
-  const jwks = setOf(first);
-  await expect(createServer({ keys: { jwks } }).refreshKeys()).resolves.toBeUndefined();
-});
-
-it("shows in events when and why keys were loaded, which keys are in use, and when the use of stale keys begins and ends", async () => {
-  const { server, verdict, pass, events, publish, fail } = setUp();
-  const shown = () => events.map(({ type, time, reason, keyIds }) => [type, +time - START, reason, keyIds]);
+it("shows in status and events when and why keys were loaded, which are in use, and until when", async () => {
+  const { fetch, publish, fail } = createFakeIssuer(first);
+  const { server, verdict, pass, events } = createRemote({ jwksUri: `${jwksUri}?key=canary`, fetch });
+  const shownSince = (index: number) =>
+    events.slice(index).map(({ type, time, reason, keyIds }) => [type, +time - START, reason, ...keyIds]);
   await verdict(await first.token());
   publish(first, second);
   await verdict(await second.token());
-  expect(shown()).toEqual([
-    ["fetched", 0, "first_use", ["first"]],
-    ["fetched", 0, "unknown_kid", ["first", "second"]],
-    ["rotated", 0, "unknown_kid", ["first", "second"]],
+  expect(shownSince(0)).toEqual([
+    ["fetched", 0, "first_use", "first"],
+    ["fetched", 0, "unknown_kid", "first", "second"],
+    ["rotated", 0, "unknown_kid", "first", "second"],
   ]);
 
   fail();
   pass(MAX_AGE);
-  const seen = events.length;
-  await expect(server.refreshKeys()).rejects.toThrow("status 500");
+  const error = { code: "keys_unavailable", message: `Keys are unavailable. ${message}` };
+  await expect(server.refreshKeys()).rejects.toMatchObject(error);
   await verdict(await first.token());
-  const staleUntil = new Date(START + MAX_AGE + STALE);
-  const message = `${jwksUri} returned status 500.`;
-  expect(events.slice(seen)).toMatchObject([
-    { type: "failed", reason: "requested", message, staleUntil },
-    { type: "stale", reason: "requested", message, staleUntil },
+  const time = new Date(START + MAX_AGE);
+  const failed = { time, reason: "requested", message, staleUntil };
+  expect(events.slice(3)).toMatchObject([
+    { ...failed, type: "failed" },
+    { ...failed, type: "stale" },
   ]);
+  const lastFailure = { time, reason: message };
+  const loaded = { source: jwksUri, keyIds: ["first", "second"], lastSuccess: new Date(START), lastFailure };
+  expect(server.keys).toEqual([{ ...loaded, state: "stale", staleUntil }]);
 
   pass(STALE);
+  expect(server.keys).toEqual([{ ...loaded, state: "unavailable", keyIds: [] }]);
   await verdict(await first.token());
   const ended = events.filter(({ type }) => type === "stale_ended");
   expect(ended).toMatchObject([{ message: "The last good keys are too old.", keyIds: ["first", "second"] }]);
 
   publish(first);
+  await server.refreshKeys();
+  expect(server.keys).toMatchObject([{ state: "fresh", lastSuccess: new Date(START + MAX_AGE + STALE) }]);
   pass(COOLDOWN);
-  await verdict(await first.token());
-  expect(events.filter(({ type }) => type === "stale_ended")).toHaveLength(1);
+  await verdict(await second.token({}, { kid: "first" }));
+  expect(shownSince(events.length - 1)).toEqual([
+    ["fetched", MAX_AGE + STALE + COOLDOWN, "bad_signature", "first"],
+  ]);
 });
 
-it("reports that stale keys are no longer used because the source works again", async () => {
-  const { server, verdict, pass, events, publish, fail } = setUp();
+it("shows no message and no end in the event after the source works again", async () => {
+  const { fetch, publish, fail } = createFakeIssuer(first);
+  const { server, verdict, pass, events } = createRemote({ jwksUri, fetch });
   await server.ready();
   fail();
   pass(MAX_AGE);
   await verdict(await first.token());
   publish(first);
   await server.refreshKeys();
-  const last = events.at(-1);
-  expect(last).toMatchObject({ type: "stale_ended", reason: "requested", keyIds: ["first"] });
-  expect(last).not.toHaveProperty("message");
-  expect(last).not.toHaveProperty("staleUntil");
+  const time = new Date(START + MAX_AGE);
+  const ended = { type: "stale_ended", source: jwksUri, time, reason: "requested", keyIds: ["first"] };
+  expect(events.at(-1)).toEqual(ended);
+});
+
+it("emits process warnings without onKeyEvent", async () => {
+  const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
+  let time = 0;
+  const { fetch, fail } = createFakeIssuer(first);
+  const server = createServer({ keys: { jwksUri, fetch }, now: () => time });
+  await server.ready();
+  fail();
+  time += MAX_AGE;
+  await verdictOf(server, await first.token());
+  await server.close();
+  expect(warn.mock.calls.map(([text]) => text)).toEqual([
+    `Keys of ${jwksUri}: ${message}`,
+    `The last good keys of ${jwksUri} are in use.`,
+  ]);
 });
