@@ -1,5 +1,4 @@
 /** Resource servers with remote keys, a clock that tests control, and a record of key events. */
-import { EventEmitter, once } from "node:events";
 import { onTestFinished, vi } from "vitest";
 import { type KeyEvent, KeysUnavailableError, type ResourceServer } from "scopegate";
 import type { KeyFetch, KeySource } from "scopegate/complete";
@@ -20,22 +19,16 @@ export interface Remote {
   /** All key events, and their types. */
   readonly events: readonly KeyEvent[];
   readonly types: () => readonly KeyEvent["type"][];
-  /** Resolves when that many events of a type were emitted. */
-  readonly whenEmitted: (type: KeyEvent["type"], times?: number) => Promise<void>;
 }
 
 /** Creates a server that is closed at the end of the test. */
 export function createRemote(keys: KeySource, options: Partial<ResourceServerOptions> = {}): Remote {
   const events: KeyEvent[] = [];
-  const emitter = new EventEmitter();
   let time = NOW * 1000;
   const server = createServer({
     keys,
     now: () => time,
-    onKeyEvent: (event) => {
-      events.push(event);
-      emitter.emit("event");
-    },
+    onKeyEvent: (event) => void events.push(event),
     ...options,
   });
   onTestFinished(() => server.close());
@@ -46,9 +39,6 @@ export function createRemote(keys: KeySource, options: Partial<ResourceServerOpt
     pass: (milliseconds) => void (time += milliseconds),
     events,
     types,
-    whenEmitted: async (type, times = 1) => {
-      while (types().filter((emitted) => emitted === type).length < times) await once(emitter, "event");
-    },
   };
 }
 

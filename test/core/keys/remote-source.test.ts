@@ -337,7 +337,7 @@ describe("keys that are too old because the process was suspended", () => {
     LOADED,
     [MAX_AGE, "hold", ""],
     [MAX_AGE, "publish second", ""],
-    [MAX_AGE, "first", "request"],
+    [MAX_AGE, "2 first", "request"],
     [MAX_AGE + 249, "wait", ""],
     [MAX_AGE + 250, "wait", "stale accepted"],
     [MAX_AGE + 250, "first", "accepted"],
