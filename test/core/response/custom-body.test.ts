@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Refusal, RefusalBodyFunction } from "scopegate";
+import type { RefusalBodyFunction } from "scopegate";
 import { audit } from "scopegate/audit";
 import { explain } from "scopegate/explain";
 import { refuse, type Refused } from "../../../src/core/policy/decision.ts";
@@ -101,61 +101,33 @@ describe("refusalBody", () => {
     warn.mockRestore();
   });
 
-  it("becomes the content of a raw response, which is empty for HEAD", () => {
-    const refusal: Refusal = createServer({
-      refusalBody: () => ({ contentType: "text/plain", body: "é" }),
-    }).refuse(UNAUTHENTICATED);
-    const render = (method: string) =>
-      Buffer.from(renderResponse(toRawResponse(refusal), method, "now")).toString();
-    expect(render("GET")).toMatch(
-      /^HTTP\/1\.1 401 Unauthorized\r\nContent-Type: text\/plain\r\n[^]*Content-Length: 2\r\n[^]*\r\n\r\né$/,
-    );
-    expect(render("HEAD")).toMatch(/\r\n\r\n$/);
+  it("becomes the content of a raw response", () => {
+    const { refusal } = refusalWith(() => ({ contentType: "text/plain", body: "é" }));
+    const rendered = Buffer.from(renderResponse(toRawResponse(refusal), "GET", "now")).toString();
+    expect(rendered).toMatch(/\r\nContent-Type: text\/plain\r\n[^]*Content-Length: 2\r\n[^]*\r\n\r\né$/);
   });
 });
 
-describe('unmappedRoutes: "not_found"', () => {
+it('refuses with unmappedRoutes: "not_found" only routes without a rule with 404, not operations', async () => {
   const scopeMappings = { "* /mcp": [], "MCP tools/list": [] };
   const server = createServer({ adminScope: "platform:admin", unmappedRoutes: "not_found", scopeMappings });
-  const refusalOf = async (method: string, target: string, authorization?: string) => {
+  const admin = `Bearer ${await issuer.token({ scopes: ["platform:admin"] })}`;
+  const statuses: number[] = [];
+  for (const [method, target, authorization] of [
+    ["GET", "/elsewhere"],
+    ["GET", "/elsewhere", admin],
+    // 404 would end the session.
+    ["MCP", "tools/call search"],
+    ["GET", "/mcp"],
+    ["GET", "/a//b"],
+  ] as const) {
     const decision = await server.check({ method, target, authorization });
-    if (decision.allowed) throw new Error("The request was allowed.");
-    return { decision, refusal: server.refuse(decision) };
-  };
-
-  it("refuses a route without a rule with 404, with and without a token", async () => {
-    for (const authorization of [undefined, `Bearer ${await issuer.token({ scopes: ["platform:admin"] })}`]) {
-      const { decision, refusal } = await refusalOf("GET", "/elsewhere", authorization);
-      expect(decision.reason).toBe("route_unmapped");
-      expect(refusal.headers).not.toHaveProperty("WWW-Authenticate");
-      expect(refusal).toMatchObject({
-        status: 404,
-        body: {
-          type: "about:blank",
-          title: "Not Found",
-          status: 404,
-          detail: "There is no such operation.",
-          code: "route_unmapped",
-        },
-      });
-    }
-  });
-
-  it("refuses an MCP operation without a rule with 403, because 404 ends the session", async () => {
-    const { decision, refusal } = await refusalOf("MCP", "tools/call search");
-    expect(decision).toMatchObject({ reason: "route_unmapped", isOperation: true });
-    expect(refusal).toMatchObject({ status: 403, body: { title: "Forbidden" } });
-    expect((await refusalOf("GET", "/elsewhere")).refusal.status).toBe(404);
-  });
-
-  it("leaves every other refusal and the explanation as they are", async () => {
-    expect((await refusalOf("GET", "/mcp")).refusal.status).toBe(401);
-    expect((await refusalOf("GET", "/a//b")).refusal.status).toBe(400);
-    const { text, decision } = explain(server, { method: "GET", path: "/elsewhere", scopes: [] });
-    expect(text).toContain("refused: route_unmapped");
-    expect(decision.allowed).toBe(false);
-    expect(audit(server, [{ method: "GET", pattern: "/elsewhere" }]).findings).toContainEqual(
-      expect.objectContaining({ kind: "route_unmapped", severity: "error" }),
-    );
-  });
+    if (!decision.allowed) statuses.push(server.refuse(decision).status);
+  }
+  expect(statuses).toEqual([404, 404, 403, 401, 400]);
+  const { text, decision } = explain(server, { method: "GET", path: "/elsewhere", scopes: [] });
+  expect([text, decision.allowed]).toEqual([expect.stringContaining("refused: route_unmapped"), false]);
+  expect(audit(server, [{ method: "GET", pattern: "/elsewhere" }]).findings).toContainEqual(
+    expect.objectContaining({ kind: "route_unmapped", severity: "error" }),
+  );
 });

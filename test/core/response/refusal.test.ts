@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refuse, type Refused, type RefusalReason } from "../../../src/core/policy/decision.ts";
+import { refuse, type Refused } from "../../../src/core/policy/decision.ts";
 import { createRefusal, createRefuser, type RefusalRules } from "../../../src/core/response/refusal.ts";
 
 const SILENT = { realm: undefined, resourceMetadataUrl: undefined };
@@ -12,64 +12,92 @@ const lacking: Refused = {
   missing: ["custom:write"],
 };
 
-interface Row {
-  readonly refused: Refused;
-  readonly status: number;
-  readonly error: "invalid_request" | "invalid_token" | "insufficient_scope";
-  readonly scope?: string;
-}
+const rejected = (rejection: NonNullable<Refused["rejection"]>) =>
+  refuse("token_rejected", [], { rejection });
 
-/** The status of each refusal, and the RFC 6750 error and scope of its challenge. */
+type Row = readonly [refused: Refused, status: number, title: string, error?: string, scope?: string];
+
+/** The status and the title of each refusal, and the RFC 6750 error and scope of its challenge. */
 const table: readonly Row[] = [
-  { refused: refuse("request_ambiguous"), status: 400, error: "invalid_request" },
-  { refused: refuse("credential_malformed"), status: 400, error: "invalid_request" },
-  { refused: refuse("token_rejected", [], { rejection: "expired" }), status: 401, error: "invalid_token" },
-  { refused: refuse("token_rejected", [], { rejection: "signature" }), status: 401, error: "invalid_token" },
-  { refused: refuse("token_rejected", [], { rejection: "revoked" }), status: 401, error: "invalid_token" },
+  [refuse("request_ambiguous"), 400, "Bad Request", "invalid_request"],
+  [refuse("credential_malformed"), 400, "Bad Request", "invalid_request"],
+  [rejected("expired"), 401, "Unauthorized", "invalid_token"],
+  [rejected("signature"), 401, "Unauthorized", "invalid_token"],
+  [refuse("proof_missing"), 401, "Unauthorized", "invalid_token"],
+  [refuse("proof_rejected"), 401, "Unauthorized", "invalid_token"],
+  [refuse("authentication_insufficient"), 401, "Unauthorized", "insufficient_user_authentication"],
   // RFC 6750 section 3.1: all scopes that the operation needs, not only the missing ones.
-  { refused: lacking, status: 403, error: "insufficient_scope", scope: "agents:web:read custom:write" },
+  [lacking, 403, "Forbidden", "insufficient_scope", "agents:web:read custom:write"],
+  // Another token would not help.
+  [refuse("caller_not_allowed"), 403, "Forbidden"],
+  [refuse("route_unmapped"), 403, "Forbidden"],
+  [refuse("keys_unavailable"), 503, "Service Unavailable"],
 ];
 
 describe("createRefusal", () => {
-  it.each(table)(
-    "responds to $refused.reason with status $status and error $error",
-    ({ refused, status, error, scope }) => {
+  it.each(table.map((row) => [row[0].reason, row[1], row[3], row] as const))(
+    "responds to %s with status %s and the error %s in its challenge (RFC 9457, RFC 6750)",
+    (reason, status, error, [refused, , title, , scope]) => {
       const { headers, body, problem, ...refusal } = createRefusal(refused, SILENT);
       expect(refusal).toEqual({ status });
       expect(body).toBe(problem);
-      expect(problem).toMatchObject({ status, code: refused.reason });
-      const params =
-        `error="${error}", error_description="${problem.detail}"` +
-        (scope === undefined ? "" : `, scope="${scope}"`);
-      expect(headers).toEqual({
-        "Content-Type": "application/problem+json",
-        "Cache-Control": "no-store",
-        "WWW-Authenticate": `Bearer ${params}`,
-      });
+      const detail = expect.stringMatching(/^[A-Z][^"\\]+\.$/) as string;
+      expect(problem).toMatchObject({ type: "about:blank", title, status, code: reason, detail });
+      // Only an insufficient token is told the required and the missing scopes.
+      expect(Object.keys(problem)).toHaveLength(refused === lacking ? 7 : 5);
+      const params = [
+        `error="${error ?? ""}"`,
+        `error_description="${problem.detail}"`,
+        ...(scope === undefined ? [] : [`scope="${scope}"`]),
+      ].join(", ");
+      const retry = reason === "keys_unavailable" ? { "Retry-After": "5" } : {};
+      const plain = { "Content-Type": "application/problem+json", "Cache-Control": "no-store", ...retry };
+      const challenge = error === undefined ? {} : { "WWW-Authenticate": `Bearer ${params}` };
+      expect(headers).toEqual({ ...plain, ...challenge });
       expect(createRefusal(refused, TALKATIVE).headers["WWW-Authenticate"]).toBe(
-        `Bearer realm="the \\"agents\\" realm", ${params}, resource_metadata="https://as.example/meta"`,
+        error === undefined
+          ? undefined
+          : `Bearer realm="the \\"agents\\" realm", ${params}, resource_metadata="https://as.example/meta"`,
       );
     },
   );
 
   it("omits the error from the challenge for a request without credentials (RFC 6750 section 3.1)", () => {
-    expect(createRefusal(refuse("credential_missing"), SILENT)).toMatchObject({
-      status: 401,
-      headers: { "WWW-Authenticate": "Bearer" },
-    });
+    const { status, headers } = createRefusal(refuse("credential_missing"), SILENT);
+    expect([status, headers["WWW-Authenticate"]]).toEqual([401, "Bearer"]);
     expect(createRefusal(refuse("credential_missing"), TALKATIVE).headers["WWW-Authenticate"]).toBe(
       'Bearer realm="the \\"agents\\" realm", resource_metadata="https://as.example/meta"',
     );
   });
 
-  it.each([
-    ["caller_not_allowed", 403],
-    ["route_unmapped", 403],
-    ["keys_unavailable", 503],
-  ] as const)("omits the challenge for %s, because another token would not help", (reason, status) => {
-    const refusal = createRefusal(refuse(reason), TALKATIVE);
-    expect(refusal.status).toBe(status);
-    expect(refusal.headers).not.toHaveProperty("WWW-Authenticate");
+  it("lists the required and missing scopes for an insufficient token, and not the granted ones", () => {
+    const { body } = createRefusal({ ...lacking, granted: ["canary:granted"] }, SILENT);
+    expect(body).toMatchObject({ required_scopes: lacking.required, missing_scopes: lacking.missing });
+    expect(JSON.stringify(body)).not.toContain("canary");
+  });
+
+  it("hides a route without a rule as 404 only if the server does, and never an operation", () => {
+    const bodyOf = (refused: Refused, unmappedStatus: 403 | 404) =>
+      createRefusal(refused, { ...SILENT, unmappedStatus }).body;
+    const hidden = { title: "Not Found", status: 404, detail: "There is no such operation." };
+    const shown = { title: "Forbidden", status: 403, detail: "No rule allows access to this operation." };
+    expect(bodyOf(refuse("route_unmapped"), 404)).toMatchObject(hidden);
+    expect(bodyOf(refuse("route_unmapped"), 403)).toMatchObject(shown);
+    expect(bodyOf(refuse("route_unmapped", [], { isOperation: true }), 404)).toMatchObject(shown);
+    expect(bodyOf(refuse("caller_not_allowed"), 404)).toMatchObject({ status: 403 });
+  });
+
+  it.each<readonly [NonNullable<Refused["rejection"]>, string]>([
+    ["too_large", "The access token is too large."],
+    ["expired", "The access token has expired."],
+    ["not_yet_valid", "The access token is not valid yet."],
+    ["audience", "The access token is meant for another service."],
+    // Not whether the key, the signature or the issuer was wrong.
+    ...(["algorithm", "key", "signature", "issuer", "type", "revoked", "claims"] as const).map(
+      (rejection) => [rejection, "The access token is not accepted."] as const,
+    ),
+  ])("reports of a rejected token what the client can fix: %s", (rejection, detail) => {
+    expect(createRefusal(rejected(rejection), SILENT).problem.detail).toBe(detail);
   });
 
   it("sends the Retry-After of the decision", () => {
@@ -78,22 +106,6 @@ describe("createRefusal", () => {
       const refused = refuse("keys_unavailable", [], { retryAfterSeconds });
       expect(refuser(refused).headers["Retry-After"]).toBe(String(retryAfterSeconds));
     }
-    expect(refuser(refuse("keys_unavailable")).headers["Retry-After"]).toBe("5");
-  });
-
-  it("sends Retry-After only if a retry can succeed", () => {
-    const reasons: readonly RefusalReason[] = [
-      "request_ambiguous",
-      "credential_missing",
-      "credential_malformed",
-      "token_rejected",
-      "scope_insufficient",
-      "route_unmapped",
-      "keys_unavailable",
-    ];
-    const told = reasons.filter((reason) => "Retry-After" in createRefusal(refuse(reason), SILENT).headers);
-    expect(told).toEqual(["keys_unavailable"]);
-    expect(createRefusal(refuse("keys_unavailable"), SILENT).headers["Retry-After"]).toMatch(/^[1-9]\d*$/);
   });
 
   it("lists scopes that are too long for the challenge in the body", () => {
@@ -142,13 +154,6 @@ describe("the fields that a capability adds", () => {
     expect(headers["WWW-Authenticate"]).toBe('Bearer realm="credential_missing 401", DPoP algs="ES256"');
     const unmapped = createRefusal(refuse("route_unmapped"), { ...SILENT, fields });
     expect(unmapped.headers).not.toHaveProperty("WWW-Authenticate");
-  });
-
-  it("are only the challenge for bearer tokens without a capability", () => {
-    for (const reason of ["proof_missing", "proof_rejected"] as const)
-      expect(createRefusal(refuse(reason), SILENT).headers["WWW-Authenticate"]).toMatch(
-        /^Bearer error="invalid_token", error_description="[^"]+"$/,
-      );
   });
 
   it("are the header fields of the moment, also of a refusal that is kept", () => {
@@ -212,10 +217,7 @@ describe("the scopes of a challenge", () => {
 });
 
 describe("createRefuser", () => {
-  const rejected = (rejection: NonNullable<Refused["rejection"]>) =>
-    refuse("token_rejected", [], { rejection });
-
-  it.each([...table.map(({ refused }) => refused), rejected("audience"), refuse("keys_unavailable")])(
+  it.each([...table.map(([refused]) => refused), rejected("audience")])(
     "returns what createRefusal returns: %j",
     (refused) => {
       const answer = createRefuser(TALKATIVE);
