@@ -6,12 +6,7 @@ import { createServer, verdictOf } from "../../support/resource-servers.ts";
 import { BACKEND, CONTROL, ENTRIES, PARTNER, type Signer, signedBy } from "./signers.ts";
 
 const server = createServer({
-  issuers: [
-    ENTRIES.control,
-    ENTRIES.backend,
-    ENTRIES.partner,
-    { ...ENTRIES.control, issuer: "https://issuer.example/%7Eone/" },
-  ],
+  issuers: [ENTRIES.control, ENTRIES.backend, ENTRIES.partner],
 });
 
 /** A payload with these properties in this order, without escaping or filtering. */
@@ -27,23 +22,9 @@ describe("the iss of a token", () => {
     ["the URL with a trailing slash", `${CONTROL.iss}/`, "issuer"],
     ["the host in capitals", "https://CONTROL.example", "issuer"],
     ["another scheme", "http://control.example", "issuer"],
-    ["the port of the scheme", `${CONTROL.iss}:443`, "issuer"],
-    ["credentials", "https://me@control.example", "issuer"],
-    ["a percent-encoded letter", "https://%63ontrol.example", "issuer"],
-    ["a leading space", ` ${CONTROL.iss}`, "issuer"],
     ["a trailing NUL", `${CONTROL.iss}\0`, "issuer"],
-    ["more after a NUL", `${CONTROL.iss}\0.evil.example`, "issuer"],
     ["a zero-width space", "https://control\u200B.example", "issuer"],
     ["a Cyrillic o", "https://c\u043Entrol.example", "issuer"],
-    ["full-width letters", "https://\uFF43ontrol.example", "issuer"],
-    ["a combining mark", "https://co\u0301ntrol.example", "issuer"],
-    ["a prefix of it", "https://control", "issuer"],
-    ["the issuer and more", `${CONTROL.iss}.evil.example`, "issuer"],
-    ["two issuers in one string with a comma", `${CONTROL.iss},${BACKEND.iss}`, "issuer"],
-    ["a path below the issuer", `${CONTROL.iss}/tenants/1`, "issuer"],
-    ["an encoded tilde, as it is configured", "https://issuer.example/%7Eone/", "accepted"],
-    ["a decoded tilde", "https://issuer.example/~one/", "issuer"],
-    ["the same in lower case", "https://issuer.example/%7eone/", "issuer"],
     ["empty", "", "issuer"],
     ["__proto__", "__proto__", "issuer"],
     ["constructor", "constructor", "issuer"],
@@ -55,16 +36,11 @@ describe("the iss of a token", () => {
   it.each([
     ["absent", payloadOf(), "issuer"],
     ["null", payloadOf('"iss":null'), "issuer"],
-    ["a number", payloadOf('"iss":0'), "issuer"],
-    ["an object", payloadOf('"iss":{}'), "issuer"],
     ["an object with a toString property", payloadOf(`"iss":{"toString":"${CONTROL.iss}"}`), "issuer"],
     ["an array", payloadOf(`"iss":["${CONTROL.iss}"]`), "issuer"],
-    ["an array of two", payloadOf(`"iss":["${CONTROL.iss}","${BACKEND.iss}"]`), "issuer"],
     ["under a name in capitals", payloadOf(`"ISS":"${CONTROL.iss}"`), "issuer"],
     ["inside another claim", payloadOf(`"act":{${IS_CONTROL}}`), "issuer"],
     ["inside __proto__", payloadOf(`"__proto__":{${IS_CONTROL}}`), "issuer"],
-    ["inside constructor.prototype", payloadOf(`"constructor":{"prototype":{${IS_CONTROL}}}`), "issuer"],
-    ["present twice with the same value", payloadOf(IS_CONTROL, IS_CONTROL), "malformed"],
     ["present twice with another value last", payloadOf(IS_CONTROL, IS_BACKEND), "malformed"],
     ["present twice with another value first", payloadOf(IS_BACKEND, IS_CONTROL), "malformed"],
     [
@@ -81,9 +57,6 @@ describe("the iss of a token", () => {
     ],
     ["the issuer of another key", payloadOf(IS_BACKEND), "algorithm"],
     ["in a payload of null", "null", "malformed"],
-    ["in half a payload", payloadOf(IS_CONTROL).slice(0, -1), "malformed"],
-    ["after a byte order mark", `\uFEFF${payloadOf(IS_CONTROL)}`, "malformed"],
-    ["in a payload that is too large", payloadOf(IS_CONTROL, `"x":"${"x".repeat(16_384)}"`), "too_large"],
     [
       "in a payload that is deep",
       payloadOf(IS_CONTROL, `"x":${"[".repeat(5e3)}${"]".repeat(5e3)}`),
@@ -91,13 +64,6 @@ describe("the iss of a token", () => {
     ],
   ])("requires a single string in a valid payload: %s", async (_, payload, verdict) => {
     expect(await verdictOf(server, signedBy(CONTROL, { payload }))).toBe(verdict);
-  });
-
-  it.each([
-    ["invalid UTF-8", Buffer.from(payloadOf(IS_CONTROL.replace("example", "ex\u00E4mple")), "latin1")],
-    ["UTF-16", Buffer.from(payloadOf(IS_CONTROL), "utf16le")],
-  ])("ignores a payload in %s", async (_, payload) => {
-    expect(await verdictOf(server, signedBy(CONTROL, { payload }))).toBe("malformed");
   });
 
   it("ignores the header", async () => {
