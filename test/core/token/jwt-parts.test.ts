@@ -92,18 +92,6 @@ describe("base64url", () => {
 });
 
 describe("the JSON of a token", () => {
-  it.each([
-    '"nested":{"a":{"b":[{"c":1,"c":1}]}}',
-    '"nested":[[{"a":1,"\\u0061":1}]]',
-    '"nested":{"":1,"":1}',
-    '"nested":{"1":0,"1":0}',
-    '"nested":{"a\\"":1,"a\\u0022":1}',
-    '"nested":{"__proto__":{},"__proto__":{}}',
-    '"__proto__":1,"__proto__":1',
-  ])("rejects a payload with a repeated property: ...,%s", async (member) => {
-    expect(await signed(HEADER, `${PAYLOAD.slice(0, -1)},${member}}`)).toBe("malformed");
-  });
-
   it("rejects every repeated name, however it is escaped", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "grapheme" }), fc.boolean(), async (name, deep) => {
@@ -111,7 +99,7 @@ describe("the JSON of a token", () => {
         const nested = deep ? `[{"a":"\\":"},[${twice}]]` : twice;
         expect(await signed(HEADER, `${PAYLOAD.slice(0, -1)},"nested":${nested}}`)).toBe("malformed");
       }),
-      { numRuns: 200 },
+      { numRuns: 200, examples: ["", "1", '"', "__proto__"].map((name): [string, boolean] => [name, true]) },
     );
   });
 
