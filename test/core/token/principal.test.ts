@@ -62,6 +62,7 @@ describe("the scopes of a principal", () => {
     [ROLES, { realm_access: null }, "realm_access.roles"],
     [ROLES, { realm_access: { roles: null } }, "realm_access.roles"],
     [ROLES, { "realm_access.roles": BOTH }, "realm_access.roles"],
+    [ROLES, { realm_access: Object.create({ roles: BOTH }) as object }, "realm_access.roles"],
     ["length", { scopes: BOTH }, "length"],
     [["text", "length"], { text: "text" }, "text.length"],
     ["constructor", { scopes: BOTH }, "constructor"],
