@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import type { generateKeyPairSync } from "node:crypto";
 import { beforeEach, type TestContext, vi } from "vitest";
 
 /** A fixed seed makes mutation results reproducible. */
@@ -32,11 +31,13 @@ vi.mock("fast-check", async (importOriginal) => {
   return { ...original, default: { ...original.default, assert } };
 });
 
+type GenerateKeys = (type: string, options: { readonly modulusLength?: number }) => object;
+
 /** The first RSA keys are those of the configuration. */
 vi.mock("node:crypto", async (importOriginal) => {
-  const original = await importOriginal<{ readonly generateKeyPairSync: typeof generateKeyPairSync }>();
+  const original = await importOriginal<{ readonly generateKeyPairSync: GenerateKeys }>();
   const keys = JSON.parse(process.env["RSA_KEYS"] ?? "[]") as string[];
-  const generateKeyPairSync = (type: string, options: { modulusLength?: number }): object => {
+  const generateKeyPairSync: GenerateKeys = (type, options) => {
     const privateKey = type === "rsa" && options.modulusLength === 2048 ? keys.pop() : undefined;
     return privateKey === undefined ? original.generateKeyPairSync(type, options) : { privateKey };
   };

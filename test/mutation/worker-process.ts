@@ -43,6 +43,7 @@ export class WorkerProcess {
     createSandbox(this.#root, this.#sandbox);
     const worker = fileURLToPath(new URL("worker.ts", import.meta.url));
     const options = { detached: true, stdio: ["ignore", "ignore", "inherit", "ipc"] as never };
+    // eslint-disable-next-line no-restricted-syntax -- `run` ends it.
     const child = fork(worker, [this.#sandbox], { ...options, cwd: this.#sandbox });
     await once(child, "message");
     return child;

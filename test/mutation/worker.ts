@@ -15,8 +15,11 @@ export interface Finding {
   readonly killedBy: string | undefined;
 }
 
-/** The number of test files of the first run. */
-const FIRST = 3;
+/** Test files that run together: most mutants fail in the first of them, and each run starts a process. */
+const TOGETHER = 4;
+
+/** For so long, further test files are tried. */
+const TRY_MS = 40_000;
 
 const [sandbox = ""] = process.argv.slice(2);
 
@@ -45,10 +48,10 @@ async function runTests({ mutant, tests }: Task): Promise<Finding> {
   vitest.state.filesMap.clear();
   vitest.state.clearErrors();
   try {
-    // Most mutants fail in the first files, and each run starts a process.
-    for (const files of [tests.slice(0, FIRST), tests.slice(FIRST)]) {
+    const endsAt = Date.now() + TRY_MS;
+    for (let start = 0; start < tests.length && Date.now() < endsAt; start += TOGETHER) {
+      const files = tests.slice(start, start + TOGETHER);
       const specifications = files.map((test) => project.createSpecification(join(sandbox, test)));
-      if (specifications.length === 0) continue;
       const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
       const [failure] = testModules.flatMap(failuresOf);
       if (failure !== undefined) return { killedBy: failure };
