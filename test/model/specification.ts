@@ -290,9 +290,12 @@ const isSubtreeOf = (subtree: Rule, root: Rule): boolean =>
 
 /** Returns whether the deciding rule is narrower than each other matching rule, or requires at least as much. */
 export function isOrdered(table: Table, method: string, path: Divided): boolean {
-  const matching = candidatesFor(table, method, path).filter(isSpelled);
-  const deciding = narrowestOf(matching, method);
+  const candidates = candidatesFor(table, method, path);
+  const spelled = candidates.filter(isSpelled);
+  const deciding = narrowestOf(spelled, method);
   if (!deciding) return true;
+  // Two texts of the table that are one text in the loosest spelling have paths in common.
+  const matching = deciding.rule === narrowestOf(candidates, method)?.rule ? candidates : spelled;
   const { rule, alternative } = deciding;
   // Frameworks run the GET handler for HEAD: that of the path, and that of a route in any spelling.
   const ofGet = narrowestOf(candidatesFor(table, "GET", path).filter(isSpelled), "GET")?.rule;
