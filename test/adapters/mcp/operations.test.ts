@@ -226,6 +226,12 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(TOOLS);
   });
 
+  it("throws for a server that is connected", async () => {
+    const mcp = createMcp(line);
+    await mcp.connect(InMemoryTransport.createLinkedPair()[0] as never);
+    await expect(operationsOf(mcp)).rejects.toThrow("connect");
+  });
+
   it("lists no tool of a server whose list has none", async () => {
     const mcp = createMcp(1) as unknown as Registrar;
     mcp.server.setRequestHandler(ListToolsRequestSchema, () => ({}));

@@ -166,6 +166,12 @@ describe("a JWK Set in a file", () => {
     [1_000, "first", "stale_ended failed unavailable"],
   ]);
 
+  itPlays("withdraws all keys with a staleMs of 0 when it is deleted", { keys: { ...keys, staleMs: 0 } }, [
+    [0, "first", "accepted"],
+    [0, remove, ""],
+    [0, "first", "failed unavailable"],
+  ]);
+
   itPlays(
     "is read again with a token a second after it could not be read, then after two, four and five",
     { keys },
