@@ -16,7 +16,7 @@ export interface Check {
 const TOKENS = "security/tokens.test.ts";
 const PROOFS = "security/proofs";
 const CONDITIONS = "capabilities/conditions";
-const OPERATIONS = "capabilities/operation.test.ts";
+const OPERATIONS = "capabilities/mcp-operations";
 
 const core = "core/token";
 const dpop = "capabilities/sender-constraint/dpop.ts";
@@ -262,7 +262,7 @@ const ROWS: readonly Row[] = [
     "capabilities/connections/revalidate.ts",
     "if (waitMs <= 0) return EXPIRED;",
     "",
-    "capabilities/until-expiry.test.ts",
+    "capabilities/connections",
   ],
   [
     "`grants` returns a list.",
@@ -283,21 +283,21 @@ const ROWS: readonly Row[] = [
     "capabilities/keys/discovery.ts",
     "publishedIssuer !== issuer",
     "false",
-    "core/keys",
+    "capabilities/keys",
   ],
   [
     "Keys of metadata are not on this machine.",
     "capabilities/keys/discovery.ts",
     "isLocalUrl(jwksUri) && !isLoopbackUrl(url)",
     "false",
-    "core/keys",
+    "capabilities/keys",
   ],
   [
     "A published key is public.",
     "capabilities/keys/jwks.ts",
     'if (kty === "oct") return',
     "if (false) return",
-    "core/keys",
+    "capabilities/keys",
   ],
   [
     "A name has no other spelling.",

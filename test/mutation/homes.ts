@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** Where the sentences about a folder of `src` live, most direct tests first. The longest name counts. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   core: ["core", "conformance", "security/fail-closed"],
-  "core/keys": ["core/keys", "security/tokens", "core/options"],
+  "core/keys": ["core/keys", "capabilities/keys", "security/tokens", "core/options"],
   "core/options": ["core/options", "core/issuers", "core/server", "complete"],
   "core/policy": [
     "core/policy",
@@ -15,7 +15,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
     "corpora",
   ],
   "core/response": ["core/response", "core/server", "capabilities/sender-constraint", "conformance"],
-  "core/runtime": ["core/runtime", "core/keys", "core", "stores"],
+  "core/runtime": ["core/runtime", "capabilities/keys", "core", "stores"],
   "core/scopes": ["core/scopes", "core/policy", "core/server", "corpora"],
   "core/token": [
     "core/token",
@@ -28,11 +28,16 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ],
   "capabilities/batches": ["capabilities/batches", "adapters/trpc"],
   "capabilities/conditions": ["capabilities/conditions", "core/policy"],
-  "capabilities/connections": ["capabilities/until-expiry", "stores/introspection", "adapters/socketio"],
+  "capabilities/connections": ["capabilities/connections", "stores/introspection", "adapters/socketio"],
   "capabilities/explain": ["capabilities/explain", "core/server"],
   "capabilities/grants": ["capabilities/grants"],
-  "capabilities/keys": ["core/keys", "core/issuers", "core/options"],
-  "capabilities/mcp-operations": ["capabilities", "core/policy", "adapters/mcp"],
+  "capabilities/keys": ["capabilities/keys", "core/issuers", "core/options"],
+  "capabilities/mcp-operations": [
+    "capabilities/mcp-operations",
+    "capabilities",
+    "core/policy",
+    "adapters/mcp",
+  ],
   "capabilities/opaque": ["stores", "core/token"],
   "capabilities/resource": ["capabilities/resource", "core/options", "conformance"],
   "capabilities/sender-constraint": ["capabilities/sender-constraint", "security/proofs", "tls"],

@@ -4,17 +4,17 @@ import {
   type Operation,
   renderOperation,
   splitOperation,
-} from "../../src/capabilities/mcp-operations/operation-key.ts";
+} from "../../../src/capabilities/mcp-operations/operation-key.ts";
 import {
   ANY_METHODS,
   isExtensionMethod,
   isHousekeeping,
   MCP_METHODS,
   OperationMethods,
-} from "../../src/capabilities/mcp-operations/operation-methods.ts";
-import type { OperationRules } from "../../src/capabilities/mcp-operations/operation-rules.ts";
-import { decideByRules } from "../../src/core/policy/decision.ts";
-import { isOperation } from "../../src/core/policy/operations.ts";
+} from "../../../src/capabilities/mcp-operations/operation-methods.ts";
+import type { OperationRules } from "../../../src/capabilities/mcp-operations/operation-rules.ts";
+import { decideByRules } from "../../../src/core/policy/decision.ts";
+import { isOperation } from "../../../src/core/policy/operations.ts";
 import {
   callerWith,
   keysOf,
@@ -24,7 +24,7 @@ import {
   SCOPE_RULES,
   tableIssues,
   tableOf,
-} from "../support/policy.ts";
+} from "../../support/policy.ts";
 
 const operation = (text: string, parameters: object = {}, isPartial = false): Operation => ({
   ...splitOperation(text),

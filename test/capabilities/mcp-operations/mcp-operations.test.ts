@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { createResourceServer, type ConfigurationIssue } from "scopegate";
 import { callerConditions } from "scopegate/conditions";
 import { mcpOperations, protectMcp, withMcp } from "scopegate/mcp";
-import { operationRulesOf } from "../../src/capabilities/mcp-operations/operation-rules.ts";
-import { pipelineOf } from "../../src/core/port.ts";
-import { audit } from "../../src/tools/audit/index.ts";
-import { issuer, thrownBy } from "../support/resource-servers.ts";
+import { operationRulesOf } from "../../../src/capabilities/mcp-operations/operation-rules.ts";
+import { pipelineOf } from "../../../src/core/port.ts";
+import { audit } from "../../../src/tools/audit/index.ts";
+import { issuer, thrownBy } from "../../support/resource-servers.ts";
 
 type Options = Parameters<typeof createResourceServer>[0];
 

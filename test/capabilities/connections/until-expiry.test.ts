@@ -3,10 +3,10 @@ import { on } from "node:events";
 import type { Principal } from "scopegate";
 import { type AccessEnd, untilExpiry } from "scopegate/connections";
 import { revalidate } from "scopegate/connections";
-import { createServer, issuer, NOW } from "../support/resource-servers.ts";
-import type { ResourceServerOptions } from "../support/server.ts";
-import { type OwnTimers, useOwnTimers } from "../support/timers.ts";
-import { until } from "../support/until.ts";
+import { createServer, issuer, NOW } from "../../support/resource-servers.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
+import { type OwnTimers, useOwnTimers } from "../../support/timers.ts";
+import { until } from "../../support/until.ts";
 
 let now = NOW * 1000;
 let timers: OwnTimers;

@@ -9,8 +9,8 @@ import {
   type NamePattern,
   parsePrefix,
   parseTemplate,
-} from "../../src/capabilities/mcp-operations/name-pattern.ts";
-import { PROPERTY } from "../support/policy.ts";
+} from "../../../src/capabilities/mcp-operations/name-pattern.ts";
+import { PROPERTY } from "../../support/policy.ts";
 
 function template(source: string): NamePattern {
   const pattern = parseTemplate(source);
