@@ -48,6 +48,12 @@ describe("a request without a rule", () => {
     });
   });
 
+  it("refuses a handler of an unknown route that only a public wildcard covers, whatever the options", () => {
+    const policy = policyOf({ "GET /{*path}": "public" }, { unmappedRoutes: "authenticated" });
+    const request = { method: "GET", target: "/b", isAtHandler: true };
+    expect(policy.refuseByTable(policy.find(request, false))).toMatchObject({ reason: "route_unmapped" });
+  });
+
   it.each<[Partial<ResourceServerOptions>, string, string]>([
     [{}, "refused", "route_unmapped"],
     [{ unmappedRoutes: "not_found" }, "refused", "route_unmapped"],

@@ -18,6 +18,10 @@ describe("a table whose order of rules is not total", () => {
     ["a scope of another parameter", { "GET /:a/x/:c": ["r:<a>:w"], "GET /y/:a/:c": ["r:<a>:w"] }],
     ["one of several scopes", { "GET /:a/x": ["a:b"], "GET /y/:b": { anyOf: ["a:b", "c:d"] } }],
     ["a scope with <any>", { "GET /:a/z/:c": ["a:read"], "GET /y/:b/x": ["a:<any>:read"] }],
+    [
+      "one rule beside another that requires the same",
+      { "GET /:a/z": ["c:d"], "GET /:a/x": ["a:b"], "GET /y/:b": ["a:b"] },
+    ],
     ["another part of the segment", { "GET /:a/x/:c": ["r:<a>:w"], "GET /:a.json/:c/:d": ["r:<a>:w"] }],
   ])("does not start, in whatever order it is written: %s", (_, table) => {
     const [key = ""] = Object.keys(table);
@@ -35,6 +39,12 @@ describe("a table whose order of rules is not total", () => {
   it("is a mistake of a HEAD rule that requires less than the rule for every method", () => {
     expect(mistakesIn({ "HEAD /x": [], "* /{*path}": ["a:b"] })).toEqual([
       "rule_outranked scopeMappings HEAD /x",
+    ]);
+  });
+
+  it("is a mistake of a HEAD rule that a narrower GET rule keeps from deciding", () => {
+    expect(mistakesIn({ "GET /x": [], "HEAD /:a": ["a:b"] })).toEqual([
+      "rule_outranked scopeMappings HEAD /:a",
     ]);
   });
 
