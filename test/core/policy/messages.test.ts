@@ -81,7 +81,7 @@ const PATTERN_MISTAKES: Readonly<Record<string, Readonly<Record<string, string>>
     "/a/:b?/c/:d?/:e?":
       "Write a key for each path: `/a/:b/c/:d/:e` and `/a/:b/c/:d` and `/a/:b/c` and `/a/c/:d/:e` and `/a/c/:d` and `/a/c`.",
   },
-  "has alternatives in parentheses.": { "/(v1|v2)/orgs/:org": "Write one key for each of them." },
+  "has alternatives in parentheses.": { "/(v1|v2|v3)/orgs/:org": "Write one key for each of them." },
   "writes a parameter in the syntax of another router.": {
     "/a/{id}": "Write `/a/:id`.",
     "/a/<id>": "Write `/a/:id`.",
@@ -100,7 +100,7 @@ const PATTERN_MISTAKES: Readonly<Record<string, Readonly<Record<string, string>>
     "/{a}{b}": PARAMETER,
   },
   "uses one parameter name twice.": { "/:id/:id": OWN_NAME, "/:id/x/*id": OWN_NAME, "/:id{/:id}": OWN_NAME },
-  "has a wildcard that shares its segment.": { "/a*path": OWN_SEGMENT, "/*path.json": OWN_SEGMENT },
+  "has a wildcard that shares its segment.": { "/a*path": OWN_SEGMENT, "/a/*path.json": OWN_SEGMENT },
   "has two wildcards.": { "/*a/*b": ONE_WILDCARD, "/*head{/*tail}": ONE_WILDCARD },
   "has more than 64 combinations of optional groups.": {
     [`/a${"{/b}".repeat(7)}`]: SEVERAL_ROUTES,
