@@ -176,7 +176,7 @@ const ROWS: readonly Row[] = [
     `${core}/revocation-check.ts`,
     "checks.slice(index + 1)",
     "[]",
-    "core",
+    "stores/revocation",
   ],
   // How a refusal looks.
   [
@@ -237,10 +237,10 @@ const ROWS: readonly Row[] = [
     CONDITIONS,
   ],
   [
-    "An empty parameter equals no claim.",
+    "`where` needs an equal value.",
     "capabilities/conditions/where.ts",
-    'if (value === "") return undefined;',
-    "",
+    "!values.some((value) => String(value) === text)",
+    "false",
     CONDITIONS,
   ],
   [
@@ -336,7 +336,7 @@ const ROWS: readonly Row[] = [
     "capabilities/sender-constraint/proof-checker.ts",
     "areEqual(certificate.thumbprint, thumbprint)",
     "true",
-    PROOFS,
+    "tls/headers.test.ts",
   ],
   [
     "A header with a certificate is of a proxy.",
