@@ -1,5 +1,5 @@
 /**
- * Changes the core and the capabilities in many small ways, and tells which changes no test notices.
+ * Changes the core and the capabilities in many small ways, and prints which changes no test notices.
  *
  *     npm run test:mutation                                      one mutant in five; continues an interrupted run
  *     npm run test:mutation -- --only src/core/policy            of these files

@@ -73,5 +73,5 @@ export function sampleMutants(mutants: readonly Mutant[], seed: number, every: n
 }
 
 function ignore(): void {
-  // The instrumenter has nothing to tell.
+  // What the instrumenter logs isn't needed.
 }
