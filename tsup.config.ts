@@ -1,4 +1,5 @@
 import { esbuildPage } from "./scripts/page-script.ts";
+import { fewFiles } from "./scripts/few-files.ts";
 
 // A plain object: the types of tsup need packages that are not installed with it.
 export default {
@@ -39,11 +40,11 @@ export default {
   format: ["esm"],
   platform: "node",
   target: "node20",
-  // One shared chunk for the core: an error thrown by `scopegate` stays an instance of the class that
+  // Shared chunks: an error thrown by `scopegate` stays an instance of the class that
   // `scopegate/express` sees.
   splitting: true,
   removeNodeProtocol: false,
-  esbuildPlugins: [esbuildPage],
+  esbuildPlugins: [esbuildPage, fewFiles],
   // A part of zod is enough for options. Loading all of it takes longer than loading everything else
   // (docs/decisions/0030-zod-is-bundled.md).
   noExternal: [/^zod/],
