@@ -69,6 +69,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "core/keys/algorithm.ts",
     "core/keys/hmac-secret.ts",
     "core/keys/import-key.ts",
+    "core/options/policy-digest.ts",
     "core/keys/low-order.ts",
     "core/keys/verification-key.ts",
     "tools/page/document.ts",
@@ -128,7 +129,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "core/keys/import-key.ts",
     "core/options/verification-keys.ts",
     "core/options/schema.ts",
-    "core/refusal-log.ts",
+    "core/observer.ts",
   ],
 };
 

@@ -13,6 +13,8 @@ export interface Health {
    * state of `revocation` counts in the same way.
    */
   readonly status: "ok" | "degraded" | "unavailable";
+  /** A digest of the policy, as in decision events. */
+  readonly policy: string;
   /** The state of each key source, as `server.keys` lists it. */
   readonly keys: readonly KeySourceStatus[];
   /** The number of remembered tokens and their estimated memory; absent with `tokenCache: false`. */
@@ -34,6 +36,7 @@ export interface CacheSize {
 }
 
 export function healthOf(
+  policy: string,
   keys: readonly KeySourceStatus[],
   cache: CacheSize | undefined,
   revocation: RevocationStatus | undefined,
@@ -43,6 +46,7 @@ export function healthOf(
   const states = [revocation, ...opaqueTokens].map((source) => source?.state ?? "ok");
   return compact({
     status: worstOf(stateOfKeys(keys), ...states, replayFault === undefined ? "ok" : "degraded"),
+    policy,
     keys,
     cache: cache && { entries: cache.entries, bytes: cache.bytes },
     revocation,

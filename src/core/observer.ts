@@ -1,9 +1,10 @@
 /** Reports decisions to `onDecision`, to a channel, and to the log for development. */
+import { debuglog } from "node:util";
 import { compact } from "./runtime/compact.ts";
 import type { DecisionEvent } from "./options/options.ts";
 import type { ResolvedOptions } from "./options/resolve.ts";
 import type { Decision } from "./policy/decision.ts";
-import { createRefusalLog, type RefusalLog } from "./refusal-log.ts";
+import type { RefusalLog } from "./refusal-log.ts";
 import { type AccessRequest, type ObservedRequest, withoutCredentials } from "./request.ts";
 import { DECISION_CHANNEL, publish } from "./runtime/channels.ts";
 import { notify } from "./runtime/notify.ts";
@@ -20,14 +21,19 @@ export interface DecisionMessage {
 }
 
 export class Observer {
-  readonly #rules: Pick<ResolvedOptions, "issuers" | "now" | "onDecision">;
-  readonly #refusalLog: RefusalLog;
+  readonly #rules: Pick<ResolvedOptions, "issuers" | "now" | "onDecision" | "policy">;
+  /** Absent without `NODE_DEBUG=scopegate`: it's not loaded then. */
+  readonly #refusalLog: Promise<RefusalLog> | undefined;
   /** When the decision of a request began, in milliseconds. Empty if `isListening` is `false`. */
   readonly #starts = new WeakMap<AccessRequest, number>();
 
-  constructor(rules: Pick<ResolvedOptions, "issuers" | "now" | "onDecision">) {
+  constructor(rules: Pick<ResolvedOptions, "issuers" | "now" | "onDecision" | "policy">) {
     this.#rules = rules;
-    this.#refusalLog = createRefusalLog(rules.issuers.configurations);
+    const log = debuglog("scopegate");
+    if (!log.enabled) return;
+    this.#refusalLog = import("./refusal-log.ts").then(({ createRefusalLog }) =>
+      createRefusalLog(rules.issuers.configurations, log),
+    );
   }
 
   /** Returns whether a hook or a channel receives decisions. */
@@ -37,12 +43,12 @@ export class Observer {
 
   /** Returns whether decisions are reported or refusals are logged. If not, callers skip this work. */
   get isWatching(): boolean {
-    return this.isListening || this.#refusalLog.isEnabled();
+    return this.isListening || this.#refusalLog !== undefined;
   }
 
   /** Logs a response that isn't a decision, such as the response to a body that can't be read. */
   logResponse(description: string, request: AccessRequest | undefined): void {
-    if (request) this.#refusalLog.logResponse(description, request);
+    if (request) this.#log((log) => log.logResponse(description, request));
   }
 
   /** Starts to measure a decision. */
@@ -52,9 +58,13 @@ export class Observer {
 
   /** Logs a refusal, calls `onDecision`, publishes to the channel, and returns the decision. */
   observe(decision: Decision, request: AccessRequest): Decision {
-    this.#refusalLog.logDecision(decision, request);
+    if (this.#refusalLog) this.#log((log) => log.logDecision(decision, request));
     if (this.isListening) this.#report(decision, request);
     return decision;
+  }
+
+  #log(write: (log: RefusalLog) => void): void {
+    void this.#refusalLog?.then(write).catch(() => undefined);
   }
 
   #report(decision: Decision, request: AccessRequest): void {
@@ -70,7 +80,8 @@ export class Observer {
 
   #createEvent(request: AccessRequest): DecisionEvent {
     const now = performance.now();
-    const event = { at: this.#rules.now(), durationMs: now - (this.#starts.get(request) ?? now) };
+    const durationMs = now - (this.#starts.get(request) ?? now);
+    const event = { at: this.#rules.now(), durationMs, policy: this.#rules.policy };
     // Not enumerable, because the framework's request holds the token, and programs log whole objects.
     return Object.defineProperty(event, "source", { value: request.source });
   }

@@ -1,5 +1,4 @@
 /** One line on stderr for each refusal, with `NODE_DEBUG=scopegate`. Shows no token. */
-import { debuglog } from "node:util";
 import { orUndefined } from "./errors.ts";
 import type { KeyResolver } from "./keys/verification-key.ts";
 import type { Decision, Refused } from "./policy/decision.ts";
@@ -7,7 +6,7 @@ import { type AccessRequest, type ObservedRequest, withoutCredentials } from "./
 import { printable, withoutTokens } from "./runtime/printable.ts";
 import type { TokenRules } from "./token/verifier.ts";
 
-type Log = ((message: string, ...values: readonly unknown[]) => void) & { readonly enabled: boolean };
+type Log = (message: string, ...values: readonly unknown[]) => void;
 
 type Issuers = readonly {
   readonly token: TokenRules;
@@ -17,18 +16,17 @@ type Issuers = readonly {
 export type RefusalLog = ReturnType<typeof createRefusalLog>;
 
 /** Creates the functions that write lines. They read the request only if they write a line. */
-export function createRefusalLog(issuers: Issuers, log: Log = debuglog("scopegate")) {
+export function createRefusalLog(issuers: Issuers, log: Log) {
   // The target and the scopes of a token may contain line breaks and terminal escapes.
   const write = (line: string): void => log("%s", printable(line));
   return {
-    isEnabled: () => log.enabled,
     /** Logs a decision that refuses. */
     logDecision(decision: Decision, request: AccessRequest): void {
-      if (decision.allowed || !log.enabled) return;
-      write(describeRefusal(decision, withoutCredentials(request), issuers).join("; "));
+      if (!decision.allowed)
+        write(describeRefusal(decision, withoutCredentials(request), issuers).join("; "));
     },
     logResponse(description: string, request: AccessRequest): void {
-      if (log.enabled) write(`${describeRequest(withoutCredentials(request))} ${description}`);
+      write(`${describeRequest(withoutCredentials(request))} ${description}`);
     },
   };
 }

@@ -184,7 +184,14 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       return verifiers.status();
     },
     health: () =>
-      healthOf(verifiers.status(), cache, revocation?.status(), opaque?.status(), keyProofs?.fault),
+      healthOf(
+        resolved.policy,
+        verifiers.status(),
+        cache,
+        revocation?.status(),
+        opaque?.status(),
+        keyProofs?.fault,
+      ),
     refreshKeys: verifiers.refresh,
     close() {
       verifiers.close();

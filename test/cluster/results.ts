@@ -1,4 +1,4 @@
-/** The table of results, which `docs/reference/revocation-faults.md` shows. */
+/** The table of results, which `RESULTS.md` shows. */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Tally } from "./service.ts";
 
@@ -13,7 +13,7 @@ const rows: Row[] = [];
 
 export const addRow = (row: Row): void => void rows.push(row);
 
-const PAGE = new URL("../../docs/reference/revocation-faults.md", import.meta.url);
+const PAGE = new URL("RESULTS.md", import.meta.url);
 const HEAD = ["fault", "responses", "requests", "wrongly accepted", "wrongly refused", "latest, ms"];
 
 /** Prints the table, or with `SCOPEGATE_WRITE=1` writes it to its page. */

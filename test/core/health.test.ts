@@ -15,7 +15,12 @@ function setUp() {
 it("reports ok with keys in the options, and the size of the cache", async () => {
   const server = createServer();
   const status = { source: "verificationKeys", state: "fresh", keyIds: [] };
-  expect(server.health()).toEqual({ status: "ok", keys: [status], cache: { entries: 0, bytes: 0 } });
+  expect(server.health()).toEqual({
+    status: "ok",
+    policy: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+    keys: [status],
+    cache: { entries: 0, bytes: 0 },
+  });
   await server.authenticate(await issuer.token());
   const { entries, bytes } = server.health().cache ?? {};
   expect([entries, Number(bytes) > 0]).toEqual([1, true]);

@@ -401,7 +401,8 @@ describe("onDecision", () => {
     expect(onDecision).toHaveBeenCalledTimes(2);
     for (const [, request, event] of onDecision.mock.calls as [Decision, ObservedRequest, DecisionEvent][]) {
       expect(event.source).toBe(source);
-      expect(event).toEqual({ at: 1_700_000_000_000, durationMs: expect.any(Number) as number });
+      const durationMs = expect.any(Number) as number;
+      expect(event).toEqual({ at: 1_700_000_000_000, durationMs, policy: observed.health().policy });
       expect(event.durationMs).toBeGreaterThan(0);
       expect(event.durationMs).toBeLessThan(60_000);
       expect(inspect([request, event])).not.toContain("secret");

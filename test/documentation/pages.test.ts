@@ -91,7 +91,7 @@ describe("links", () => {
       "CONTRIBUTING.md",
       "REVIEW.md",
       "docs/decisions/README.md",
-      ...["benchmarks", "corpora", "revocation-faults", "vulnerabilities"].map(
+      ...["benchmarks", "corpora", "vulnerabilities"].map(
         (page) => `docs/reference/${page}.md`,
       ),
     ]);

@@ -58,6 +58,7 @@ describe("a random table", () => {
     forTables(201, async ({ policy, server, random }) => {
       const reversed = start({ ...policy, custom: reverse(policy.custom), base: reverse(policy.base) });
       if (!isServer(reversed)) throw new Error(`${JSON.stringify(policy)} doesn't start in another order.`);
+      expect(reversed.health().policy).toBe(server.health().policy);
       await forRequests(policy, random, async (request, identity) => {
         const [first, second] = [
           await ask(server, request, identity),
@@ -84,6 +85,17 @@ describe("a random table", () => {
       expect(mistakesOf(reversed)).toEqual(mistakes);
     }
   });
+
+  it("has another digest without one of its effective rules", () =>
+    forTables(205, ({ policy, server }) => {
+      for (const { key, source } of server.routes) {
+        const table = source === "default" ? "base" : "custom";
+        const { [key]: _, ...others } = policy[table];
+        const smaller = start({ ...policy, [table]: others });
+        if (isServer(smaller)) expect(smaller.health().policy).not.toBe(server.health().policy);
+      }
+      return Promise.resolve();
+    }));
 
   it("never refuses a caller because of further scopes", () =>
     forTables(202, ({ policy, server, random }) =>

@@ -26,6 +26,11 @@ export interface DecisionEvent {
   /** How long it took, in milliseconds, with fractions. Includes waiting for keys and `isRevoked`. */
   readonly durationMs: number;
   /**
+   * A digest of the policy that decided: of the effective table, and of all options that JSON can express,
+   * without keys and secrets. It's the same in every process with the same policy.
+   */
+  readonly policy: string;
+  /**
    * The object that the framework passes to handlers: the request, in Koa the context. For `check`, the
    * `source` that was passed to it. It isn't enumerable, because it holds the token, which must not appear in
    * a log of the event.

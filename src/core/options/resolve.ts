@@ -24,6 +24,7 @@ import type { Principal } from "../token/principal.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { ResourceServerOptions } from "./options.ts";
+import { digestPolicy } from "./policy-digest.ts";
 import { audienceOf, type ResolvedIssuers, resolveIssuers } from "./resolve-issuers.ts";
 import { findShapeMistakes } from "./schema.ts";
 import type { BoundTokens, SenderConstraint } from "./sender-constraint.ts";
@@ -34,6 +35,8 @@ import { checkKnownScopes, namesInGrants, namesInRules } from "./vocabulary.ts";
 export interface ResolvedOptions extends CredentialRules, PolicyRules, IdentificationRules {
   readonly issuers: ResolvedIssuers;
   readonly tokenCache: TokenCacheRules | undefined;
+  /** The digest of the policy. */
+  readonly policy: string;
   /** The tolerance of tokens that no issuer configures. */
   readonly clockToleranceSeconds: number;
   readonly shadow: Comparison | undefined;
@@ -136,6 +139,7 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
 
   return {
     issuers,
+    policy: digestPolicy(table.rules, options),
     tokenSources: resolveTokenSources(settings.tokenSources, keyProofs?.scheme),
     maxTokenBytes: settings.maxTokenBytes,
     multipleCredentials: settings.multipleCredentials,

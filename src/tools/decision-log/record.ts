@@ -66,6 +66,7 @@ export function describeDecision(id: string, [decision, request, event]: Observe
     method: /^[A-Z-]{1,20}$/.test(request.method) ? request.method : "other",
     pattern: bounded(matched ?? decision.rules[0]?.pattern) ?? null,
     rule: decision.rule?.key ?? null,
+    policy: event.policy,
     result: resultOf(decision),
     reason,
     rejection,

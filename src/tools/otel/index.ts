@@ -137,6 +137,7 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
   const lookupStates = gauge("lookups.state", "1", "Stores and endpoints in each state");
   const pending = gauge("lookups.pending", "{lookup}", "Tokens that are being looked up");
   const warnings = gauge("revocation.warnings", "{warning}", "Settings that can lose revocations");
+  const policies = gauge("policy", "1", "1 for the policy that is in force");
   const observe = (result: BatchObservableResult): void => {
     const report = (to: Observable, value = Number.NaN, attributes: Attributes = {}): void => {
       if (Number.isFinite(value)) result.observe(to, value, attributes);
@@ -147,6 +148,7 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
     for (const [serverAttributes, server] of named) {
       const health = server.health();
       const { cache, keys, revocation } = health;
+      report(policies, 1, { ...serverAttributes, "scopegate.policy": health.policy });
       report(entries, cache?.entries, serverAttributes);
       report(bytes, cache?.bytes, serverAttributes);
       for (const status of keys) {
@@ -166,15 +168,12 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
           const count = same.filter(({ state }) => state === possible).length;
           report(lookupStates, count, { ...attributes, "scopegate.lookups.state": possible });
         }
-        report(
-          pending,
-          same.reduce((sum, { underWay = Number.NaN }) => sum + underWay, 0),
-          attributes,
-        );
+        const underWay = same.reduce((sum, lookup) => sum + (lookup.underWay ?? Number.NaN), 0);
+        report(pending, underWay, attributes);
       }
     }
   };
-  const gauges = [entries, bytes, states, age, left, lookupStates, pending, warnings];
+  const gauges = [entries, bytes, states, age, left, lookupStates, pending, warnings, policies];
   meter.addBatchObservableCallback(observe, gauges);
   return () => meter.removeBatchObservableCallback(observe, gauges);
 }

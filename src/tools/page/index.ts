@@ -59,6 +59,7 @@ export function page(server: ResourceServer, options: PageOptions = {}): string 
   const findings = report?.findings ?? [...findCatchAlls(policyRules.rules, {}), ...findInTable(policyRules)];
   return renderPage({
     title,
+    policy: server.health().policy,
     rules: policyRules.rules.map(toPageRule),
     shadow: shadow && { rules: shadow.rules.map(toPageRule), unmappedRoutes: shadow.unmappedRoutes },
     authorization: policyRules.authorization,

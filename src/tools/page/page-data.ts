@@ -14,6 +14,8 @@ import type { Rule } from "../../core/policy/rule.ts";
 /** Contains only the policy of a server, without keys, issuers and claims. */
 export interface PageData extends Pick<PolicyRules, "authorization" | "unmappedRoutes"> {
   readonly title: string;
+  /** The digest of the policy. */
+  readonly policy: string;
   readonly rules: readonly (Pick<Rule, "key" | "source"> & { readonly entry: TableEntry })[];
   /** The table of `shadow`. */
   readonly shadow: Pick<PageData, "rules" | "unmappedRoutes"> | undefined;

@@ -68,6 +68,7 @@ describe("a record", () => {
       method: "GET",
       pattern: "/agents/:agent_id",
       rule: "GET /agents/:agent_id",
+      policy: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
       result: "refused",
       reason: "scope_insufficient",
       required: ["agents:<agent_id>:read"],
@@ -163,7 +164,7 @@ describe("a record", () => {
       [["path"], ["tools/call search"]],
     ] as const) {
       const { log, read } = start({ include });
-      log(decision, request, { at: 0, durationMs: 1 });
+      log(decision, request, { at: 0, durationMs: 1, policy: "" });
       expect(await read()).toMatchObject([{ method: "POST", rule: "MCP tools/call search", operations }]);
     }
   });
@@ -224,7 +225,7 @@ describe("the trace id", () => {
     const { log, server, read } = start();
     const decision = await server.check({ method: "GET", target: "/health" });
     await read();
-    const id = log(decision, { method: "GET", target: "/health" }, { at: 0, durationMs: 1 });
+    const id = log(decision, { method: "GET", target: "/health" }, { at: 0, durationMs: 1, policy: "" });
     expect((await read()).map((record) => record["id"])).toEqual([id]);
   });
 });

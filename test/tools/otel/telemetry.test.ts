@@ -230,6 +230,7 @@ describe("stores and endpoints", () => {
       ["introspected", "ok", 2],
       ["revocation", "ok", 1],
     ]);
+    expect(await measured.seriesOf("policy")).toEqual([{ value: 1, policy: server.health().policy }]);
     expect(await measured.seriesOf("revocation.warnings")).toEqual([
       { value: server.health().revocation?.warnings?.length },
     ]);

@@ -78,7 +78,7 @@ describe("page", () => {
     expect(html).not.toContain(canary);
     expect(html).not.toContain(issuer.publicPem.split("\n")[1]);
     expect(Object.keys(partsOf(html).data).sort().join(" ")).toBe(
-      "adminScope authorization findings hasBatches implied roles rules title unmappedRoutes",
+      "adminScope authorization findings hasBatches implied policy roles rules title unmappedRoutes",
     );
   });
 

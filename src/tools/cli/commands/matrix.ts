@@ -68,22 +68,23 @@ export const matrix: Command = {
       ]),
       ...unasked.map((key) => [key, "every role", "no path found"]),
     ];
+    const { policy } = server.health();
     const snapshot = renderMarkdown([HEAD, ...rows]);
     // On standard error, because the output may become a snapshot.
     const warning = describeBaseTable(pipelineOf(server).policy.rules);
-    if (file === undefined || !before) return compact({ data: { rows }, text: snapshot, warning });
+    if (file === undefined || !before) return compact({ data: { policy, rows }, text: snapshot, warning, note: `Policy ${policy}.` });
     if (isWritten) writeText(file, `${snapshot}\n`);
     const note = isWritten
       ? `The new snapshot is in ${quote(file)}.`
       : "If the changes are intended, write a new snapshot with --write.";
     // The first snapshot can't be compared with anything.
-    if (before.size === 0) return { data: { rows }, text: snapshot, note };
+    if (before.size === 0) return { data: { policy, rows }, text: snapshot, note };
     const changes = compareRows(before, readRows(snapshot));
     const text = changes.length === 0 ? "The access matrix is as in the snapshot." : changes.join("\n");
     const isFinding = changes.length > 0 && !isWritten;
     return compact({
       isFinding,
-      data: { rows, changes },
+      data: { policy, rows, changes },
       text,
       note: isFinding || isWritten ? note : undefined,
     });

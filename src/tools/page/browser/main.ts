@@ -66,7 +66,7 @@ find("add").addEventListener("change", () => {
 document.title = escapeHidden(data.title);
 document.querySelector("h1")?.append(escapeHidden(data.title));
 find("summary").textContent =
-  `${policy.rules.rules.length} rules. Admin scope: ${data.adminScope ?? "none"}.`;
+  `${policy.rules.rules.length} rules. Admin scope: ${data.adminScope ?? "none"}. Policy ${data.policy}.`;
 const notes = [
   ...(data.baseTable === undefined ? [] : [data.baseTable]),
   ...(data.authorization ? [] : ["Scopes aren't checked: authorization is off."]),
