@@ -91,9 +91,7 @@ describe("links", () => {
       "CONTRIBUTING.md",
       "REVIEW.md",
       "docs/decisions/README.md",
-      ...["benchmarks", "corpora", "vulnerabilities"].map(
-        (page) => `docs/reference/${page}.md`,
-      ),
+      ...["benchmarks", "corpora", "vulnerabilities"].map((page) => `docs/reference/${page}.md`),
     ]);
     expect(
       paths.filter((path) => listed.has(path) || /^docs\/(?:benchmarks|decisions)\//.test(path)),

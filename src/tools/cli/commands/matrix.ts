@@ -72,7 +72,8 @@ export const matrix: Command = {
     const snapshot = renderMarkdown([HEAD, ...rows]);
     // On standard error, because the output may become a snapshot.
     const warning = describeBaseTable(pipelineOf(server).policy.rules);
-    if (file === undefined || !before) return compact({ data: { policy, rows }, text: snapshot, warning, note: `Policy ${policy}.` });
+    if (file === undefined || !before)
+      return compact({ data: { policy, rows }, text: snapshot, warning, note: `Policy ${policy}.` });
     if (isWritten) writeText(file, `${snapshot}\n`);
     const note = isWritten
       ? `The new snapshot is in ${quote(file)}.`
