@@ -3,9 +3,24 @@ import { join } from "node:path";
 
 /** Where the sentences about a folder of `src` live, most direct tests first. The longest name counts. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
-  core: ["core", "conformance", "security/fail-closed"],
-  "core/keys": ["core/keys", "capabilities/keys", "security/tokens", "core/options"],
-  "core/options": ["core/options", "core/issuers", "core/server", "complete"],
+  core: ["core", "conformance", "security/fail-closed", "stores"],
+  "core/keys": [
+    "core/keys",
+    "capabilities/keys",
+    "security",
+    "core/options",
+    "core/server",
+    "stores/introspection",
+  ],
+  "core/options": [
+    "core/options",
+    "core/issuers",
+    "core/server",
+    "complete",
+    "core/policy",
+    "stores",
+    "tools/cli",
+  ],
   "core/policy": [
     "core/policy",
     "core/scopes",
