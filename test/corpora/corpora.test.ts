@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Allowed, type Decision, parseConfiguration, type Refused, type ResourceServer, TokenRejectedError } from "scopegate/complete";
 import { opaqueTokens } from "../../src/capabilities/opaque/index.ts";
 import { compact } from "../../src/core/runtime/compact.ts";
-import { pageOf } from "../documentation/markdown.ts";
+import { readPage } from "../documentation/markdown.ts";
 import { issuer } from "../support/resource-servers.ts";
 import { createResourceServer, type ResourceServerOptions } from "../support/server.ts";
 import { committedCorpus, currentCorpora } from "./corpora.ts";
@@ -56,12 +56,12 @@ describe.each(Object.keys(FORMATS) as (keyof Corpora)[])("the corpus %s", (name)
   });
 });
 
-describe("docs/reference/corpora.md", () => {
+describe("corpora/README.md", () => {
   const cases: readonly unknown[] = [
     ...[...paths.cases, ...headers.cases, ...tokens.cases],
     ...decisions.tables.flatMap(({ cases }) => cases),
   ];
-  const { blocks } = pageOf("docs/reference/corpora.md");
+  const { blocks } = readPage("corpora/README.md");
 
   it.each(blocks)("shows a case of a corpus in line $line", ({ code }) => {
     expect(cases).toContainEqual(JSON.parse(code));

@@ -9,7 +9,7 @@ import { CONFIGURATIONS, HEADER_CASES } from "./headers.ts";
 import { PATH_CASES } from "./paths.ts";
 import { CORPUS_TOKENS, signedParts, TEST_KEYS, TOKEN_CONFIGURATION } from "./tokens.ts";
 
-const ABOUT = "Written by `npm run corpora`. The format is described in docs/reference/corpora.md.";
+const ABOUT = "Written by `npm run corpora`. The format is described in README.md.";
 
 export const fileOf = (name: keyof Corpora): string => join(ROOT, "corpora", `${name}.json`);
 

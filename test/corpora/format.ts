@@ -1,4 +1,4 @@
-/** The format of the corpora, which docs/reference/corpora.md describes. */
+/** The format of the corpora, which corpora/README.md describes. */
 import { z } from "zod";
 
 const strings = z.array(z.string());

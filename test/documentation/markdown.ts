@@ -71,7 +71,7 @@ export const responsesOf = ({ text }: Page): readonly (readonly string[])[] =>
     .filter(([head]) => head?.join() === "request,token,response")
     .flatMap((rows) => rows.slice(2));
 
-function readPage(path: string): Page {
+export function readPage(path: string): Page {
   const text = readFileSync(join(ROOT, path), "utf8");
   const blocks = [...text.matchAll(FENCED)].map(({ index, 2: language = "", 3: code = "" }): Block => {
     const above = text.slice(0, index).replaceAll(FENCED, "");

@@ -91,7 +91,8 @@ describe("links", () => {
       "CONTRIBUTING.md",
       "REVIEW.md",
       "docs/decisions/README.md",
-      ...["benchmarks", "corpora", "vulnerabilities"].map((page) => `docs/reference/${page}.md`),
+      "corpora/README.md",
+      ...["benchmarks", "vulnerabilities"].map((page) => `docs/reference/${page}.md`),
     ]);
     expect(
       paths.filter((path) => listed.has(path) || /^docs\/(?:benchmarks|decisions)\//.test(path)),

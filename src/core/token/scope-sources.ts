@@ -37,7 +37,12 @@ export function readScopes(
     const value = claimAt(claims, claim);
     if (value === undefined && !required) continue;
     const values = readScopeList(value, map === undefined || isSpaceDelimited(claim));
-    if (!values) return invalidScopes(claim, value === undefined && isListOfClaims(claims, claim));
+    if (!values)
+      return rejectToken(
+        "claims",
+        claimNameOf(claim),
+        value === undefined ? adviceFor(claims, claim) : undefined,
+      );
     if (map) granted.push(scopesOfRoles(values, map));
     else if (withheld !== undefined && values.includes(withheld))
       granted.push(values.filter((scope) => scope !== withheld));
@@ -65,12 +70,11 @@ function readScopeList(value: unknown, isSplit: boolean): readonly string[] | un
   return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 }
 
-function invalidScopes(claim: ClaimPath, isList: boolean): RejectedToken {
-  const cause =
-    "The array is the path of one nested claim, but the token has a claim of each name. Write `scopeSources` for several claims.";
-  return rejectToken("claims", claimNameOf(claim), isList ? cause : undefined);
+/** Says what to write if a token has its scopes or roles elsewhere. For logs: a client never sees it. */
+function adviceFor(claims: Readonly<Record<string, unknown>>, path: ClaimPath): string | undefined {
+  const has = (name: string): boolean => Object.hasOwn(claims, name);
+  if (typeof path !== "string" && path.length > 1 && path.every(has))
+    return "The array is the path of one nested claim, but the token has a claim of each name. Write `scopeSources` for several claims.";
+  const name = [...SCOPE_CLAIMS, "permissions", "roles"].find(has);
+  return name && `The token has \`${name}\`: write scopesClaim: "${name}".`;
 }
-
-/** Returns whether a path finds nothing because it names several claims, such as `["scp", "roles"]`. */
-const isListOfClaims = (claims: Readonly<Record<string, unknown>>, path: ClaimPath): boolean =>
-  typeof path !== "string" && path.length > 1 && path.every((name) => Object.hasOwn(claims, name));

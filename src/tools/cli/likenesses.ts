@@ -27,6 +27,19 @@ export const LIKENESSES: Readonly<Record<string, Likeness>> = {
       required_claims: { type: "app" },
     },
   },
+  "github-actions": {
+    text: "a token of a GitHub Actions workflow, whose user is the workflow",
+    claims: (userId) => ({
+      sub: userId.startsWith("repo:") ? userId : `repo:example/${userId}:ref:refs/heads/main`,
+      repository_owner: "example",
+      event_name: "push",
+      ref: "refs/heads/main",
+    }),
+    configuration: {
+      issuer: "https://token.actions.githubusercontent.com",
+      scope_sources: [{ claim: "sub", map: { "repo:example/shop:ref:refs/heads/main": ["deployments:write"] } }],
+    },
+  },
   "google-iap": {
     text: "an assertion of Google Identity-Aware Proxy",
     claims: (userId) => ({

@@ -54,7 +54,8 @@ export function describeDecision(id: string, [decision, request, event]: Observe
   const show = (scope: string, of = decision) =>
     hasPath || hasParameters ? scope : (find(scope, of) ?? "(requireScopes)");
   // Other causes may be errors of the application. Only with the path: a cause may quote an MCP operation.
-  const cause = hasPath && /^(?:request|credential)_/.test(reason ?? "") ? refusal?.cause : undefined;
+  const isShown = rejection === "claims" || (hasPath && /^(?:request|credential)_/.test(reason ?? ""));
+  const cause = isShown && typeof refusal?.cause === "string" ? refusal.cause : undefined;
   const hash = (text: string) => createHmac("sha256", hashSecret).update(text).digest("base64url");
   const identify = (text: string | undefined) => {
     if (text === undefined || subject === "none") return undefined;

@@ -176,6 +176,20 @@ describe("a mistake in scopeSources", () => {
   });
 });
 
+describe("a token that has its scopes in another claim", () => {
+  it.each(["scope", "scp", "permissions", "roles"])("says in the decision what to write: %s", async (name) => {
+    expect(await decide({ [name]: "a:read" }, {})).toMatchObject({
+      claim: "scopes",
+      cause: `The token has \`${name}\`: write scopesClaim: "${name}".`,
+    });
+  });
+
+  it("says nothing for a claim of the wrong type, or without such a claim", async () => {
+    for (const claims of [{ scopes: 1, scope: "a:read" }, { groups: ["a:read"] }])
+      expect(await decide(claims, {})).not.toHaveProperty("cause");
+  });
+});
+
 describe("a scopesClaim that lists two claims", () => {
   const options = { scopesClaim: ["scp", "roles"] };
 
@@ -195,7 +209,7 @@ describe("a scopesClaim that lists two claims", () => {
   ])("does not report it for another token: %j", async (claims) => {
     const decision = await decide(claims, options);
     expect(decision).toMatchObject({ claim: "scp.roles" });
-    expect(decision).not.toHaveProperty("cause");
+    expect(String(decision.cause)).not.toContain("several claims");
   });
 
   it("works as a path if the path leads to scopes", async () => {

@@ -125,6 +125,7 @@ describe("scopegate token", () => {
 
   it.each([
     ["cloudflare-access", "JWT"],
+    ["github-actions", "JWT"],
     ["google-iap", "JWT"],
     ["transaction-token", "txntoken+jwt"],
     ["spiffe-jwt-svid", "JWT"],

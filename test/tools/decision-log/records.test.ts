@@ -39,7 +39,7 @@ function start(options?: DecisionLogOptions, server: Partial<ResourceServerOptio
 const bearer = async (claims: object): Promise<string> => `Bearer ${await issuer.token({ ...claims })}`;
 
 describe("a record", () => {
-  it("contains the cause of a 400 if it contains the path, and no cause of a rejected token", async () => {
+  it("contains the cause of a 400 if it contains the path, and no cause of another rejected token", async () => {
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- JavaScript can do this
     const isRevoked = () => Promise.reject("canary");
     const { ask } = start({ include: ["path"] }, { isRevoked });
@@ -54,6 +54,14 @@ describe("a record", () => {
     expect(await start().ask("/agents//web")).not.toHaveProperty("cause");
     for (const claims of [{ scopes: [] }, { scopes: { not: "scopes" } }])
       expect(await ask("/agents/web", await bearer(claims))).not.toHaveProperty("cause");
+  });
+
+  it("says where a rejected token has its scopes", async () => {
+    const authorization = await bearer({ scopes: undefined, scope: "agents:read" });
+    expect(await start().ask("/agents/web", authorization)).toMatchObject({
+      rejection: "claims",
+      cause: 'The token has `scope`: write scopesClaim: "scope".',
+    });
   });
 
   it("contains the facts of a refusal, with the scopes as the table has them", async () => {
