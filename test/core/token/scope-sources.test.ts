@@ -209,7 +209,7 @@ describe("a scopesClaim that lists two claims", () => {
   ])("does not report it for another token: %j", async (claims) => {
     const decision = await decide(claims, options);
     expect(decision).toMatchObject({ claim: "scp.roles" });
-    expect(String(decision.cause)).not.toContain("several claims");
+    expect(decision).not.toMatchObject({ cause: expect.stringContaining("several claims") as string });
   });
 
   it("works as a path if the path leads to scopes", async () => {
