@@ -1,13 +1,15 @@
 /** A real OpenID Provider, whose tokens are bound to the key or to the certificate of the client. */
 import { createServer } from "node:http";
-import type { JWK } from "jose";
 import type * as oidc from "oidc-provider";
 // @ts-expect-error Only the main module has types, and it logs a warning on Node.js 20.
 import { Provider as untyped } from "oidc-provider/lib/provider.js";
 // @ts-expect-error Only the main module has types.
 import UntypedAdapter from "oidc-provider/lib/adapters/memory_adapter.js";
-import { generateKey } from "../../../src/tools/testing/test-key.ts";
-import { CLIENT_ID, REDIRECT_URL } from "../../adapters/mcp/support/authorization-server.ts";
+import {
+  CLIENT_ID,
+  REDIRECT_URL,
+  signInConfiguration,
+} from "../../adapters/mcp/support/authorization-server.ts";
 import { listen } from "../../support/http.ts";
 
 const Provider = untyped as typeof oidc.Provider;
@@ -60,12 +62,9 @@ const register = ({ id, secret }: typeof SERVICE, more: object = {}): oidc.Clien
 });
 
 function configure(): oidc.Configuration {
-  const privateKey = generateKey("rsa", { modulusLength: 2048 });
-  const key = { ...(privateKey.export({ format: "jwk" }) as JWK), kid: "key-1", alg: "RS256", use: "sig" };
-  const lifetime = 600;
   return {
+    ...signInConfiguration(SCOPES),
     adapter: MemoryAdapter,
-    jwks: { keys: [key] },
     clients: [
       {
         client_id: CLIENT_ID,
@@ -79,17 +78,6 @@ function configure(): oidc.Configuration {
       register(CERTIFIED, { tls_client_certificate_bound_access_tokens: true }),
       register(INTROSPECTOR, { token_endpoint_auth_method: "client_secret_basic" }),
     ],
-    findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
-    interactions: { url: (_, { uid }) => `/sign-in/${uid}` },
-    ttl: {
-      Interaction: lifetime,
-      Grant: lifetime,
-      Session: lifetime,
-      AccessToken: lifetime,
-      ClientCredentials: lifetime,
-      IdToken: lifetime,
-    },
-    cookies: { keys: ["a key of the tests"] },
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
@@ -109,17 +97,6 @@ function configure(): oidc.Configuration {
           accessTokenFormat: resource === OPAQUE_RESOURCE ? "opaque" : "jwt",
         }),
       },
-    },
-    /** Every user has consented to everything. */
-    loadExistingGrant: async ({ oidc: context }) => {
-      const { client, session, provider, params } = context;
-      const grant = new provider.Grant({
-        accountId: session?.accountId ?? "",
-        clientId: client?.clientId ?? "",
-      });
-      grant.addResourceScope(String(params?.["resource"]), SCOPES.join(" "));
-      await grant.save();
-      return grant;
     },
   };
 }

@@ -79,10 +79,8 @@ function logIn(params: Readonly<Record<string, unknown>>): oidc.InteractionResul
 }
 
 function configure(scopes: readonly string[], canRefresh: boolean): oidc.Configuration {
-  const privateKey = generateKey("rsa", { modulusLength: 2048 });
-  const key = { ...(privateKey.export({ format: "jwk" }) as JWK), alg: "RS256", use: "sig" };
-  const lifetime = 600;
   return {
+    ...signInConfiguration(scopes),
     clients: [
       {
         client_id: CLIENT_ID,
@@ -96,19 +94,7 @@ function configure(scopes: readonly string[], canRefresh: boolean): oidc.Configu
     // A client that registers with some of these scopes may request no other one.
     scopes: ["openid", ...scopes],
     acrValues: [STRONG],
-    jwks: { keys: [key] },
     issueRefreshToken: () => canRefresh,
-    findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
-    interactions: { url: (_, { uid }) => `/sign-in/${uid}` },
-    ttl: {
-      Interaction: lifetime,
-      Grant: lifetime,
-      Session: lifetime,
-      AccessToken: lifetime,
-      IdToken: lifetime,
-      RefreshToken: lifetime,
-    },
-    cookies: { keys: ["a key of the tests"] },
     features: {
       devInteractions: { enabled: false },
       registration: { enabled: true },
@@ -126,7 +112,28 @@ function configure(scopes: readonly string[], canRefresh: boolean): oidc.Configu
       acr: entities.AuthorizationCode?.acr,
       auth_time: entities.AuthorizationCode?.authTime,
     }),
-    /** Every user has consented to everything. */
+  };
+}
+
+/** Any user signs in at `/sign-in/...`, and has consented to everything. */
+export function signInConfiguration(scopes: readonly string[]): oidc.Configuration {
+  const privateKey = generateKey("rsa", { modulusLength: 2048 });
+  const key = { ...(privateKey.export({ format: "jwk" }) as JWK), kid: "key-1", alg: "RS256", use: "sig" };
+  const kinds = [
+    "Interaction",
+    "Grant",
+    "Session",
+    "AccessToken",
+    "ClientCredentials",
+    "IdToken",
+    "RefreshToken",
+  ];
+  return {
+    jwks: { keys: [key] },
+    findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
+    interactions: { url: (_, { uid }) => `/sign-in/${uid}` },
+    ttl: Object.fromEntries(kinds.map((kind) => [kind, 600])),
+    cookies: { keys: ["a key of the tests"] },
     loadExistingGrant: async ({ oidc: context }) => {
       const { client, session, provider, params } = context;
       const grant = new provider.Grant({
