@@ -5,6 +5,7 @@
  *     npm run test:mutation -- --only src/core/policy            of these files
  *     npm run test:mutation -- --only src/core/scopes --every 1  all of their mutants
  *     npm run test:mutation -- --fresh                           forgets what an interrupted run found
+ *     npm run test:mutation -- --again --seconds 300             tries the survivors of an earlier run for longer
  *     npm run test:mutation -- --report                          writes report.json from what is known
  *     npm run test:mutation -- --checks                          removes each check of checks.ts instead
  *
@@ -28,11 +29,13 @@ const SEED = 6749;
 
 const { values: options } = parseArgs({
   options: {
+    again: { type: "boolean", default: false },
     checks: { type: "boolean", default: false },
     every: { type: "string", default: "5" },
     fresh: { type: "boolean", default: false },
     only: { type: "string", default: "src/" },
     report: { type: "boolean", default: false },
+    seconds: { type: "string", default: "40" },
     workers: { type: "string", default: "2" },
   },
 });
@@ -66,7 +69,7 @@ async function removeChecks(): Promise<number> {
   }));
   let survivors = 0;
   await inWorkers(tasks, async ({ check: { sentence, tests: home }, mutant, tests }, worker) => {
-    const killedBy = await worker.run({ mutant, tests });
+    const killedBy = await worker.run({ mutant, tests, seconds: Number(options.seconds) });
     if (killedBy === undefined) survivors += 1;
     console.log(`${killedBy === undefined ? "SURVIVED" : "killed  "}  ${sentence}  (${killedBy ?? home})`);
   });
@@ -94,12 +97,18 @@ async function inWorkers<Item>(
 }
 
 async function tryMutants(sample: readonly Mutant[], results: Map<string, Result>): Promise<void> {
-  const unknown = sample.filter(({ id }) => !results.has(id));
+  const isLeft = ({ id }: Mutant): boolean =>
+    options.again ? results.get(id)?.killedBy === null : !results.has(id);
+  const unknown = sample.filter(isLeft);
   console.log(`${unknown.length} mutants to try, ${sample.length - unknown.length} known.`);
   const kills = new Map<string, number>();
   await inWorkers(unknown, async (mutant, worker) => {
     const started = Date.now();
-    const killedBy = await worker.run({ mutant, tests: chooseTests(mutant, kills) });
+    const killedBy = await worker.run({
+      mutant,
+      tests: chooseTests(mutant, kills),
+      seconds: Number(options.seconds),
+    });
     const [test] = killedBy?.split(" > ") ?? [];
     const pair = `${mutant.file} ${test}`;
     kills.set(pair, (kills.get(pair) ?? 0) + 1);

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { createSandbox } from "./sandbox.ts";
 import type { Finding, Task } from "./worker.ts";
 
-/** A mutant that runs longer is in an endless loop. */
+/** A mutant that runs longer than its tests may take is in an endless loop. */
 const LIMIT_MS = 300_000;
 
 /** A process with a copy of the repository. It is replaced after a mutant that never ends. */
@@ -23,7 +23,7 @@ export class WorkerProcess {
     this.#child ??= await this.#start();
     const child = this.#child;
     child.send(task);
-    const limit = AbortSignal.timeout(LIMIT_MS);
+    const limit = AbortSignal.timeout(LIMIT_MS + task.seconds * 1000);
     try {
       const [{ killedBy }] = (await once(child, "message", { signal: limit })) as [Finding];
       return killedBy;

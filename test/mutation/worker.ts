@@ -8,6 +8,8 @@ export interface Task {
   readonly mutant: Mutant;
   /** Test files below the root, those that probably fail first. */
   readonly tests: readonly string[];
+  /** For so long, further test files are tried. */
+  readonly seconds: number;
 }
 
 export interface Finding {
@@ -17,9 +19,6 @@ export interface Finding {
 
 /** Test files that run together: most mutants fail in the first of them, and each run starts a process. */
 const TOGETHER = 4;
-
-/** For so long, further test files are tried. */
-const TRY_MS = 40_000;
 
 const [sandbox = ""] = process.argv.slice(2);
 
@@ -39,7 +38,7 @@ process.on("message", (task: Task) => {
 });
 process.send?.("ready");
 
-async function runTests({ mutant, tests }: Task): Promise<Finding> {
+async function runTests({ mutant, tests, seconds }: Task): Promise<Finding> {
   const file = join(sandbox, mutant.file);
   const original = readFileSync(file, "utf8");
   writeFileSync(file, original.slice(0, mutant.start) + mutant.replacement + original.slice(mutant.end));
@@ -48,7 +47,7 @@ async function runTests({ mutant, tests }: Task): Promise<Finding> {
   vitest.state.filesMap.clear();
   vitest.state.clearErrors();
   try {
-    const endsAt = Date.now() + TRY_MS;
+    const endsAt = Date.now() + seconds * 1000;
     for (let start = 0; start < tests.length && Date.now() < endsAt; start += TOGETHER) {
       const files = tests.slice(start, start + TOGETHER);
       const specifications = files.map((test) => project.createSpecification(join(sandbox, test)));
