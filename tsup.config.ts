@@ -10,6 +10,7 @@ export default {
     explain: "src/capabilities/explain/index.ts",
     conditions: "src/capabilities/conditions/index.ts",
     grants: "src/capabilities/grants/index.ts",
+    issuers: "src/capabilities/issuers/index.ts",
     shadow: "src/capabilities/shadow/index.ts",
     keys: "src/capabilities/keys/index.ts",
     resource: "src/capabilities/resource/index.ts",

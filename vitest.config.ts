@@ -76,7 +76,7 @@ export default defineConfig({
       { find: /^scopegate$/, replacement: source("index.ts") },
       { find: /^scopegate\/complete$/, replacement: source("complete/index.ts") },
       {
-        find: /^scopegate\/(conditions|connections|explain|grants|keys|resource|sender-constraint|shadow)$/,
+        find: /^scopegate\/(conditions|connections|explain|grants|issuers|keys|resource|sender-constraint|shadow)$/,
         replacement: source("capabilities/$1/index.ts"),
       },
       {

@@ -42,6 +42,7 @@ export default [
   ...budget("connections", "53.1 kB", "59.3 kB"),
   ...budget("explain", "52.8 kB", "58.9 kB"),
   ...budget("grants", "52.7 kB", "58.9 kB"),
+  ...budget("issuers", "55.5 kB", "61.8 kB"),
   ...budget("shadow", "52.4 kB", "58.7 kB"),
   ...budget("keys", "57.8 kB", "64.0 kB"),
   ...budget("resource", "52.7 kB", "58.9 kB"),

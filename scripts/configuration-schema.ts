@@ -9,7 +9,7 @@ import * as z from "zod/mini";
 import { toSnakeCase } from "../src/complete/configuration.ts";
 import { isCapability } from "../src/core/capability.ts";
 import { withCapabilities } from "../src/complete/create.ts";
-import { JSON_OPTION_NAMES, optionsSchema } from "../src/core/options/shape.ts";
+import { issuerList, JSON_OPTION_NAMES, optionsSchema } from "../src/core/options/shape.ts";
 import { CONDITION_NAMES } from "../src/core/policy/table-entry.ts";
 
 export const SCHEMA_FILE = fileURLToPath(new URL("../configuration.schema.json", import.meta.url));
@@ -23,6 +23,7 @@ const closed = (properties: Record<string, Json>, ...required: readonly string[]
   required: [...required],
   additionalProperties: false,
 });
+const tenant: Json = closed({ tenant: { const: true } }, "tenant");
 const claim: Json = closed(
   { claim: { anyOf: [{ type: "string", minLength: 1 }, strings] }, issuer: { type: "string", minLength: 1 } },
   "claim",
@@ -33,7 +34,9 @@ const CONDITIONS: Readonly<Record<string, Json>> = {
   where: {
     type: "object",
     minProperties: 1,
-    additionalProperties: { anyOf: [claim, { type: "array", items: claim, minItems: 1 }] },
+    additionalProperties: {
+      anyOf: [claim, tenant, { type: "array", items: { anyOf: [claim, tenant] }, minItems: 1 }],
+    },
   },
   also: strings,
   actors: {
@@ -93,6 +96,8 @@ const BY_FUNCTION = new Map<z.core.$ZodType, Json>([
 for (const [name, value] of Object.entries(written))
   if (isCapability(value) && value.shape && options[name])
     BY_FUNCTION.set(typeOf(options, name), convert(value.shape as z.core.$ZodType));
+// After the others, because an issuer has `keys`.
+BY_FUNCTION.set(typeOf(options, "issuers"), convert(issuerList));
 
 function convert(type: z.core.$ZodType): Json {
   const { $schema: _, ...schema } = z.toJSONSchema(type, {

@@ -1,5 +1,6 @@
 // The server
-export { createResourceServer, type ResourceServer } from "./core/server.ts";
+export { createResourceServer } from "./core/server.ts";
+export type { ResourceServer } from "./core/resource-server.ts";
 export type { ResourceServerOptions } from "./core/options/options.ts";
 export type { Health } from "./core/health.ts";
 

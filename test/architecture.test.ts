@@ -27,7 +27,7 @@ const ORDER = [
   ["policy/"],
   ["response/"],
   ["options/"],
-  ["health.ts", "refusal-log.ts", "observer.ts", "pipeline.ts", "port.ts", "server.ts"],
+  ["health.ts", "refusal-log.ts", "observer.ts", "pipeline.ts", "port.ts", "resource-server.ts", "server.ts"],
 ].map((line) => line.map((part) => `core/${part}`));
 
 /** The files through which each third-party package, and each way to do I/O, enters. */
@@ -49,6 +49,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "core/capability.ts",
     "capabilities/conditions/index.ts",
     "capabilities/grants/index.ts",
+    "capabilities/issuers/index.ts",
     "capabilities/resource/shape.ts",
     "capabilities/sender-constraint/shape.ts",
     "capabilities/shadow/index.ts",
@@ -93,7 +94,10 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   "virtual:policy-page": ["tools/page/document.ts"],
   "node:buffer": ["adapters/mcp/messages.ts"],
   "node:events": ["adapters/node/upgrade.ts"],
+  "node:dns": ["capabilities/issuers/public-fetch.ts"],
   "node:net": [
+    "capabilities/issuers/public-fetch.ts",
+    "core/keys/http-request.ts",
     "capabilities/sender-constraint/client-certificate.ts",
     "capabilities/sender-constraint/options.ts",
   ],

@@ -14,7 +14,7 @@ import { KEY_SOURCE_NAMES } from "../capabilities/keys/shape.ts";
 import { RESOURCE_NAMES } from "../capabilities/resource/shape.ts";
 import { SHADOW_NAMES } from "../capabilities/shadow/index.ts";
 import type { Path } from "../core/options/mistakes.ts";
-import { type ResourceServerOptions, withCapabilities } from "./create.ts";
+import { type ResourceServerOptions, type TrustedIssuer, withCapabilities } from "./create.ts";
 import { findShapeMistakes, UNKNOWN_HINT } from "../core/options/schema.ts";
 import { JSON_OPTION_NAMES, TOKEN_CACHE_NAMES, TRUSTED_ISSUER_NAMES } from "../core/options/shape.ts";
 
@@ -64,7 +64,9 @@ const INTERFACE = { defaultScopeMappings: agentScopeMappings, adminScope: "platf
  * const server = createResourceServer({ ...parseConfiguration(text), onDecision: console.log });
  * ```
  */
-export function parseConfiguration(configuration: unknown): ResourceServerOptions {
+export function parseConfiguration(
+  configuration: unknown,
+): ResourceServerOptions & { readonly issuers?: readonly TrustedIssuer[] } {
   const json = typeof configuration === "string" ? parseText(configuration) : configuration;
   if (!isObject(json))
     throw unusable(
@@ -79,7 +81,7 @@ export function parseConfiguration(configuration: unknown): ResourceServerOption
     issues.push(toJsonIssue(issue));
   if (issues.length > 0) throw new ConfigurationError(issues);
   const defaults = Object.hasOwn(json, "default_scope_mappings") ? {} : INTERFACE;
-  return { ...defaults, ...(options as ResourceServerOptions) };
+  return { ...defaults, ...(options as ReturnType<typeof parseConfiguration>) };
 }
 
 /** It's an error to write a name twice, because parsers disagree about which of the two properties counts. */

@@ -4,7 +4,9 @@ import type { TrustedIssuer as PlainIssuer } from "../core/options/trusted-issue
 import { isPlainObject } from "../core/options/values.ts";
 import type { ProtectedResource } from "../core/options/resource.ts";
 import type { SenderConstraint } from "../core/options/sender-constraint.ts";
-import { createResourceServer as createPlain, type ResourceServer } from "../core/server.ts";
+import type { FoundIssuers } from "../core/options/options.ts";
+import type { ResourceServer } from "../core/resource-server.ts";
+import { createResourceServer as createPlain } from "../core/server.ts";
 import { trpcBatches } from "../capabilities/batches/index.ts";
 import { callerConditions } from "../capabilities/conditions/index.ts";
 import { type Grants, type GrantsFor, grantsFrom } from "../capabilities/grants/index.ts";
@@ -22,8 +24,8 @@ export interface TrustedIssuer extends Omit<PlainIssuer, "keys">, Pick<Capabilit
 /** The options of a resource server with every capability. Each may be written as plain data. */
 export interface ResourceServerOptions
   extends Omit<PlainOptions, keyof Capabilities | "issuers">, Capabilities {
-  /** Several issuers, each with its own keys and algorithms, as in `scopegate`. */
-  readonly issuers?: readonly TrustedIssuer[];
+  /** Several issuers, each with its own keys and algorithms, or `issuersFrom(find)`, as in `scopegate`. */
+  readonly issuers?: readonly TrustedIssuer[] | FoundIssuers;
 }
 
 interface Capabilities {

@@ -7,7 +7,11 @@ import { B } from "../core/options/issuer-mistakes.ts";
 import { JSON_NAMES } from "./json-names.ts";
 
 /** Every JSON name of an entry with a value, and the property that it becomes. */
-const names = JSON_NAMES.filter(([, option]) => (TRUSTED_ISSUER_NAMES as readonly string[]).includes(option));
+const names = [
+  ...JSON_NAMES.filter(([, option]) => (TRUSTED_ISSUER_NAMES as readonly string[]).includes(option)),
+  ["tenant", "tenant", "acme"] as const,
+  ["scopes", "scopes", ["orgs:read"]] as const,
+];
 
 /** Every key source with JSON names, and with option names. */
 const sources: readonly (readonly [object, object])[] = [

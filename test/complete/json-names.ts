@@ -22,6 +22,7 @@ export const JSON_NAMES: readonly (readonly [string, string, unknown])[] = [
   ["service_id", "serviceId", "agents-prod"],
   ["audience", "audience", ["agents-prod", "agents"]],
   ["verify_audience", "verifyAudience", false],
+  ["audience_only", "audienceOnly", false],
   ["authorization", "authorization", false],
   ["scope_mappings", "scopeMappings", { "POST /custom/endpoint": ["custom:write"], "GET /public/stats": [] }],
   ["default_scope_mappings", "defaultScopeMappings", {}],

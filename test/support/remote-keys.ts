@@ -60,8 +60,11 @@ export function createFakeIssuer(...signers: Signers) {
 }
 
 /** The error of `ready()`. Throws if the server is ready. */
-export async function readyErrorOf(server: ResourceServer): Promise<KeysUnavailableError> {
-  const error: unknown = await server.ready().catch((thrown: unknown) => thrown);
+export async function readyErrorOf(
+  server: ResourceServer,
+  options?: Parameters<ResourceServer["ready"]>[0],
+): Promise<KeysUnavailableError> {
+  const error: unknown = await server.ready(options).catch((thrown: unknown) => thrown);
   if (error instanceof KeysUnavailableError) return error;
   throw new Error("The server was ready.");
 }

@@ -1,5 +1,5 @@
 import type { AccessRequest } from "../../core/request.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { checkFirst } from "../shared/check-first.ts";
 import { findPrincipal, guardRequest, notesOf } from "../shared/guard.ts";

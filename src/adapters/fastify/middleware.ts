@@ -1,5 +1,5 @@
 /** Guards the middleware of @fastify/express and @fastify/middie, which runs before Fastify's route. */
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { protect } from "../express/index.ts";
 import { watchRoutes } from "../express/route-check.ts";
 import { routerOf } from "../express/router.ts";

@@ -1,7 +1,7 @@
 import type { GuardedRequest } from "../../core/request.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { decideRequest, guardRoute, refusalOf, verdictOf } from "../shared/guard.ts";
 import { misplaced } from "../shared/misuse.ts";
 import { readWebRequest, targetOf, toResponse, type WebRequest } from "../shared/web-request.ts";

@@ -1,4 +1,4 @@
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { checkOptions, type OptionCheck } from "../../core/options/check-options.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";

@@ -1,5 +1,5 @@
 import { pipelineOf } from "../../core/port.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 
 /** No certificate could ever be found, so every token that is bound to one would be refused. */
 export function assertNoSocket(server: ResourceServer, functionName: string): void {

@@ -5,7 +5,7 @@ import { namesOf, partsOf, type Pattern } from "../../core/policy/pattern.ts";
 import { decodeSegment, type SegmentPart } from "../../core/policy/segment.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { type AccessRequest, pathOf } from "../../core/request.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 
 /** The parameters that a handler receives: each a string, or an array with the segments of a wildcard. */
 export type RouteParams = Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -1,6 +1,6 @@
 import { pipelineOf } from "../../core/port.ts";
 import type { AccessRequest } from "../../core/request.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { findPrincipal, guardRequest, shareVerdicts } from "../shared/guard.ts";
 import { assertResourceServer, misplaced } from "../shared/misuse.ts";

@@ -1,4 +1,4 @@
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { findPrincipal, guardRequest, notesOf } from "../shared/guard.ts";
 import { createBodyWarning } from "../shared/body-warning.ts";

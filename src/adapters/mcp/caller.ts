@@ -5,7 +5,7 @@ import { pipelineOf } from "../../core/port.ts";
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import type { RequiredScope } from "../../core/scopes/required-scope.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { clientOf } from "../../core/token/clients.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { requireRules } from "./rules.ts";

@@ -7,7 +7,7 @@ import type { Verdict } from "../../core/pipeline.ts";
 import { type Operation, renderOperation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { operationRulesOf } from "../../capabilities/mcp-operations/operation-rules.ts";
 import { pipelineOf } from "../../core/port.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { HttpResponse } from "../../core/response/refusal.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";

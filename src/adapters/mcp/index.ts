@@ -4,7 +4,7 @@ import { assertResourceServer, recognize } from "../shared/misuse.ts";
 import { withRole } from "../shared/roles.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
 import { isPending } from "../../core/runtime/pending.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { createGate } from "./gate.ts";
 import type { McpAccess } from "./frameworks/fetch.ts";
 import { createGateFinder, type McpGate } from "./frameworks/index.ts";

@@ -5,7 +5,7 @@ import { scopesOf } from "../../core/policy/requirement.ts";
 import { normalizeScope } from "../../core/scopes/scope.ts";
 import type { Decision, Refused } from "../../core/policy/decision.ts";
 import type { HttpResponse, Refusal } from "../../core/response/refusal.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { idOf, type Messages } from "./messages.ts";
 

@@ -5,7 +5,7 @@ import { andThen } from "../../core/runtime/and-then.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { Json } from "../../core/runtime/json.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { watchToken } from "../../capabilities/connections/watch-token.ts";
 import type { OperationRules } from "../../capabilities/mcp-operations/operation-rules.ts";
 import { isCallable } from "./caller.ts";

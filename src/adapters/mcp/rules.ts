@@ -3,7 +3,7 @@ import { type OperationRules, operationRulesOf } from "../../capabilities/mcp-op
 import { ConfigurationError } from "../../core/errors.ts";
 import { MCP_MISSING } from "../../core/policy/operations.ts";
 import { pipelineOf } from "../../core/port.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 
 /** @throws ConfigurationError for a server without the option `mcp` */
 export function requireRules(server: ResourceServer, caller: string): OperationRules {

@@ -2,7 +2,7 @@
 import { type ExecutionContext, HttpException } from "@nestjs/common";
 import type { AccessRequest } from "../../core/request.ts";
 import type { Pipeline, RunningRoute } from "../../core/pipeline.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending } from "../../core/runtime/pending.ts";
 import { type ExpressRequest, type ExpressResponse, readMethod, readTarget } from "../express/request.ts";

@@ -1,5 +1,5 @@
 import * as nest from "@nestjs/common";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending } from "../../core/runtime/pending.ts";
 import type { Principal } from "../../core/token/principal.ts";

@@ -2,7 +2,7 @@
 import { type INestApplication, RequestMethod } from "@nestjs/common";
 import { pipelineOf } from "../../core/port.ts";
 import { createRouteCoverage } from "../shared/route-coverage.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { toWrittenPattern } from "../fastify/pattern.ts";
 import { guardingServers, notedRoutes } from "./noted-routes.ts";
 

@@ -1,6 +1,6 @@
 /** Authentication by the first message of a WebSocket, for browsers, which can't set headers. */
 import { orUndefined } from "../../core/errors.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { authorizationOf } from "../../core/token/credential.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { assertResourceServer } from "../shared/misuse.ts";

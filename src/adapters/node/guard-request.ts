@@ -1,4 +1,4 @@
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
 import { guardRequest, type SetHeader } from "../shared/guard.ts";
 import { toAccessRequest } from "../shared/access-request.ts";

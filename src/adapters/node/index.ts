@@ -1,6 +1,6 @@
 import type { Principal } from "../../core/token/principal.ts";
 import type { AccessRequest } from "../../core/request.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { FAULT } from "../../core/response/raw-response.ts";
 import { createWarning } from "../../core/runtime/warn-once.ts";
 import { findPrincipal } from "../shared/guard.ts";

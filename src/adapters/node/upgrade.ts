@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { FAULT, toRawResponse } from "../../core/response/raw-response.ts";
 import { isDecidedByFramework } from "../shared/framework-upgrades.ts";
 import { assertResourceServer } from "../shared/misuse.ts";

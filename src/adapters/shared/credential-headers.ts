@@ -1,7 +1,7 @@
 /** Reads the header fields that a server needs in addition to `Authorization` and `Cookie`. */
 import { pipelineOf } from "../../core/port.ts";
 import type { AccessRequest } from "../../core/request.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { type NodeRequest, readFields } from "./node-request.ts";
 import type { WebRequest } from "./web-request.ts";
 

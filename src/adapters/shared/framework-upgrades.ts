@@ -1,5 +1,5 @@
 /** Upgrades that a framework passes to its own guard, as `@fastify/websocket` and Socket.IO do. */
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { NodeRequest } from "./node-request.ts";
 
 const decided = new WeakMap<object, readonly ResourceServer[]>();

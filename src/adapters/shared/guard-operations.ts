@@ -1,6 +1,6 @@
 import type { PendingVerdict, Pipeline, Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { guardsOf, type PendingRefusal, refusalOf, storeVerdict, toRefusal } from "./guard.ts";
 
 /**

@@ -3,7 +3,7 @@ import type { Refused } from "../../core/policy/decision.ts";
 import type { PendingVerdict, Pipeline, RunningRoute, Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { AccessRequest } from "../../core/request.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import type { Principal } from "../../core/token/principal.ts";

@@ -1,6 +1,6 @@
 /** Recognizes requests for the metadata of a resource server; adapters send the response. */
 import { originForm } from "../../core/request.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { HttpResponse } from "../../core/response/refusal.ts";
 import { assertResourceServer } from "./misuse.ts";
 

@@ -1,7 +1,7 @@
 /** Finds mistakes in the use of an adapter that would leave an application unprotected. */
 import { createWarning } from "../../core/runtime/warn-once.ts";
 import { hasPipeline } from "../../core/port.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { AccessRequest } from "../../core/request.ts";
 
 const FRAMEWORKS = {

@@ -1,7 +1,7 @@
 import type { AccessRequest } from "../../core/request.ts";
 import type { Decision } from "../../core/policy/decision.ts";
 import { pipelineOf } from "../../core/port.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { checkOptions } from "../../core/options/check-options.ts";
 import { flag, type OptionChecks } from "../../core/options/option-checks.ts";
 import { FAULT, type RawResponse, toRawResponse } from "../../core/response/raw-response.ts";

@@ -1,5 +1,5 @@
 import { forOperations } from "../../capabilities/batches/rules.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { checkOptions } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";

@@ -17,6 +17,7 @@ import {
 import { parseRouteKey } from "../../core/policy/route-key.ts";
 import type { TreeNode } from "../../core/policy/rule-tree.ts";
 import { leavesInOrder } from "../../core/policy/walk-tree.ts";
+import { isTenantSource } from "../../core/token/claim-values.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { identitiesOf } from "./conditions.ts";
 import { MeetingRules } from "./meeting-rules.ts";
@@ -34,10 +35,8 @@ export function checkConditions(table: ConditionedTable, options: ConditionOptio
 /** One condition on a prefix can conflict with thousands of rules. The first issues are enough to find it. */
 const MAX_ISSUES = 20;
 
-function* findIssues(
-  table: ConditionedTable,
-  { authorization, issuers, checksKeys }: ConditionOptions,
-): Iterable<ConfigurationIssue> {
+function* findIssues(table: ConditionedTable, options: ConditionOptions): Iterable<ConfigurationIssue> {
+  const { authorization, checksKeys } = options;
   const conditioned = table.rules.filter(({ conditions }) => conditions);
   const open = new MeetingRules(
     table.rules.filter(({ requirement: { kind } }) => kind === "public" || kind === "optional"),
@@ -49,7 +48,7 @@ function* findIssues(
     const { rule } = restricting;
     if (!authorization) yield withoutAuthorization(rule);
     if (!checksKeys && rule.conditions?.senderConstrained) yield withoutSenderConstraint(rule);
-    yield* findUnknownIssuers(restricting, issuers);
+    yield* findUnknownIssuers(restricting, options);
     yield* findUnknownExceptions(restricting, routes, table.language);
     for (const other of open.find(restricting)) yield* findMissingException(restricting, other, table);
     const values = acrOf(restricting);
@@ -76,13 +75,24 @@ const withoutSenderConstraint = (rule: Rule): ConfigurationIssue => ({
 /** Issuers may use one name for different claims: users of one of them may choose their own `org_id`. */
 function findUnknownIssuers(
   { rule }: CompiledRule,
-  issuers: readonly string[],
+  { issuers, findsIssuers, hasTenants }: ConditionOptions,
 ): readonly ConfigurationIssue[] {
   const written: Where = rule.conditions?.where ?? {};
   return Object.entries(written).flatMap(([parameter, sources]) =>
-    [sources].flat().flatMap(({ issuer }): readonly ConfigurationIssue[] => {
+    [sources].flat().flatMap((source): readonly ConfigurationIssue[] => {
       const path = [...optionPath(rule), "where", parameter];
+      if (isTenantSource(source)) return hasTenants ? [] : [withoutTenants(path)];
+      const { issuer } = source;
       const list = issuers.map((name) => JSON.stringify(name)).join(" or ");
+      if (issuer === undefined && findsIssuers)
+        return [
+          {
+            code: "condition_conflict",
+            path,
+            message: "names no issuer, but the server finds further issuers while it runs.",
+            hint: "Write { tenant: true } for the tenant of the issuer, or { claim, issuer }.",
+          },
+        ];
       if (issuer === undefined && issuers.length > 1)
         return [
           {
@@ -92,7 +102,7 @@ function findUnknownIssuers(
             hint: `Write { claim, issuer } with ${list}, in an array for several issuers.`,
           },
         ];
-      if (issuer === undefined || issuers.length === 0 || issuers.includes(issuer)) return [];
+      if (issuer === undefined || findsIssuers || issuers.length === 0 || issuers.includes(issuer)) return [];
       return [
         {
           code: "condition_conflict",
@@ -104,6 +114,14 @@ function findUnknownIssuers(
     }),
   );
 }
+
+const withoutTenants = (path: ConfigurationIssue["path"]): ConfigurationIssue => ({
+  code: "condition_conflict",
+  path,
+  message:
+    "compares a parameter with the tenant of the issuer, but no issuer has one: no caller would be allowed.",
+  hint: "Write `tenant` in the entries of `issuers`, or issuersFrom(find), imported from scopegate/issuers.",
+});
 
 /** A misspelled rule wouldn't be exempt, and a renamed rule would lose its exception. */
 function findUnknownExceptions(

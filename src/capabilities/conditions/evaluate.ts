@@ -19,7 +19,8 @@ import { areSatisfied } from "../../core/policy/satisfaction.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { bindScope } from "../../core/scopes/required-scope.ts";
 import { grantedScopesOf } from "../../core/scopes/scope-sets.ts";
-import type { GrantedScopes } from "../../core/scopes/granted-scopes.ts";
+import { NO_HIERARCHY } from "../../core/scopes/ceiling.ts";
+import { GrantedScopes } from "../../core/scopes/granted-scopes.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { isClient } from "./clients.ts";
 import { toAlsoMatch } from "./restrictions.ts";
@@ -100,9 +101,11 @@ function findUnmet(
     const caller: ConditionCaller = { principal, parameter, moment };
     const { rule } = compiled;
     const isLifted = mayIgnore(restriction, granted);
+    const mayCross = isLifted && mayCrossTenants(restriction, caller);
     for (const condition of conditions.all) {
       // Who may cross tenants still logs in as strongly as everyone else.
-      if (isLifted && condition.reason === "caller_not_allowed") continue;
+      const isIgnored = condition.readsTenant ? mayCross : isLifted;
+      if (isIgnored && condition.reason === "caller_not_allowed") continue;
       if (!condition.isMet(caller)) unmet.push({ rule, name: condition.name, reason: condition.reason });
       for (const binding of condition.findAmbiguous?.(caller) ?? []) {
         const position = (source && findParameter(source, binding.parameter)?.index) ?? binding.parameter;
@@ -161,6 +164,16 @@ function mayIgnore({ unless, parameter }: Restriction, granted: GrantedScopes): 
     // If `unless` names the admin scope, an admin has this scope itself.
     return satisfaction !== undefined && satisfaction.by !== "admin";
   });
+}
+
+/** An issuer with a tenant may only grant its callers to leave the tenant if its own `scopes` say so. */
+function mayCrossTenants(
+  { unless, parameter }: Restriction,
+  { principal, moment }: ConditionCaller,
+): boolean {
+  if (!Object.hasOwn(principal, "tenant")) return true;
+  const ceiling = new GrantedScopes(moment.ceiling ?? [], NO_HIERARCHY);
+  return unless.every((scope) => ceiling.covers(bindScope(scope, parameter).covering));
 }
 
 function intersectionOf(lists: readonly (readonly string[])[]): readonly string[] | undefined {

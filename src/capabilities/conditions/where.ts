@@ -1,10 +1,10 @@
 /** `where`: a parameter of the request is equal to a claim of the token, such as the tenant. */
-import type { ConditionCaller, Where } from "../../core/policy/conditions.ts";
+import type { ConditionCaller, Where, WhereSource } from "../../core/policy/conditions.ts";
 import { namesOf, type Pattern } from "../../core/policy/pattern.ts";
 import { ANY } from "../../core/scopes/required-scope.ts";
 import { isText } from "../../core/runtime/json.ts";
 import { claimNameOf } from "../../core/token/claim-path.ts";
-import { type ClaimSource, readClaim } from "../../core/token/claim-values.ts";
+import { isTenantSource, readClaim } from "../../core/token/claim-values.ts";
 import {
   type ConditionContext,
   type ConditionKind,
@@ -13,7 +13,7 @@ import {
   reportInvalid,
 } from "./condition.ts";
 
-type Bindings = readonly (readonly [parameter: string, sources: readonly ClaimSource[]])[];
+type Bindings = readonly (readonly [parameter: string, sources: readonly WhereSource[]])[];
 
 const FORM = 'Write the parameter and the claim: { org: { claim: "org_id" } }.';
 
@@ -31,22 +31,24 @@ export const where: ConditionKind<Where> = {
           return match?.kind === "one of several" ? [match] : [];
         }),
       boundParameters: bindings.map(([parameter]) => parameter),
+      readsTenant: bindings.some(([, sources]) => sources.some(isTenantSource)),
     };
   },
   describe: (written) =>
     Object.entries(written)
-      .map(
-        ([parameter, sources]) =>
-          `${parameter} is the claim ${toSources(sources).map(describeSource).join(" or ")}`,
-      )
+      .map(([parameter, sources]) => `${parameter} is ${describeSources([sources].flat())}`)
       .join(" and "),
 };
 
-const toSources = (sources: Where[string]): readonly ClaimSource[] =>
-  "claim" in sources ? [sources] : sources;
-
-const describeSource = ({ claim, issuer }: ClaimSource): string =>
-  `${claimNameOf(claim)}${issuer === undefined ? "" : ` of ${issuer}`}`;
+function describeSources(sources: readonly WhereSource[]): string {
+  const claims = sources.flatMap((source) => {
+    if (isTenantSource(source)) return [];
+    const { claim, issuer } = source;
+    return `${claimNameOf(claim)}${issuer === undefined ? "" : ` of ${issuer}`}`;
+  });
+  const tenant = sources.some(isTenantSource) ? ["the tenant of the issuer"] : [];
+  return [...tenant, ...(claims.length > 0 ? [`the claim ${claims.join(" or ")}`] : [])].join(" or ");
+}
 
 function matchOf([parameter, sources]: Bindings[number], caller: ConditionCaller) {
   const value = caller.parameter(parameter);
@@ -54,15 +56,18 @@ function matchOf([parameter, sources]: Bindings[number], caller: ConditionCaller
   for (const source of sources) {
     const kind = findInClaim(caller.principal, source, value);
     // A claim with one name may be written as a string or as an array.
-    if (kind) return { kind, parameter, value, claim: JSON.stringify([source.claim].flat()) };
+    if (kind) return { kind, parameter, value, claim: nameOfSource(source) };
   }
   return undefined;
 }
 
+const nameOfSource = (source: WhereSource): string =>
+  isTenantSource(source) ? "tenant" : JSON.stringify([source.claim].flat());
+
 /** Returns whether a claim has this value, and whether it's one of several. Compares code units. */
 function findInClaim(
   claimant: ConditionCaller["principal"],
-  source: ClaimSource,
+  source: WhereSource,
   text: string,
 ): "only" | "one of several" | undefined {
   const values = readClaim(claimant, source);
@@ -86,13 +91,14 @@ function readBindings(written: unknown, context: ConditionContext): Bindings | u
   return bindings.length === entries.size ? bindings : undefined;
 }
 
-function readSources(value: unknown): readonly ClaimSource[] | undefined {
+function readSources(value: unknown): readonly WhereSource[] | undefined {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   const sources = values.flatMap((source) => readSource(source) ?? []);
   return sources.length === values.length && sources.length > 0 ? sources : undefined;
 }
 
-function readSource(value: unknown): ClaimSource | undefined {
+function readSource(value: unknown): WhereSource | undefined {
+  if (readProperties(value, ["tenant"])?.get("tenant") === true) return { tenant: true };
   const properties = readProperties(value, ["claim", "issuer"]);
   const claim = properties?.get("claim");
   const path = isText(claim) ? claim : readStrings(claim);

@@ -3,7 +3,7 @@ import { readClock } from "../../core/runtime/clock.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
 import type { ResolvedOptions } from "../../core/options/resolve.ts";
 import { pipelineOf } from "../../core/port.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { configurationFor } from "../../core/token/issuers.ts";
 import { endOf } from "../../core/token/lifetime.ts";
 import type { Principal } from "../../core/token/principal.ts";
@@ -46,6 +46,11 @@ export async function revalidate(server: ResourceServer, principal: Principal): 
   const leftMs = (): number => endsAt - readClock(rules.now).getTime();
   const waitMs = Math.min(leftMs(), MAX_WAIT_MS);
   if (waitMs <= 0) return EXPIRED;
+  const { directory } = rules.issuers;
+  if (directory && !principal.tokenKind) {
+    const isCurrent = await withinLimit(directory.isCurrent(principal), "", waitMs).catch(() => undefined);
+    if (!isCurrent) return { valid: false, reason: isCurrent === undefined ? "unavailable" : "revoked" };
+  }
   const checks = revocationChecksOf(rules);
   if (checks.length > 0) {
     const checking = checkRevocation({ kind: "identified", principal }, checks);
@@ -60,14 +65,14 @@ export async function revalidate(server: ResourceServer, principal: Principal): 
 }
 
 function timeRulesOf(
-  { tokenKind, issuer }: Principal,
-  { issuers: { configurations }, opaque, clockToleranceSeconds }: ResolvedOptions,
+  principal: Principal,
+  { issuers, opaque, clockToleranceSeconds }: ResolvedOptions,
 ): Pick<TokenRules, "clockToleranceSeconds" | "maxTokenAgeSeconds"> {
-  if (tokenKind && opaque) {
-    const { maxTokenAgeSeconds } = opaque.requirementsOf(issuer);
+  if (principal.tokenKind && opaque) {
+    const { maxTokenAgeSeconds } = opaque.requirementsOf(principal.issuer);
     return { clockToleranceSeconds, maxTokenAgeSeconds };
   }
-  const configuration = configurationFor(issuer, configurations);
+  const configuration = configurationFor(principal, issuers);
   if (!configuration) throw new TypeError("revalidate takes a principal whose issuer this server accepts.");
   return configuration.token;
 }

@@ -3,7 +3,7 @@ import { checkOptions } from "../../core/options/check-options.ts";
 import { callback, type OptionChecks, required } from "../../core/options/option-checks.ts";
 import { hasPipeline } from "../../core/port.ts";
 import { notify } from "../../core/runtime/notify.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import type { EndReason } from "./revalidate.ts";
 import { watchToken } from "./watch-token.ts";

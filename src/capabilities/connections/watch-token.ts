@@ -1,5 +1,5 @@
 import { notify } from "../../core/runtime/notify.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { type EndReason, revalidate, type Revalidation } from "./revalidate.ts";
 

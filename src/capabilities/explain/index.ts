@@ -1,6 +1,6 @@
 import { pipelineOf } from "../../core/port.ts";
 import { requireString } from "../../core/request.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { explainByPolicy, type Explanation, type ExplainQuery } from "./explain.ts";
 
 export type { Explanation, ExplainQuery } from "./explain.ts";

@@ -50,7 +50,8 @@ export function createRemoteResolver(
   if (mistakes.length > 0) return undefined;
 
   const { issuer = "" } = context;
-  const { fetch = defaultFetch, use, ...timing } = source;
+  const { fetch: ownFetch, use, ...timing } = source;
+  const fetch = context.guardFetch?.(ownFetch) ?? ownFetch ?? defaultFetch;
   const importEntry = importerFor(use, importPublished);
   const url = configuredUrl(source, issuer);
   const shownUrl = displayUrl(url);

@@ -36,6 +36,8 @@ export function createKindIdentifier(
     scopeRules,
     keyProofs,
     tokenKind,
+    tenant: undefined,
+    limitScopes: undefined,
   };
   /** Runs for each request, because tokens get older. */
   const checkRequirements = (principal: Principal): Identified => {

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import type { LookupFunction, Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { MAX_BYTES } from "./fetch-json.ts";
@@ -15,6 +16,13 @@ export interface HttpInit {
 
 const platformFetch = globalThis.fetch;
 
+/** How a request connects. With `lookup`, no connection of other requests is used again. */
+interface Connecting {
+  readonly lookup?: LookupFunction;
+  /** Called with each new connection, before it's established. */
+  readonly watchSocket?: (socket: Socket) => void;
+}
+
 /** Uses the global `fetch` only if the program has replaced it, for example in its tests. */
 export const defaultFetch = (url: string, init: HttpInit): Promise<Response> =>
   globalThis.fetch === platformFetch ? httpRequest(url, init) : globalThis.fetch(url, init);
@@ -25,7 +33,7 @@ export const defaultFetch = (url: string, init: HttpInit): Promise<Response> =>
  * The global `fetch` of Node.js 20 to 24 isn't used: a response with more than five content encodings causes
  * an error that no caller can catch, and ends the process.
  */
-async function httpRequest(url: string, init: HttpInit): Promise<Response> {
+export async function httpRequest(url: string, init: HttpInit & Connecting): Promise<Response> {
   const message = await sendRequest(url, init);
   try {
     const { statusCode: status = 0, headers: receivedHeaders } = message;
@@ -39,12 +47,14 @@ async function httpRequest(url: string, init: HttpInit): Promise<Response> {
   }
 }
 
-function sendRequest(url: string, init: HttpInit): Promise<IncomingMessage> {
+function sendRequest(url: string, init: HttpInit & Connecting): Promise<IncomingMessage> {
   const start = url.startsWith("https:") ? requestHttps : requestHttp;
-  const { method, headers, body, signal } = init;
+  const { method, headers, body, signal, lookup, watchSocket } = init;
+  const connecting = lookup ? { lookup, agent: false } : {};
   return new Promise((resolve, reject) => {
     const options = { method, headers: { ...headers, "accept-encoding": "gzip" }, signal };
-    const request = start(url, options, resolve);
+    const request = start(url, { ...options, ...connecting }, resolve);
+    if (watchSocket) request.on("socket", watchSocket);
     request.on("error", (error: NodeJS.ErrnoException) => {
       // The server closed an idle connection at the moment when it was used again.
       if (request.reusedSocket && error.code === "ECONNRESET") resolve(sendRequest(url, init));

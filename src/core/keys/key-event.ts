@@ -1,4 +1,5 @@
 import type { Algorithm } from "./algorithm.ts";
+import type { KeyFetch } from "./fetch-json.ts";
 
 /**
  * Whether the keys of a source can be used. `fresh`: they are. `stale`: the last good keys are used because
@@ -68,4 +69,6 @@ export interface KeySourceContext {
   readonly path: readonly (string | number)[];
   readonly now: () => number;
   readonly onKeyEvent: (event: Omit<KeyEvent, "issuer">) => void;
+  /** Returns the `fetch` of a source that isn't trusted with every address. Absent: it's used as it is. */
+  readonly guardFetch?: ((fetch: KeyFetch | undefined) => KeyFetch) | undefined;
 }

@@ -1,3 +1,4 @@
+import type { Capability } from "../capability.ts";
 import type { Algorithm } from "../keys/algorithm.ts";
 import type { KeyEvent } from "../keys/key-event.ts";
 import type { Keys, PlainKeys } from "../keys/key-source.ts";
@@ -11,6 +12,7 @@ import type { Principal } from "../token/principal.ts";
 import type { ObservedRequest } from "../request.ts";
 import type { TokenSource } from "../token/credential.ts";
 import type { Grants } from "../token/grants.ts";
+import type { IssuerDirectory, SharedRules } from "../token/issuer-directory.ts";
 import type { OpaqueTokens } from "../token/opaque-tokens.ts";
 import type { Revocations } from "../token/revocation.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
@@ -39,7 +41,7 @@ export interface DecisionEvent {
 }
 
 /** The options of a resource server. All are validated at construction; unknown options are errors. */
-export interface ResourceServerOptions extends Partial<TrustedIssuer> {
+export interface ResourceServerOptions extends Partial<Omit<TrustedIssuer, "tenant" | "scopes">> {
   /**
    * The keys that verify signatures. With an asymmetric algorithm, a string is a PEM (SPKI, PKCS#1 or X.509;
    * a literal `\n` is read as a line break) or a JWK as JSON. With HS*, it is the secret. Each key is tried,
@@ -53,9 +55,10 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly keys?: Keys & PlainKeys;
   /**
    * Several issuers, each with its own keys and algorithms. Replaces `issuer`, `keys` and `algorithm`. The
-   * `iss` of a token selects the issuer. A token with any other `iss` is rejected.
+   * `iss` of a token selects the issuer. A token with any other `iss` is rejected. Issuers that are found
+   * while the server runs: `issuersFrom(find)` of `scopegate/issuers`.
    */
-  readonly issuers?: readonly TrustedIssuer[];
+  readonly issuers?: readonly TrustedIssuer[] | FoundIssuers;
   /** The accepted signature algorithm (RFC 8725 section 3.1). Default: `"RS256"`. */
   readonly algorithm?: Algorithm;
   /** Several accepted algorithms; replaces `algorithm`. HS* can't be combined with asymmetric algorithms. */
@@ -180,4 +183,17 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly batches?: Batches;
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;
+}
+
+/** A value of the option `issuers`: `issuersFrom(find)` of `scopegate/issuers`. */
+export interface FoundIssuers extends Capability {
+  readonly option: "issuers";
+  /** Creates the part of one server. */
+  readonly create: (context: DirectoryContext) => IssuerDirectory;
+}
+
+/** What the issuers of one server have in common. */
+export interface DirectoryContext extends SharedRules {
+  /** The options of the server, which are the defaults of each issuer. */
+  readonly options: ResourceServerOptions;
 }

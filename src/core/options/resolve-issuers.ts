@@ -7,24 +7,25 @@ import type { KeyResolver } from "../keys/verification-key.ts";
 import { KEYS_CHANNEL, publish } from "../runtime/channels.ts";
 import { notify } from "../runtime/notify.ts";
 import { findScopeMistake } from "../scopes/scope-rules.ts";
-import type { IssuerConfiguration } from "../token/issuers.ts";
+import type { IssuerConfiguration, ResolvedIssuers, SharedRules } from "../token/issuer-directory.ts";
 import { isScopeClaim, isSpaceDelimited, type ResolvedScopeSource } from "../token/scope-sources.ts";
 import { conflict, type Path } from "./mistakes.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { ResourceServerOptions } from "./options.ts";
+import type { FoundIssuers } from "./options.ts";
 import type { TrustedIssuer } from "./trusted-issuer.ts";
 
-/** The configured issuers, and whether the `iss` of a token selects one of them. */
-export interface ResolvedIssuers {
-  readonly configurations: readonly IssuerConfiguration[];
-  readonly selectByIssuer: boolean;
-}
+/** Returns the issuers that the options list; none if they are found. */
+export const listedIssuers = <Listed>(
+  issuers: readonly Listed[] | FoundIssuers | undefined,
+): readonly Listed[] => (issuers && !("create" in issuers) ? issuers : []);
 
 /** Resolves all issuers. An issuer with a mistake is reported and omitted, and construction fails. */
 export function resolveIssuers(
   options: ResourceServerOptions,
   report: Report,
   hasJwts: boolean,
+  rules: SharedRules,
 ): ResolvedIssuers {
   const { issuers } = options;
   if (!hasJwts) {
@@ -40,9 +41,13 @@ export function resolveIssuers(
   const unshared = { issuer, keys, verificationKeys, algorithm, algorithms };
   for (const [name, value] of Object.entries(unshared))
     if (value) report(conflict([name], "issuers", "Set it in the entry of each issuer."));
+  if ("create" in issuers) {
+    const directory = issuers.create({ ...rules, options: shared });
+    return { configurations: [], selectByIssuer: true, directory };
+  }
   reportRepeatedIssuers(issuers, report);
   const configurations = issuers.flatMap(
-    (entry, index) => resolveIssuer(withDefaults(entry, shared), ["issuers", index], report) ?? [],
+    (entry, index) => resolveEntry(entry, shared, ["issuers", index], report) ?? [],
   );
   return { configurations, selectByIssuer: true };
 }
@@ -62,8 +67,14 @@ function reportRepeatedIssuers(issuers: readonly TrustedIssuer[], report: Report
   }
 }
 
-/** Returns the options of an entry of `issuers`, with the server's options as its defaults. */
-function withDefaults(entry: TrustedIssuer, shared: ResourceServerOptions): ResourceServerOptions {
+/** Resolves one of several issuers, with the server's options as its defaults. */
+export function resolveEntry(
+  entry: TrustedIssuer,
+  shared: ResourceServerOptions,
+  path: Path,
+  report: Report,
+  guardFetch?: KeySourceContext["guardFetch"],
+): IssuerConfiguration | undefined {
   const defaults = { ...shared };
   if (entry.scopesClaim !== undefined || entry.scopeSources !== undefined) {
     delete defaults.scopesClaim;
@@ -72,31 +83,37 @@ function withDefaults(entry: TrustedIssuer, shared: ResourceServerOptions): Reso
   // With its own `audience`, an entry verifies it even if the server sets `verifyAudience: false`.
   if (entry.audience !== undefined) defaults.verifyAudience = true;
   // Without a prototype: a polluted one must not set an option.
-  return Object.assign(Object.create(null) as object, defaults, entry);
+  const options = Object.assign(Object.create(null) as object, defaults, entry);
+  return resolveIssuer(options, path, report, guardFetch);
 }
 
 /** Resolves one issuer; `undefined` if its tokens can't be verified because of a mistake. */
 function resolveIssuer(
-  options: ResourceServerOptions,
+  options: ResourceServerOptions & Pick<TrustedIssuer, "tenant" | "scopes">,
   path: Path,
   report: Report,
+  guardFetch?: KeySourceContext["guardFetch"],
 ): IssuerConfiguration | undefined {
   const settings = { __proto__: null, ...DEFAULTS, ...options };
   const { issuer, now = Date.now, onKeyEvent, requiredClaims = [], maxTokenAgeSeconds } = settings;
+  const { audienceOnly = false } = settings;
   const { tokenTypes, clients, clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
+  const { tenant, scopes: ceiling } = options;
 
   const algorithms = resolveAlgorithms(options, path, report);
   const audience = resolveAudience(options, path, report);
-  const context = { issuer, now, path, onKeyEvent: keyEventsOf(issuer, onKeyEvent) };
+  const context = { issuer, now, path, onKeyEvent: keyEventsOf(issuer, onKeyEvent), guardFetch };
   const keys = algorithms && resolveKeys(options, { ...context, algorithms }, report);
   const scopeSources = resolveScopeSources(options, path, report);
+  reportScopes(ceiling, [...path, "scopes"], report);
   if (!keys) return undefined;
 
   const times = { clockToleranceSeconds, maxTokenAgeSeconds, now };
   return {
     keys,
-    token: { algorithms, issuer, audience, requiredClaims, clients, tokenTypes, ...times },
-    principal: { scopeSources, userIdClaim, sessionIdClaim },
+    token: { algorithms, issuer, audience, audienceOnly, requiredClaims, clients, tokenTypes, ...times },
+    principal: { scopeSources, userIdClaim, sessionIdClaim, tenant },
+    ceiling: ceiling && [...ceiling],
   };
 }
 
@@ -122,7 +139,10 @@ export function resolveAlgorithms(
   return [...algorithms];
 }
 
-type AudienceOptions = Pick<ResourceServerOptions, "audience" | "serviceId" | "verifyAudience" | "resource">;
+type AudienceOptions = Pick<
+  ResourceServerOptions,
+  "audience" | "serviceId" | "verifyAudience" | "audienceOnly" | "resource"
+>;
 
 /** Returns the expected `aud`; `undefined` if the audience isn't verified. */
 export function audienceOf(options: AudienceOptions): readonly string[] | undefined {
@@ -144,6 +164,7 @@ function resolveAudience(
 ): readonly string[] | undefined {
   const { resource } = options;
   const audience = audienceOf(options);
+  if (options.audienceOnly && !audience) report(conflict([...path, "audienceOnly"], "verifyAudience: false"));
   if (resource && !audience?.includes(resource.written.id))
     // RFC 8707 section 2: clients request tokens with this audience.
     report({
@@ -201,6 +222,13 @@ function warnOfKeys({ type, source, message = "failed." }: KeyEvent): void {
     process.emitWarning(`The last good keys of ${source} are in use.`, "ScopegateWarning");
 }
 
+function reportScopes(scopes: readonly string[] = [], path: Path, report: Report): void {
+  for (const scope of scopes) {
+    const mistake = findScopeMistake(scope);
+    if (mistake) report({ code: "scope_invalid", path, ...mistake });
+  }
+}
+
 /** Resolves the claims that grant scopes. Without scope checks, a token needs none of them. */
 function resolveScopeSources(
   options: ResourceServerOptions,
@@ -221,10 +249,7 @@ function resolveScopeSources(
           message: "contains a space, but this claim is split at spaces.",
           hint: "Write one key for each value, without spaces, or read the roles from another claim.",
         });
-      for (const scope of scopes) {
-        const mistake = findScopeMistake(scope);
-        if (mistake) report({ code: "scope_invalid", path: rolePath, ...mistake });
-      }
+      reportScopes(scopes, rolePath, report);
     }
   return scopeSources.map((source) => {
     const isTrusted = !options.scopeSources || isScopeClaim(source.claim) || !adminScope;

@@ -19,15 +19,17 @@ import {
   resolveTokenSources,
   type TokenSource,
 } from "../token/credential.ts";
-import { toleranceFor } from "../token/issuers.ts";
+import type { ResolvedIssuers } from "../token/issuer-directory.ts";
+import { configurationFor } from "../token/issuers.ts";
 import type { Principal } from "../token/principal.ts";
 import type { TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { ResourceServerOptions } from "./options.ts";
 import { digestPolicy } from "./policy-digest.ts";
-import { audienceOf, type ResolvedIssuers, resolveIssuers } from "./resolve-issuers.ts";
+import { audienceOf, listedIssuers, resolveIssuers } from "./resolve-issuers.ts";
 import { findShapeMistakes } from "./schema.ts";
 import type { BoundTokens, SenderConstraint } from "./sender-constraint.ts";
+import type { TrustedIssuer } from "./trusted-issuer.ts";
 import { isPlainObject } from "./values.ts";
 import { checkKnownScopes, namesInGrants, namesInRules } from "./vocabulary.ts";
 
@@ -95,9 +97,17 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   const scopeRules = resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report);
   // A property with the value `undefined` counts, because an unset variable must not turn JWTs off.
   const hasJwts = !options.opaqueTokens || KEY_OPTIONS.some((name) => Object.hasOwn(written, name));
-  const issuers = resolveIssuers(options, report, hasJwts);
+  const issuers = resolveIssuers(options, report, hasJwts, { scopeRules, keyProofs });
+  const listed = listedIssuers(options.issuers);
+  const granting = { ...options, issuers: listed };
   const { authorization, unmappedRoutes, clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
-  const facts = { authorization, issuers: issuerNamesOf(options), checksKeys: keyProofs !== undefined };
+  const facts = {
+    authorization,
+    issuers: issuerNamesOf(options, listed),
+    findsIssuers: issuers.directory !== undefined,
+    hasTenants: issuers.directory !== undefined || listed.some(({ tenant }) => tenant !== undefined),
+    checksKeys: keyProofs !== undefined,
+  };
   const compile: ShadowContext["compile"] = (defaults, customs, reportIn) => {
     const compiled = compileRules(defaults, customs, reportIn, {
       language: options.mcp?.create(),
@@ -107,17 +117,21 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
     compiled.conditioned?.check(compiled, facts, reportIn);
     checkOrder({ ...compiled, scopeRules }, reportIn);
     checkOverrides(compiled, reportIn);
-    checkKnownScopes(options, namesInRules(compiled), reportIn);
+    checkKnownScopes(granting, namesInRules(compiled), reportIn);
     return compiled;
   };
-  checkKnownScopes(options, namesInGrants(options), report);
+  checkKnownScopes(granting, namesInGrants(granting), report);
   const { defaultScopeMappings = {}, scopeMappings = {} } = options;
   const table = compile(defaultScopeMappings, scopeMappings, report);
   const batches = options.batches?.create();
-  const momentOf = (principal: Principal): Moment => ({
-    nowSeconds: readClock(now).getTime() / 1000,
-    toleranceSeconds: toleranceFor(principal, issuers.configurations, clockToleranceSeconds),
-  });
+  const momentOf = (principal: Principal): Moment => {
+    const configuration = configurationFor(principal, issuers);
+    return {
+      nowSeconds: readClock(now).getTime() / 1000,
+      toleranceSeconds: configuration?.token.clockToleranceSeconds ?? clockToleranceSeconds,
+      ceiling: configuration?.ceiling,
+    };
+  };
   const rules = { scopeRules, batches, momentOf };
   const shadow = (options.shadow as ShadowCapability | undefined)?.create(
     { compile, defaultScopeMappings, unmappedRoutes, rules },
@@ -125,16 +139,17 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   );
   const resource = options.resource?.create(
     {
-      issuers: [options.issuer ?? (options.issuers ?? []).map(({ issuer }) => issuer)].flat(),
+      issuers: [options.issuer ?? listed.map(({ issuer }) => issuer)].flat(),
       metadataUrl: options.resourceMetadataUrl,
       table,
       boundTokens: keyProofs?.metadata,
     },
     report,
   );
-  const context = { now, audience: audienceOf(options), clockToleranceSeconds, userIdClaim, sessionIdClaim };
+  const audiences = { audience: audienceOf(options), audienceOnly: options.audienceOnly };
+  const context = { now, ...audiences, clockToleranceSeconds, userIdClaim, sessionIdClaim };
   // Each entry can resolve all of them.
-  const opaque = options.opaqueTokens?.[0]?.resolve([...options.opaqueTokens], options, context, report);
+  const opaque = options.opaqueTokens?.[0]?.resolve([...options.opaqueTokens], granting, context, report);
   if (issues.length > 0) throw new ConfigurationError(issues);
 
   return {
@@ -177,12 +192,11 @@ const initialScopesOf = (resource: Resource | undefined): readonly string[] =>
   (resource?.metadata["scopes_supported"] ?? []) as readonly string[];
 
 /** The issuers whose tokens may have different claims. */
-function issuerNamesOf({
-  issuer,
-  issuers = [],
-  opaqueTokens = [],
-}: ResourceServerOptions): readonly string[] {
-  const names = [issuer, ...issuers.map((entry) => entry.issuer), ...opaqueTokens.map((kind) => kind.issuer)];
+function issuerNamesOf(
+  { issuer, opaqueTokens = [] }: ResourceServerOptions,
+  listed: readonly TrustedIssuer[],
+): readonly string[] {
+  const names = [issuer, ...[...listed, ...opaqueTokens].map((entry) => entry.issuer)];
   return [...new Set(names.filter((name) => typeof name === "string"))];
 }
 

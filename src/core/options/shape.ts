@@ -1,6 +1,6 @@
 /** The shape of every option. `resolve.ts` checks which options can be combined. */
 import * as z from "zod/mini";
-import { capability } from "../capability.ts";
+import { capability, isCapability } from "../capability.ts";
 import { isSecureUrl } from "../keys/secure-url.ts";
 import { verificationKeys } from "./verification-keys.ts";
 import { findEntryHint } from "./entry-hint.ts";
@@ -89,6 +89,7 @@ const tokens = {
     error: AUDIENCE,
   }),
   verifyAudience: values.flag,
+  audienceOnly: values.flag,
   scopesClaim: values.claim,
   scopeSources: values.nonEmptyArray(z.strictObject(scopeSource, { error: SCOPE_SOURCES }), SCOPE_SOURCES),
   userIdClaim: values.claim,
@@ -102,20 +103,30 @@ const tokens = {
   clockToleranceSeconds: values.seconds,
   maxTokenAgeSeconds: values.seconds,
 } satisfies Record<
-  keyof Omit<TrustedIssuer, "issuer" | "keys" | "verificationKeys" | "algorithms">,
+  keyof Omit<TrustedIssuer, "issuer" | "keys" | "verificationKeys" | "algorithms" | "tenant" | "scopes">,
   z.core.$ZodType
 >;
 
 /** Rejects `undefined`, because the server's option, which may accept more tokens, would apply instead. */
 export const exactOptional = (shape: Readonly<Record<string, z.core.$ZodType>>) =>
   Object.fromEntries(Object.entries(shape).map(([name, type]) => [name, z.exactOptional(type)]));
-const trustedIssuer = { issuer, algorithms, ...exactOptional({ keys, verificationKeys, ...tokens }) };
+const trustedIssuer = {
+  issuer,
+  algorithms,
+  ...exactOptional({
+    keys,
+    verificationKeys,
+    tenant: values.text("Write the id of the tenant that the issuer belongs to."),
+    scopes: values.texts("Write an array of the scopes that the issuer can grant."),
+    ...tokens,
+  }),
+};
 
 const PLAIN = "Write a plain object: { issuer, keys, algorithms }. Inherited properties would be ignored.";
-const issuers = values.nonEmptyArray(
-  values.plain(z.strictObject(trustedIssuer), PLAIN),
-  "Write an array of at least one { issuer, keys, algorithms }.",
-);
+const ISSUERS =
+  "Write an array of at least one { issuer, keys, algorithms }, or issuersFrom(find), imported from scopegate/issuers.";
+export const issuerList = values.nonEmptyArray(values.plain(z.strictObject(trustedIssuer), PLAIN), ISSUERS);
+const issuers = values.either(isCapability, capability("issuers", ISSUERS), issuerList);
 
 const METADATA_URL = "Write an absolute https URL as printable ASCII without spaces.";
 

@@ -17,6 +17,17 @@ export interface TrustedIssuer {
   readonly verificationKeys?: readonly VerificationKeyInput[];
   /** Where its keys come from: a value of `scopegate/keys`. */
   readonly keys?: Keys & PlainKeys;
+  /**
+   * The tenant that the issuer belongs to: `principal.tenant`, which `where` compares with `{ tenant: true
+   * }`. Only in `issuers`. Default: none.
+   */
+  readonly tenant?: string;
+  /**
+   * The most that the issuer can grant. A scope of a token, or of `map`, that these scopes don't cover is
+   * dropped before implied scopes are added, and so is `adminScope` if it isn't listed. Only in `issuers`,
+   * and required in records of `issuersFrom`, which can't grant `adminScope` at all. Default: no limit.
+   */
+  readonly scopes?: readonly string[];
   /** The algorithms it signs with (RFC 8725 section 3.1). Required, because a key doesn't determine them. */
   readonly algorithms: readonly Algorithm[];
   /** The expected `aud`. If it's an array, one match is enough. */
@@ -26,6 +37,11 @@ export interface TrustedIssuer {
    * issuer created for other services. Default: `true`.
    */
   readonly verifyAudience?: boolean;
+  /**
+   * `true`: a token is rejected if its `aud` also names a service that isn't in `audience`, so that a token
+   * for two services can't be passed on from one to the other. Default: `false`.
+   */
+  readonly audienceOnly?: boolean;
   /**
    * The claim with the scopes: an array of strings, or one space-delimited string. An array is the path of
    * one nested claim. The claim can contain `adminScope`, whatever the claim's name. Default: `"scopes"`.

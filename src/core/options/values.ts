@@ -17,6 +17,12 @@ export const table = (value: Type, expected: string) => {
   const error = `${expected} Inherited and hidden properties aren't read.`;
   return z.pipe(z.custom(isTable, { error }), z.record(z.string(), value, { error: expected }));
 };
+/** A union whose mistakes are those of one type: the second one, unless the value belongs to the first. */
+export const either = (isFirst: (value: unknown) => boolean, first: Type, second: Type) =>
+  z.unknown().check(({ value, issues }) => {
+    const { error } = z.safeParse(isFirst(value) ? first : second, value);
+    for (const issue of error?.issues ?? []) issues.push({ ...issue, input: value } as z.core.$ZodRawIssue);
+  });
 export const flag = z.boolean({ error: "Write true or false." });
 export const callback = (expected: string) =>
   z.custom<(...values: never[]) => unknown>((value) => typeof value === "function", { error: expected });

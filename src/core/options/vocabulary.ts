@@ -32,7 +32,7 @@ export const namesInRules = ({ rules }: CompiledTable): readonly NamedScope[] =>
 export type GrantingOptions = Pick<
   ResourceServerOptions,
   "adminScope" | "impliedScopes" | "knownScopes" | "scopeSources"
-> & { readonly issuers?: readonly Pick<TrustedIssuer, "scopeSources">[] };
+> & { readonly issuers?: readonly Pick<TrustedIssuer, "scopeSources" | "scopes">[] };
 
 export function namesInGrants(options: GrantingOptions): readonly NamedScope[] {
   const { scopeSources = [], issuers = [], impliedScopes = {} } = options;
@@ -41,6 +41,7 @@ export function namesInGrants(options: GrantingOptions): readonly NamedScope[] {
     ...sources.flatMap(({ map = {} }) =>
       Object.entries(map).flatMap(([role, scopes]) => named(scopes, ["scopeSources", role])),
     ),
+    ...issuers.flatMap(({ scopes = [] }, index) => named(scopes, ["issuers", index, "scopes"])),
     ...Object.entries(impliedScopes).flatMap(([scope, implied]) =>
       named([scope, ...implied], ["impliedScopes", scope]),
     ),

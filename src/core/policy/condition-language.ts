@@ -86,6 +86,10 @@ export interface ConditionOptions {
   readonly authorization: boolean;
   /** The issuers whose tokens may have different claims. */
   readonly issuers: readonly string[];
+  /** Whether there may be other issuers, which are found while the server runs. */
+  readonly findsIssuers: boolean;
+  /** Whether an issuer can have a tenant. */
+  readonly hasTenants: boolean;
   /** Whether tokens can be bound to a key of the client. */
   readonly checksKeys: boolean;
 }

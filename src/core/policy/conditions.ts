@@ -1,7 +1,7 @@
 /** What a rule requires of its caller in addition to scopes: how it's written in the table, and compiled. */
 import type { Capability } from "../capability.ts";
 import type { RequiredScope } from "../scopes/required-scope.ts";
-import type { ClaimSource } from "../token/claim-values.ts";
+import type { ClaimSource, TenantSource } from "../token/claim-values.ts";
 import type { Principal } from "../token/principal.ts";
 import type { Pattern } from "./pattern.ts";
 
@@ -10,8 +10,11 @@ export interface CallerConditions extends Capability {
   readonly option: "conditions";
 }
 
-/** The claim that each parameter must be equal to; with several issuers, an array with one claim for each. */
-export type Where = Readonly<Record<string, ClaimSource | readonly ClaimSource[]>>;
+/** What a parameter is compared with: a claim, or the tenant of the issuer. */
+export type WhereSource = ClaimSource | TenantSource;
+
+/** What each parameter must be equal to; with several issuers, an array with one claim for each. */
+export type Where = Readonly<Record<string, WhereSource | readonly WhereSource[]>>;
 
 /**
  * `"none"`: nobody acts for the user. `"any"`: somebody does. `anyOf`: only these actors and, with `direct`,
@@ -37,7 +40,8 @@ export interface Conditions {
   readonly also?: readonly string[];
   /**
    * The claim that each parameter of the path must be equal to: `{ org: { claim: "org_id" } }`. A claim can
-   * be a string, a safe integer, or an array of them. If two parameters are each one of several values of
+   * be a string, a safe integer, or an array of them. `{ org: { tenant: true } }` is the `tenant` of the
+   * token's issuer. If two parameters are each one of several values of
    * their claims, the request is refused, because it isn't known that the two belong together.
    */
   readonly where?: Where;
@@ -80,6 +84,8 @@ export interface Moment {
   readonly nowSeconds: number;
   /** The tolerated clock difference of the issuer, in seconds. */
   readonly toleranceSeconds: number;
+  /** The most that the issuer can grant; `undefined` for no limit. */
+  readonly ceiling?: readonly string[] | undefined;
 }
 
 /** Everything that a condition may depend on. */
@@ -108,6 +114,10 @@ export interface CompiledCondition {
   readonly findAmbiguous?: (caller: ConditionCaller) => readonly AmbiguousBinding[];
   /** The parameters that the condition binds to a claim. */
   readonly boundParameters?: readonly string[];
+  /**
+   * Whether it compares the tenant of the issuer, so that `unless` needs a scope that the issuer may grant.
+   */
+  readonly readsTenant?: boolean;
   /** For the challenge: one of these values is needed. */
   readonly acrValues?: readonly string[];
   /** For the challenge: the maximum age of the login. */

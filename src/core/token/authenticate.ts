@@ -52,8 +52,9 @@ export function createIdentifier(
 async function verifyToken(token: string, issuers: Issuers): Promise<Identified> {
   const parsed = readJwt(token);
   if (parsed.kind === "rejected") return parsed;
-  const verifier = issuers.verifierFor(parsed.jwt);
-  if (verifier.kind === "rejected") return verifier;
+  const found = issuers.verifierFor(parsed.jwt);
+  const verifier = isPending(found) ? await found : found;
+  if (verifier.kind !== "verifier") return verifier;
   const verification = await verifier.verify(parsed.jwt);
   if (verification.kind !== "verified") return verification;
   const { claims, key, endsAt } = verification;

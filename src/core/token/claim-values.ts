@@ -10,18 +10,29 @@ export interface ClaimSource {
   readonly issuer?: string;
 }
 
+/** The tenant of the token's issuer, which the options name: no token can choose it. */
+export interface TenantSource {
+  readonly tenant: true;
+}
+
+export const isTenantSource = (source: ClaimSource | TenantSource): source is TenantSource =>
+  Object.hasOwn(source, "tenant");
+
 /** The part of a principal that is read. */
 interface Claimant {
   readonly claims: Readonly<Record<string, unknown>>;
   readonly issuer?: string;
+  readonly tenant?: string;
 }
 
 /**
  * Reads a claim as an array of strings. An integer becomes its decimal string. If the claim, or an element of
  * its array, has any other type, the result is empty.
  */
-export function readClaim({ claims, issuer }: Claimant, source: ClaimSource): readonly unknown[] {
-  // A polluted prototype must not select another issuer.
+export function readClaim(claimant: Claimant, source: ClaimSource | TenantSource): readonly unknown[] {
+  // Own properties only: a polluted prototype must not name a tenant, or select another issuer.
+  if (isTenantSource(source)) return Object.hasOwn(claimant, "tenant") ? [claimant.tenant] : [];
+  const { claims, issuer } = claimant;
   if (Object.hasOwn(source, "issuer") && source.issuer !== issuer) return [];
   const value = claimAt(claims, source.claim);
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -29,5 +40,5 @@ export function readClaim({ claims, issuer }: Claimant, source: ClaimSource): re
 }
 
 /** Returns the values of a claim that a parameter can be equal to. */
-export const claimValuesOf = (claimant: Claimant, source: ClaimSource): ReadonlySet<string> =>
+export const claimValuesOf = (claimant: Claimant, source: ClaimSource | TenantSource): ReadonlySet<string> =>
   new Set(readClaim(claimant, source).map(String));

@@ -30,6 +30,8 @@ export interface OpaqueContext {
   readonly now: () => number;
   /** The expected `aud`; `undefined` if the audience isn't verified. */
   readonly audience: readonly string[] | undefined;
+  /** Whether `aud` may name nothing else. Default: `false`. */
+  readonly audienceOnly?: boolean | undefined;
   /** The tolerated clock difference for the times of a token, in seconds. */
   readonly clockToleranceSeconds: number;
 }

@@ -1,67 +1,15 @@
 import type { ScopeRules } from "../scopes/granted-scopes.ts";
 import { compact, type Writable } from "../runtime/compact.ts";
 import { scopeSetOf } from "../scopes/scope-sets.ts";
-import { type Actor, readDelegation } from "./actors.ts";
-import { type ClaimSource, claimValuesOf } from "./claim-values.ts";
-import { claimAt, claimNameOf, type ClaimPath, isOptionalString } from "./claim-path.ts";
-import { type ConfirmationReader, describedBinding, type TokenBinding } from "./confirmation.ts";
+import { readDelegation } from "./actors.ts";
+import { claimValuesOf } from "./claim-values.ts";
+import { claimAt, claimNameOf, isOptionalString } from "./claim-path.ts";
+import { describedBinding } from "./confirmation.ts";
+import type { Principal, PrincipalRules } from "./principal-type.ts";
 import { type RejectedToken, rejectToken } from "./rejection.ts";
-import { readScopes, type ResolvedScopeSource } from "./scope-sources.ts";
+import { readScopes } from "./scope-sources.ts";
 
-/** The kinds of tokens that aren't JWTs: an API key, or a token that its issuer looks up (RFC 7662). */
-export type TokenKind = "api_key" | "introspected";
-
-/** The claims that a principal is read from, and the scope hierarchy. */
-export interface PrincipalRules {
-  readonly scopeSources: readonly ResolvedScopeSource[];
-  readonly userIdClaim: ClaimPath;
-  readonly sessionIdClaim: ClaimPath;
-  readonly scopeRules: ScopeRules;
-  /** Without it, no token can be bound to a key. */
-  readonly keyProofs: ConfirmationReader | undefined;
-  /** Absent for JWTs. */
-  readonly tokenKind?: TokenKind;
-}
-
-/** The caller of a request, read from the claims of a verified token (RFC 7519 section 4). Deeply frozen. */
-export interface Principal {
-  /** The `sub` claim, or the claim of the option `userIdClaim`; an integer as its decimal string. */
-  readonly userId?: string;
-  /** The `session_id` claim, or the claim of the option `sessionIdClaim`; an integer as a string too. */
-  readonly sessionId?: string;
-  /** The scopes that the token grants, and those of `grants`. Use `has` to check what they cover. */
-  readonly scopes: readonly string[];
-  /** The `aud` claim as an array; empty if the token has none. */
-  readonly audience: readonly string[];
-  /** The `iss` claim. */
-  readonly issuer?: string;
-  /** The `jti` claim. */
-  readonly tokenId?: string;
-  /** The `exp` claim, in seconds since the epoch. */
-  readonly expiresAt?: number;
-  /** Who acts for the user: the outermost `act` (RFC 8693 section 4.1). Absent if nobody does. */
-  readonly actor?: Actor;
-  /** The chain of actors, at most eight, the current one first. Only the first one decides anything. */
-  readonly delegation?: readonly Actor[];
-  /**
-   * How the token is bound to a key that the client has proved to hold: by DPoP (RFC 9449), or by the TLS
-   * certificate (RFC 8705). Absent for a bearer token.
-   */
-  readonly binding?: TokenBinding;
-  /** The kind of token, if it wasn't a JWT: an API key, or a token that its issuer looked up. */
-  readonly tokenKind?: TokenKind;
-  /** All claims of the verified token. Check the type of the claims that you read. */
-  readonly claims: Readonly<Record<string, unknown>>;
-  /** Returns whether the granted scopes cover a scope, including by the admin scope and implied scopes. */
-  has(scope: string): boolean;
-  /** Returns the ids with `resource:<id>:action` granted, or `"all"`, to filter a list with `<any>`. */
-  resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
-  /**
-   * Returns the values of a claim, as `where` compares them: a string or a safe integer, or an array of them.
-   * A handler can filter its list by them. Empty for a claim with any other value.
-   */
-  values(source: ClaimSource): ReadonlySet<string>;
-}
+export type { Principal, PrincipalRules, TokenKind } from "./principal-type.ts";
 
 /** Reads a principal from verified claims. Freezes them, and lets principals share equal arrays of scopes. */
 export function readPrincipal(
@@ -90,16 +38,18 @@ export function readPrincipal(
   const invalidDate = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
   if (invalidDate !== undefined) return invalidClaim(invalidDate);
 
-  const set = scopeSetOf(scopeClaims.scopes, rules.scopeRules);
+  const scopes = rules.limitScopes?.(scopeClaims.scopes) ?? scopeClaims.scopes;
+  const set = scopeSetOf(scopes, rules.scopeRules);
   const claim = rules.scopeSources[0]?.claim;
-  if (typeof claim === "string" && claims[claim] === scopeClaims.scopes) claims[claim] = set.scopes;
+  if (typeof claim === "string" && claims[claim] === scopes) claims[claim] = set.scopes;
   const { has, resourceIds } = set;
   // Assigned one by one, because an object literal with spreads is slow, and every token needs one.
-  const values = (source: ClaimSource) => claimValuesOf(principal, source);
+  const values: Principal["values"] = (source) => claimValuesOf(principal, source);
   const principal: Writable<Principal> = { has, resourceIds, values, scopes: set.scopes, audience, claims };
   if (userId !== undefined) principal.userId = userId;
   if (sessionId !== undefined) principal.sessionId = sessionId;
   if (issuer !== undefined) principal.issuer = issuer;
+  if (rules.tenant !== undefined) principal.tenant = rules.tenant;
   if (tokenId !== undefined) principal.tokenId = tokenId;
   if (typeof expiresAt === "number") principal.expiresAt = expiresAt;
   if (rules.tokenKind) principal.tokenKind = rules.tokenKind;

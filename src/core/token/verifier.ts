@@ -30,6 +30,8 @@ export interface TokenRules {
   readonly issuer: string | undefined;
   /** The accepted `aud` values; `undefined` if the audience isn't verified. */
   readonly audience: readonly string[] | undefined;
+  /** Whether `aud` may name nothing else. */
+  readonly audienceOnly?: boolean;
   readonly requiredClaims: RequiredClaims;
   /** The clients whose tokens are accepted; `undefined` for any. */
   readonly clients?: readonly string[] | undefined;
@@ -123,6 +125,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       try {
         const { payload } = await jwtVerify(jwt.encoded, material, options);
         if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url"))) return rejectToken("malformed");
+        if (rules.audienceOnly && !isOnlyFor(payload.aud, audience)) return rejectToken("audience");
         // jose checks `iat` only together with a maximum age.
         if (isIssuedLater(payload.iat, currentDate.getTime() / 1000, rules.clockToleranceSeconds))
           return rejectToken("not_yet_valid");
@@ -140,6 +143,10 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     return rejected;
   }
 }
+
+/** Returns whether every `aud` of a token is one of these. */
+export const isOnlyFor = (aud: unknown, audience: readonly string[] = []): boolean =>
+  [aud].flat().every((name) => audience.some((accepted) => accepted === name));
 
 /** Every error of jose is a rejection. None may become a 500 response or expose a stack trace. */
 function toVerificationRejection(error: unknown): RejectedToken {

@@ -47,11 +47,19 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
   const lookupFor = (context: OpaqueContext): Lookup => {
     const earlier = lookups.get(context);
     if (earlier) return earlier;
-    const { now, clockToleranceSeconds } = context;
+    const { now, clockToleranceSeconds, audienceOnly } = context;
     const audience = settings.verifyAudience === false ? undefined : (ownAudience ?? context.audience);
     const ofResponse = { ...SIGNED_RESPONSE, issuer, audience: [client.id, ...(audience ?? [])] };
     const verify = keys && createTokenVerifier({ ...ofResponse, algorithms, now }, keys);
-    const lookup = new Lookup({ ...settings, cache, audience, clockToleranceSeconds, now, verify });
+    const lookup = new Lookup({
+      ...settings,
+      cache,
+      audience,
+      audienceOnly,
+      clockToleranceSeconds,
+      now,
+      verify,
+    });
     lookups.set(context, lookup);
     return lookup;
   };

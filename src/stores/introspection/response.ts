@@ -4,7 +4,7 @@ import { isObject, isOnlyReading } from "../../core/runtime/json.ts";
 import { claimAt } from "../../core/token/claim-path.ts";
 import { readJwt } from "../../core/token/jwt-parts.ts";
 import type { OpaqueVerification } from "../../core/token/opaque-tokens.ts";
-import type { TokenVerifier } from "../../core/token/verifier.ts";
+import { isOnlyFor, type TokenVerifier } from "../../core/token/verifier.ts";
 import { EndpointError } from "./endpoint.ts";
 
 /** The properties of a response. */
@@ -36,6 +36,7 @@ export interface ResponseRules {
   readonly issuer?: string;
   /** The accepted values of `aud`. `undefined` accepts any. */
   readonly audience: readonly string[] | undefined;
+  readonly audienceOnly?: boolean | undefined;
   readonly clockToleranceSeconds: number;
 }
 
@@ -59,7 +60,9 @@ export function findMistake(claims: Claims, rules: ResponseRules, now: number): 
   // RFC 9449 section 6.2: such a token is bound to a key, so it isn't a bearer token.
   if (isDpop(claim("token_type")) && claim("cnf") === undefined) return reject("claims", { claim: "cnf" });
   const aud = [claim("aud")].flat();
-  return audience && !audience.some((accepted) => aud.includes(accepted)) ? reject("audience") : undefined;
+  if (!audience) return undefined;
+  const isFor = audience.some((accepted) => aud.includes(accepted));
+  return isFor && !(rules.audienceOnly && !isOnlyFor(aud, audience)) ? undefined : reject("audience");
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   type RouteCoverage,
 } from "../../adapters/shared/route-coverage.ts";
 import { findMethodMistake } from "../../core/policy/route-key.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
 import {

@@ -1,6 +1,7 @@
 /** Findings about conditions: a forgotten tenant check, or an exception that is wider than intended. */
 import { findRouteRule } from "../../core/policy/find-rules.ts";
 import { type CheckedTable, implies } from "../../core/policy/implication.ts";
+import { isTenantSource } from "../../core/token/claim-values.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import { identityOf, namesOf, type PatternSegment } from "../../core/policy/pattern.ts";
 import { scopesOf } from "../../core/policy/requirement.ts";
@@ -251,9 +252,11 @@ function findClaimSpellings(rules: readonly CompiledRule[]): readonly AuditFindi
   const spellings = new Map<string, string>();
   const claims = rules.flatMap(({ rule }) =>
     Object.entries(rule.conditions?.where ?? {}).flatMap(([parameter, sources]) =>
-      [sources]
-        .flat()
-        .map(({ claim, issuer }) => ({ rule, parameter, claim: [claim].flat().join("."), issuer })),
+      [sources].flat().flatMap((source) => {
+        if (isTenantSource(source)) return [];
+        const { claim, issuer } = source;
+        return { rule, parameter, claim: [claim].flat().join("."), issuer };
+      }),
     ),
   );
   const differing = claims.flatMap(({ rule, parameter, claim, issuer }) => {

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { hasPipeline } from "../../core/port.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { type FastifyRoutesInstance, isFastify } from "../audit/routes/fastify.ts";
 import { isNest } from "../audit/routes/nest.ts";
 import { isApplication, routesOf } from "../audit/routes/routes-of.ts";

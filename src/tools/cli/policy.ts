@@ -5,7 +5,7 @@ import {
   type ResourceServerOptions,
 } from "../../complete/index.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { countEveryGuard } from "../audit/other-guards.ts";
 import { loadApplication } from "./application.ts";
 import { type CommandInput, type Option, readAll, UsageError } from "./command.ts";

@@ -16,7 +16,7 @@ import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { alternativesOf, createRouteCoverage } from "../../adapters/shared/route-coverage.ts";
 import { type CompiledRule, renderRules, type Rule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import {
   DOCUMENT_OPTIONS,
   type DocumentOptions,

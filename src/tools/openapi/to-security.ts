@@ -3,7 +3,7 @@ import { checkOptions } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { Requirement } from "../../core/policy/requirement.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import {
   DOCUMENT_OPTIONS,
   type DocumentOptions,

@@ -18,7 +18,7 @@ import type { DecisionMessage } from "../../core/observer.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { Decision, Refused } from "../../core/policy/decision.ts";
 import { hasPipeline } from "../../core/port.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { CACHE_CHANNEL, DECISION_CHANNEL, KEYS_CHANNEL, listen } from "../../core/runtime/channels.ts";
 import type { CacheEvent } from "../../core/token/token-cache.ts";
 

@@ -1,6 +1,6 @@
 /** One route handler for every framework. It recognizes the framework by the arguments of the call. */
 import type { Verdict } from "../../core/pipeline.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { HttpResponse } from "../../core/response/refusal.ts";
 import { type FastifyReply, send as sendReply } from "../../adapters/fastify/reply.ts";
 import { verdictOf } from "../../adapters/shared/guard.ts";

@@ -10,7 +10,7 @@ import { pipelineOf } from "../../core/port.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { entryOf } from "../../core/policy/compile-rules.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { HEADERS, renderPage } from "./document.ts";
 import { isRole, type PageData, type PageRole } from "./page-data.ts";
 

@@ -2,7 +2,7 @@ import { checkOptions } from "../../core/options/check-options.ts";
 import { anyValue, type OptionChecks, optionError, wholeNumber } from "../../core/options/option-checks.ts";
 import type { Decision } from "../../core/policy/decision.ts";
 import { pipelineOf } from "../../core/port.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { renderColumns } from "../shared/table.ts";
 import { requireCaller, type TestCaller } from "./caller.ts";
 import { decide, readRoute } from "./check.ts";

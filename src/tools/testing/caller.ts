@@ -8,7 +8,7 @@ import {
 } from "../../core/options/option-checks.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { pipelineOf } from "../../core/port.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import type { TestProofOptions } from "./proofs.ts";
 import type { TestTokenOptions } from "./token-options.ts";

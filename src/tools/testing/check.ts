@@ -8,7 +8,7 @@ import { ANY_METHODS } from "../../capabilities/mcp-operations/operation-methods
 import { findMethodMistake } from "../../core/policy/route-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { pipelineOf } from "../../core/port.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { issuersOf } from "../shared/issuers.ts";
 import {

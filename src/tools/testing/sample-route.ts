@@ -8,7 +8,7 @@ import { pipelineOf } from "../../core/port.ts";
 import { fillName } from "../../capabilities/mcp-operations/name-pattern.ts";
 import { type OperationKey, splitOperation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { samplePath, type SampleValue } from "../shared/sample-path.ts";
 import type { TestRequest } from "./check.ts";
 

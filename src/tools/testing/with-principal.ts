@@ -6,7 +6,8 @@ import { CallerInfo } from "../../adapters/mcp/caller.ts";
 import { remoteKeys } from "../../capabilities/keys/index.ts";
 import type { Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
-import { createResourceServer, type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
+import { createResourceServer } from "../../core/server.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { principalOf, requireCaller, type ScopedCaller } from "./caller.ts";
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { HttpResponse } from "../../../core/response/refusal.ts";
-import type { ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/resource-server.ts";
 import { protect } from "../../express/index.ts";
 import { type ExpressRequest, readMethod } from "../../express/request.ts";
 import { checkFirst } from "../../shared/check-first.ts";

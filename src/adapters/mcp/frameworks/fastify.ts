@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import type { ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/resource-server.ts";
 import { type FastifyInstance, protect } from "../../fastify/index.ts";
 import { type FastifyReply, send } from "../../fastify/reply.ts";
 import { checkFirst } from "../../shared/check-first.ts";

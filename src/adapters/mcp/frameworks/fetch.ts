@@ -1,4 +1,4 @@
-import type { ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/resource-server.ts";
 import { type Access, GrantedAccess, isAccess } from "../../fetch/access.ts";
 import { decideAccess } from "../../fetch/decide-access.ts";
 import { assertNoSocket } from "../../fetch/no-socket.ts";

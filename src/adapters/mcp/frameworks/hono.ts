@@ -1,4 +1,4 @@
-import type { ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/resource-server.ts";
 import { proceed } from "../../hono/context.ts";
 import { type HonoContext, protect } from "../../hono/index.ts";
 import { type Gate, isPassed } from "../gate.ts";

@@ -1,6 +1,6 @@
 /** The guard of each framework. Its module loads the adapter, so it's loaded with the first request. */
 import type { Pending } from "../../../core/runtime/pending.ts";
-import type { ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/resource-server.ts";
 import type { Framework } from "../../shared/misuse.ts";
 import type { Gate } from "../gate.ts";
 import type { createFrameworkGate as createExpressGate } from "./express.ts";

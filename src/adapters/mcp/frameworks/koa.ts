@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/resource-server.ts";
 import { proceed } from "../../koa/context.ts";
 import { type KoaContext, protect } from "../../koa/index.ts";
 import type { Gate, Passed } from "../gate.ts";

@@ -10,7 +10,7 @@ import { appliesTo, renderRules } from "../../../core/policy/rule.ts";
 import { pipelineOf } from "../../../core/port.ts";
 import { describeExpected } from "../../../core/refusal-log.ts";
 import { OPERATION_METHOD, readPath } from "../../../core/request.ts";
-import type { ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/resource-server.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { printable, withoutTokens } from "../../../core/runtime/printable.ts";
 import { readRoute, type TestRequest } from "../../testing/check.ts";

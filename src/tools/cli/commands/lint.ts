@@ -10,11 +10,12 @@ import {
   type TrustedIssuer,
   withCapabilities,
 } from "../../../complete/create.ts";
+import { listedIssuers } from "../../../core/options/resolve-issuers.ts";
 import { resolveOptions } from "../../../core/options/resolve.ts";
 import { pipelineOf } from "../../../core/port.ts";
-import type { ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/resource-server.ts";
 import { tokenHeadersOf } from "../../../core/token/credential.ts";
-import type { IssuerConfiguration } from "../../../core/token/issuers.ts";
+import type { IssuerConfiguration } from "../../../core/token/issuer-directory.ts";
 import { issuersOf } from "../../shared/issuers.ts";
 import type { Command } from "../command.ts";
 import { isTableAlone, POLICY_OPTIONS, readOptions, readPolicy, withoutKeys } from "../policy.ts";
@@ -118,19 +119,20 @@ function findWarnings(
   table: Parameters<typeof findInTable>[0] | undefined,
 ): readonly string[] {
   const warnings: string[] = [];
+  const listed = listedIssuers<Partial<TrustedIssuer>>(options.issuers);
   if (options.authorization === false)
     warnings.push("authorization is false: no scope is checked. Remove it.");
   if (options.unmappedRoutes === "authenticated")
     warnings.push("`unmappedRoutes` accepts any valid token on routes without a rule. Remove it.");
-  const issuers: readonly Partial<TrustedIssuer>[] = options.issuers ?? [{}];
-  for (const issuer of issuers)
+  for (const issuer of options.issuers ? listed : [{}])
     // What an issuer sets replaces what the server sets for all issuers.
     for (const warning of findTokenWarnings({ ...options, ...issuer }))
       warnings.push(issuer.issuer === undefined ? warning : `${issuer.issuer}: ${warning}`);
   if (!table) return warnings;
   for (const { kind, message, hint, severity } of [...findCatchAlls(table.rules, {}), ...findInTable(table)])
     if (severity !== "note") warnings.push(`${kind}: ${message} ${hint}`);
-  for (const { message, hint } of findOneSided(options, table)) warnings.push(`${message} ${hint}`);
+  for (const { message, hint } of findOneSided({ ...options, issuers: listed }, table))
+    warnings.push(`${message} ${hint}`);
   return warnings;
 }
 
