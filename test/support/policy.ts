@@ -49,7 +49,7 @@ export const tableIssues = (
 const compile = (customs: ScopeMappings, defaults: ScopeMappings, report: Report) =>
   compileRules(defaults, customs, report, {
     conditions: CONDITION_LANGUAGE,
-    language: createLanguage(MCP_METHODS),
+    language: createLanguage({ methods: MCP_METHODS }),
   });
 
 /** A compiled table; throws where it holds mistakes. */

@@ -3,7 +3,7 @@ import { scopesOf } from "../../core/policy/requirement.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
-import type { AccessRequest } from "../../core/request.ts";
+import { type AccessRequest, type Path, readPath } from "../../core/request.ts";
 import type { RequiredScope } from "../../core/scopes/required-scope.ts";
 import type { ResourceServer } from "../../core/resource-server.ts";
 import { clientOf } from "../../core/token/clients.ts";
@@ -32,18 +32,18 @@ const servers = new WeakMap<Principal, ResourceServer>();
 /** A class with getters: defining a property by itself and creating a URL take a microsecond each. */
 export class CallerInfo implements Omit<AuthInfo, "resource"> {
   readonly #server: ResourceServer;
-  readonly #authorization: AccessRequest["authorization"];
+  readonly #request: AccessRequest;
   readonly clientId: string;
   readonly scopes: string[];
   declare readonly expiresAt?: number;
   readonly extra: AuthInfo["extra"];
 
-  /** `authorization` is the value that the guard verified: later code may have changed the header. */
-  constructor(server: ResourceServer, principal: Principal, { authorization }: AccessRequest) {
+  /** `request` is the one that the guard verified: later code may have changed the header. */
+  constructor(server: ResourceServer, principal: Principal, request: AccessRequest) {
     if (servers.get(principal) !== server) servers.set(principal, server);
     const { claims, scopes, expiresAt } = principal;
     this.#server = server;
-    this.#authorization = authorization;
+    this.#request = request;
     this.clientId = clientOf({ claims }) ?? "";
     this.scopes = [...scopes];
     if (expiresAt !== undefined) this.expiresAt = expiresAt;
@@ -51,7 +51,12 @@ export class CallerInfo implements Omit<AuthInfo, "resource"> {
   }
 
   get token(): string {
-    return String(this.#authorization ?? "").replace(/^bearer +/i, "");
+    return String(this.#request.authorization ?? "").replace(/^bearer +/i, "");
+  }
+
+  /** The path of the request. */
+  static pathOf(info: object | undefined): Path | undefined {
+    return info && #request in info ? readPath(info.#request.target) : undefined;
   }
 
   /** A new URL, because a handler may change it. */
@@ -69,12 +74,14 @@ export interface HandlerExtra {
   readonly http?: { readonly authInfo?: object | undefined } | undefined;
 }
 
+const infoOf = ({ authInfo, http }: HandlerExtra): object | undefined => authInfo ?? http?.authInfo;
+
 /**
  * Returns the caller of an operation, from its handler's last argument; `undefined` without an `authInfo`.
  * @throws TypeError for anything that `protectMcp` didn't pass on
  */
 export function principalOf(extra: HandlerExtra): Principal | undefined {
-  const info = extra.authInfo ?? extra.http?.authInfo;
+  const info = infoOf(extra);
   if (info === undefined) return undefined;
   const { principal } = Object((info as Partial<AuthInfo>).extra) as Partial<AuthInfo["extra"]>;
   if (principal && servers.has(principal)) return principal;
@@ -87,21 +94,30 @@ export function principalOf(extra: HandlerExtra): Principal | undefined {
  * Reports whether a caller may call an operation, by the table of the server that verified its token. Without
  * `args`, it reports whether there are arguments with which the caller may call it. It calls no hook.
  *
- * @param principal `principalOf(extra)` in a handler
+ * @param caller the last argument of a handler, or `principalOf(extra)`, for which the rules of all `paths` count
  * @param method the JSON-RPC method, such as `tools/call`
  * @param name the tool, prompt or resource; omit it for methods without a name
  * @param args the arguments, which fill the templates of scopes
  * @throws TypeError for a principal that `protectMcp` didn't pass on
  */
 export function mayCall(
-  principal: Principal,
+  caller: Principal | HandlerExtra,
   method: string,
   name?: string,
   args?: Readonly<Record<string, unknown>>,
 ): boolean {
-  const server = servers.get(principal);
-  if (server) return isCallable(server, principal, { method, name }, args);
-  throw new TypeError("mayCall takes a principal that protectMcp passed on: write principalOf(extra).");
+  const known = servers.get(caller as Principal);
+  const principal = known ? (caller as Principal) : principalOf(caller as HandlerExtra);
+  const server = known ?? (principal && servers.get(principal));
+  const path = known ? undefined : CallerInfo.pathOf(infoOf(caller as HandlerExtra));
+  if (server) return isCallable(server, principal, { method, name }, { args, path });
+  throw new TypeError("mayCall takes the last argument of a handler that protectMcp guards.");
+}
+
+/** What may be known about a call. Without `path`, the rules of all paths count. */
+interface CallFacts {
+  readonly args?: Readonly<Record<string, unknown>> | undefined;
+  readonly path?: Path | undefined;
 }
 
 /** Reports the same for the caller of a known server, or for a caller without a token. */
@@ -109,16 +125,16 @@ export function isCallable(
   server: ResourceServer,
   principal: Principal | undefined,
   called: Pick<Operation, "method" | "name">,
-  args?: Readonly<Record<string, unknown>>,
+  { args, path }: CallFacts = {},
 ): boolean {
   const { policy } = pipelineOf(server);
   const rules = requireRules(server, "mayCall");
   const isAllowed = (parameters: Readonly<Record<string, unknown>>, isPartial: boolean): boolean =>
-    policy.decideGoverned(principal, rules.forOperation({ ...called, parameters, isPartial })).allowed;
+    policy.decideGoverned(principal, rules.forOperation({ ...called, parameters, isPartial }, path)).allowed;
   if (args) return isAllowed(args, false);
   // Only the ids in granted scopes and the values of claims can make a difference.
   const partial: Operation = { ...called, parameters: {}, isPartial: true };
-  const { matches } = rules.forOperation(partial);
+  const { matches } = rules.forOperation(partial, path);
   const scopes = matches.flatMap(({ compiled }) => scopesOf(compiled.requirement));
   const parts = new Set(["any", ...scopes.flatMap((scope) => idsFor(principal, scope))]);
   const claimed = principal ? claimedArguments(principal, rules.conditionedRules(partial)) : [{}];

@@ -3,6 +3,9 @@ import { andThenAll } from "./and-then-all.ts";
 import type { ReadBody } from "./body.ts";
 import { verdictOf } from "../shared/guard.ts";
 import { guardOperations } from "../shared/guard-operations.ts";
+import type { Governing } from "../../core/policy/governing.ts";
+import type { Policy } from "../../core/policy/policy.ts";
+import type { AccessRequest } from "../../core/request.ts";
 import type { Verdict } from "../../core/pipeline.ts";
 import { type Operation, renderOperation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { operationRulesOf } from "../../capabilities/mcp-operations/operation-rules.ts";
@@ -19,17 +22,14 @@ import { idOf, type Messages, parseMessages, readMessages } from "./messages.ts"
 import { type McpOptions, resolveOptions } from "./options.ts";
 import { type Ownership, Owners } from "./owners.ts";
 import { explainRefusal } from "./refusals.ts";
-import { ResponseWatch } from "./responses.ts";
+import type { WatchedCall } from "./responses.ts";
 import { requireRules } from "./rules.ts";
 import { readOperation } from "./tasks.ts";
 
 /** An allowed request, with what handlers of the official SDK expect. */
-export interface Passed extends Pick<Messages, "body" | "bytes"> {
-  readonly verdict: Verdict;
+export interface Passed extends Pick<Messages, "body" | "bytes">, WatchedCall {
   /** `undefined` if no token was read. */
   readonly authInfo: AuthInfo | undefined;
-  /** What to observe or change in the response. */
-  readonly watch: ResponseWatch;
 }
 
 /** Only an own property: a polluted prototype must not turn a refusal into an allowed request. */
@@ -49,14 +49,22 @@ const NO_MESSAGE: Messages = { kind: "messages", body: undefined, bytes: undefin
 /** @throws ConfigurationError that lists every mistake in the options, and without the option `mcp` */
 export function createGate(server: ResourceServer, options: McpOptions, functionName = "protectMcp"): Gate {
   const { limits, maxSessions, store, ...others } = resolveOptions(options, functionName);
-  const sessions = new Owners("session", maxSessions, store);
-  const tasks = new Owners("task", maxSessions, store);
+  const allSessions = new Owners("session", maxSessions, store);
+  const allTasks = new Owners("task", maxSessions, store);
   const rules = requireRules(server, functionName);
-  const watchSettings = { ...others, server, rules, sessions, tasks };
   const { observer } = pipelineOf(server);
 
+  /** Returns the path of a request, and the owners of the sessions and tasks that can be used there. */
+  const placeOf = ({ governing }: Verdict) => {
+    const path = governing.kind === "ambiguous" ? undefined : governing.path;
+    const id = rules.transports.idOf(path);
+    return { path, sessions: allSessions.at(id), tasks: allTasks.at(id) };
+  };
+
   const checkSession = (exchange: Exchange): Pending<Outcome> => {
-    const { principal, request } = requireVerdict(exchange.raw, server);
+    const verdict = requireVerdict(exchange.raw, server);
+    const { principal, request } = verdict;
+    const { sessions } = placeOf(verdict);
     const session = exchange.header(SESSION_FIELD);
     // A server replays the events of a session. Without a session header, their owner is unknown.
     if (session === undefined && exchange.header("last-event-id") !== undefined) return INVALID.session;
@@ -97,7 +105,9 @@ export function createGate(server: ResourceServer, options: McpOptions, function
   };
 
   const checkTasks = (messages: Messages, exchange: Exchange): Pending<Outcome> => {
-    const { principal } = requireVerdict(exchange.raw, server);
+    const verdict = requireVerdict(exchange.raw, server);
+    const { principal } = verdict;
+    const { tasks } = placeOf(verdict);
     const ids = messages.messages.flatMap(({ taskIds }) => taskIds);
     return andThenAll(
       ids.map((id) => tasks.find(id, principal)),
@@ -127,7 +137,12 @@ export function createGate(server: ResourceServer, options: McpOptions, function
         : request;
       return pipeline.decideAgain(
         verdict,
-        (ofPath, policy) => (operationRulesOf(policy.rules) ?? rules).forCalls(ofPath, calls),
+        (ofPath, policy) =>
+          withHandlerValues(
+            (operationRulesOf(policy.rules) ?? rules).forCalls(ofPath, calls),
+            request,
+            policy,
+          ),
         asked,
       );
     });
@@ -142,8 +157,8 @@ export function createGate(server: ResourceServer, options: McpOptions, function
     const verdict = requireVerdict(exchange.raw, server);
     const { principal, request } = verdict;
     const authInfo = principal && (new CallerInfo(server, principal, request) as AuthInfo);
-    const watch = new ResponseWatch(watchSettings, verdict, messages, exchange);
-    return { verdict, authInfo, body: messages.body, bytes: messages.bytes, watch };
+    const settings = { ...others, ...placeOf(verdict), server, rules };
+    return { verdict, authInfo, body: messages.body, bytes: messages.bytes, settings, messages, exchange };
   };
 
   return (exchange) =>
@@ -162,6 +177,13 @@ const isInvalid = (outcome: Outcome): outcome is Invalid => Object.hasOwn(outcom
 function invalidOwner(ownerships: readonly Ownership[], ofOther: Invalid): Invalid | undefined {
   if (ownerships.some(({ kind }) => kind === "unknown")) return INVALID.unknownOwner;
   return ownerships.some(({ kind }) => kind === "other") ? ofOther : undefined;
+}
+
+/** Refuses a request whose handler receives another value of a parameter of the path than a rule has read. */
+function withHandlerValues(governing: Governing, request: AccessRequest, { table }: Policy): Governing {
+  const { method, matchedPattern, params } = request;
+  if (matchedPattern === undefined || !params) return governing;
+  return table.forRoute(governing, method, [matchedPattern], { readHandlerValues: () => params });
 }
 
 function requireVerdict(raw: object, server: ResourceServer): Verdict {

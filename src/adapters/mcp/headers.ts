@@ -2,8 +2,7 @@
 import { orUndefined } from "../../core/errors.ts";
 import type { Json } from "../../core/runtime/json.ts";
 import type { Exchange } from "./exchange.ts";
-import { ownObject } from "./lists.ts";
-import type { Messages } from "./messages.ts";
+import { type Messages, ownObject } from "./messages.ts";
 
 /** The prefix of the headers that repeat arguments of a tool. */
 const ARGUMENT_HEADER = "mcp-param-";

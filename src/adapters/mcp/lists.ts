@@ -1,5 +1,6 @@
 /** The lists that an MCP server offers, and the filter that removes what a caller may not call. */
 import type { Json } from "../../core/runtime/json.ts";
+import { ownObject } from "./messages.ts";
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 
 /** A list: the property that holds it, the operation that its entries stand for, and where their name is. */
@@ -46,10 +47,4 @@ export function filterLists(
   // Another caller must not receive this list from a cache.
   if (Object.hasOwn(result, "cacheScope")) filtered["cacheScope"] = "private";
   return { ...message, result: filtered };
-}
-
-/** Returns an own property that is an object. */
-export function ownObject(object: Json, name: string): Json | undefined {
-  const value = Object.hasOwn(object, name) ? object[name] : undefined;
-  return typeof value === "object" && value !== null ? (value as Json) : undefined;
 }

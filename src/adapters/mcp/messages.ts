@@ -100,6 +100,12 @@ export function idOf(entry: unknown): string | number | undefined {
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
+/** Returns an own property that is an object. */
+export function ownObject(object: Json, name: string): Json | undefined {
+  const value = Object.hasOwn(object, name) ? object[name] : undefined;
+  return typeof value === "object" && value !== null ? (value as Json) : undefined;
+}
+
 const NONE: Json = {};
 
 /** The properties that decide. Some servers also read `Method` as `method` (CVE-2026-27896). */

@@ -21,6 +21,8 @@ interface Owned {
 const OTHER: Ownership = { kind: "other" };
 const UNKNOWN: Ownership = { kind: "unknown" };
 
+export type OwnersAt = Pick<Owners, "find" | "start" | "end">;
+
 export class Owners {
   /** How many ids a process keeps: at most a tenth for one caller, and half for callers without a token. */
   readonly #maxEntries: number;
@@ -35,6 +37,15 @@ export class Owners {
     this.#maxEntries = maxEntries;
     this.#loadShared =
       store && (async () => new (await import("./shared-owners.ts")).SharedOwners(kind, store));
+  }
+
+  /** Returns the owners of ids at one place: an id of another path or tenant is unknown there. */
+  at(place: string): OwnersAt {
+    return {
+      find: (id, caller) => this.find(place + id, caller),
+      start: (id, caller, note) => this.start(place + id, caller, note),
+      end: (id) => this.end(place + id),
+    };
   }
 
   /** Returns whether an id belongs to a caller; `unknown` if the store doesn't respond. */

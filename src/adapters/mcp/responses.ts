@@ -2,6 +2,7 @@
 import type { Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
+import type { Path } from "../../core/request.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { Json } from "../../core/runtime/json.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
@@ -12,19 +13,27 @@ import { isCallable } from "./caller.ts";
 import { type Exchange, SESSION_FIELD, sessionsInQuery } from "./exchange.ts";
 import { filterLists, LISTS } from "./lists.ts";
 import { idOf, type Messages } from "./messages.ts";
-import type { Ownership, Owners } from "./owners.ts";
+import type { Ownership, OwnersAt } from "./owners.ts";
 import type { ResponseEdits } from "./response-editor.ts";
 import { filterTasks, findStartedTask, readOperation, writeOperation } from "./tasks.ts";
-
-type WatchedExchange = Pick<Exchange, "method" | "header">;
 
 export interface WatchSettings {
   readonly server: ResourceServer;
   readonly rules: OperationRules;
-  readonly sessions: Owners;
-  readonly tasks: Owners;
+  readonly sessions: OwnersAt;
+  readonly tasks: OwnersAt;
   readonly listFilter: boolean;
   readonly streamCheckSeconds: number | false;
+  /** The path of the request, as the table has read it. */
+  readonly path: Path | undefined;
+}
+
+/** An allowed request whose response is watched. */
+export interface WatchedCall {
+  readonly settings: WatchSettings;
+  readonly verdict: Verdict;
+  readonly messages: Messages;
+  readonly exchange: Pick<Exchange, "method" | "header">;
 }
 
 /** For `NODE_DEBUG`: most handlers that respond with 400 have read a stream that has ended. */
@@ -36,13 +45,13 @@ export class ResponseWatch {
   readonly #settings: WatchSettings;
   readonly #verdict: Verdict;
   readonly #messages: Messages;
-  readonly #exchange: WatchedExchange;
+  readonly #exchange: WatchedCall["exchange"];
   /** The sessions that the stream of this response has announced. */
   readonly #announced: string[] = [];
   /** Resolves when every process knows the session that this response starts. */
   started: Pending<void> = undefined;
 
-  constructor(settings: WatchSettings, verdict: Verdict, messages: Messages, exchange: WatchedExchange) {
+  constructor({ settings, verdict, messages, exchange }: WatchedCall) {
     this.#settings = settings;
     this.#verdict = verdict;
     this.#messages = messages;
@@ -80,7 +89,7 @@ export class ResponseWatch {
 
   /** What is read and changed in the body; `undefined` if it's sent as the handler writes it. */
   get edits(): ResponseEdits | undefined {
-    const { server, rules, sessions, tasks, listFilter } = this.#settings;
+    const { server, rules, sessions, tasks, listFilter, path } = this.#settings;
     const { principal } = this.#verdict;
     const isGet = this.#exchange.method === "GET";
     const { policy } = pipelineOf(server);
@@ -95,12 +104,12 @@ export class ResponseWatch {
     const isListed = (task: Ownership): boolean => {
       if (task.kind !== "own") return false;
       const operation = readOperation(task.note);
-      return !operation || policy.decideGoverned(principal, rules.forOperation(operation)).allowed;
+      return !operation || policy.decideGoverned(principal, rules.forOperation(operation, path)).allowed;
     };
     const editMessage = (message: Json): Pending<Json> => {
       const started = canStartTasks ? this.#startTask(message) : undefined;
       const listed = isListFilter
-        ? filterLists(message, (called) => isCallable(server, principal, called))
+        ? filterLists(message, (called) => isCallable(server, principal, called, { path }))
         : message;
       const findTask = (id: string) => andThen(tasks.find(id, principal), isListed);
       return andThen(started, () => (isTaskFilter ? filterTasks(listed, findTask) : listed));

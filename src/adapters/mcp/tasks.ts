@@ -4,7 +4,7 @@ import { orUndefined } from "../../core/errors.ts";
 import { isIdentifier, type Json } from "../../core/runtime/json.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import { andThenAll } from "./and-then-all.ts";
-import { ownObject } from "./lists.ts";
+import { ownObject } from "./messages.ts";
 
 /** Longer arguments aren't remembered, so a scope with one of them must be granted for all values. */
 const MAX_ARGUMENT = 200;

@@ -210,7 +210,7 @@ const decides = (
   table: ConditionedTable,
 ): boolean =>
   segments === undefined
-    ? table.operations?.find(text.slice(OPERATION_METHOD.length + 1)) === compiled
+    ? table.operations?.find(text.slice(OPERATION_METHOD.length + 1)).includes(compiled) === true
     : findRouteRule(table.tree, method, segments)?.compiled === compiled;
 
 const isException = (exempt: CompiledRule, { conditions }: CompiledRule): boolean =>
@@ -276,13 +276,11 @@ function meet(first: CompiledRule, second: CompiledRule): readonly Overlap[] {
   }));
 }
 
-/** Two operations are the same, or one of them matches every name that the other one matches. */
-function meetAsOperations(first: CompiledRule, second: CompiledRule): readonly Overlap[] {
-  const narrower = [first, second].find((rule, index) => isWithin(rule, index === 0 ? second : first));
-  if (!narrower) return [];
-  return [{ method: OPERATION_METHOD, text: ruleIdentity(OPERATION_METHOD, narrower.rule.pattern) }];
+function meetAsOperations(
+  { pattern: first }: CompiledRule,
+  { pattern: second }: CompiledRule,
+): readonly Overlap[] {
+  const text = first.operation && second.operation && first.operation.meet(second.operation);
+  if (text === undefined) return [];
+  return [{ method: OPERATION_METHOD, text: ruleIdentity(OPERATION_METHOD, text) }];
 }
-
-/** Returns whether one operation matches only names that the other one matches. */
-const isWithin = ({ pattern: narrower }: CompiledRule, { pattern: wider }: CompiledRule): boolean =>
-  narrower.operation !== undefined && wider.operation?.includes(narrower.operation) === true;

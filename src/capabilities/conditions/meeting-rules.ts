@@ -53,8 +53,12 @@ export class MeetingRules {
   }
 }
 
-/** Returns what all names of an operation begin with: the text before `*`, or before its first variable. */
-const startOf = ({ identity }: OperationKey): string => identity.split(/[*\uE000-\uE0FF]/, 1)[0] ?? "";
+/**
+ * Returns what all names of an operation begin with, wherever it's called: the text before `*`, or before its
+ * first variable.
+ */
+const startOf = ({ identity }: OperationKey): string =>
+  identity.replace(/^\/\S* /, "").split(/[*\uE000-\uE0FF]/, 1)[0] ?? "";
 
 /** Returns where a text is, or would be, in a sorted array. */
 function indexOf(text: string, sorted: readonly string[]): number {

@@ -2,8 +2,9 @@ import * as z from "zod/mini";
 import { createCapability } from "../../core/create-capability.ts";
 import * as values from "../../core/options/values.ts";
 import type { McpOperations } from "../../core/policy/key-language.ts";
-import { createLanguage } from "./language.ts";
+import { createLanguage, PATH_FORM } from "./language.ts";
 import { type ExtensionMethods, isExtensionMethod, OperationMethods } from "./operation-methods.ts";
+import { findOverlap, isTransportPath, Transports } from "./transports.ts";
 
 export type { McpOperations } from "../../core/policy/key-language.ts";
 
@@ -16,13 +17,32 @@ export interface McpOperationsOptions {
    * `MCP x-vendor/run deploy`. Methods that aren't declared are refused. Default: none.
    */
   readonly methods?: ExtensionMethods;
+  /**
+   * The paths of your MCP servers, such as `["/t/:org/mcp"]`. Scopes and `where` of operations can then name
+   * their parameters, and an argument with the name of a parameter is never read. Keys can be for one path:
+   * `MCP /a/mcp tools/call search`. Operations at any other path are refused. Default: every path, without
+   * parameters.
+   */
+  readonly paths?: readonly string[];
+  /**
+   * Whether tools, prompts and resources don't exist for callers who may not call them with any arguments:
+   * they are in no list, and a call gets the server's response for an unknown name. Default: `false`.
+   */
+  readonly hidden?: boolean;
 }
 
 const METHODS =
   'Write methods that the protocol lacks, each with the parameter that names what it calls, or null: { "skills/list": null }.';
 const methodName = z.string().check(z.refine(isExtensionMethod, { error: METHODS }));
+const path = z.string({ error: PATH_FORM }).check(z.refine(isTransportPath, { error: PATH_FORM }));
+const OVERLAP = "Write paths of which no request has two. For different rules, mount the servers elsewhere.";
+const paths = values
+  .nonEmptyArray(path, PATH_FORM)
+  .check(z.refine((all) => findOverlap(all as string[]) === undefined, { error: OVERLAP }));
 const names = {
   methods: z.exactOptional(z.record(methodName, z.nullable(values.text(METHODS)), { error: METHODS })),
+  paths: z.exactOptional(paths),
+  hidden: z.exactOptional(values.flag),
 };
 const shape = values.plain(z.strictObject(names), 'Write { methods: { "skills/list": null } }.');
 
@@ -50,6 +70,13 @@ export function mcpOperations(options: McpOperationsOptions = {}): McpOperations
     written: values.isPlainObject(options) ? written : options,
     shape,
     names: { mcp: Object.keys(names) },
-    create: () => createLanguage(new OperationMethods(written.methods)),
+    create() {
+      const transports = new Transports(written.paths);
+      return createLanguage({
+        methods: new OperationMethods(written.methods),
+        transports,
+        hidden: written.hidden === true,
+      });
+    },
   });
 }

@@ -21,26 +21,37 @@ export interface Operation {
 export const renderOperation = ({ method, name }: Pick<Operation, "method" | "name">): string =>
   name === undefined ? method : `${method} ${name}`;
 
-/** Splits a rendered operation into its method and name. */
-export function splitOperation(text: string): Pick<Operation, "method" | "name"> {
+/** Splits a rendered operation into the path of the transport, if it has one, its method and its name. */
+export function splitOperation(
+  text: string,
+): Pick<Operation, "method" | "name"> & { readonly path?: string } {
   const space = text.indexOf(" ");
-  return space < 0 ? { method: text } : { method: text.slice(0, space), name: text.slice(space + 1) };
+  if (space < 0) return { method: text };
+  const [first, rest] = [text.slice(0, space), text.slice(space + 1)];
+  return first.startsWith("/") ? { path: first, ...splitOperation(rest) } : { method: first, name: rest };
 }
 
 /** The part of a key after `MCP`, parsed. */
 export interface OperationKey extends Key {
+  /** The path of the transport that it's for; absent if it's for all of them. */
+  readonly path?: string | undefined;
   /** Absent for a method without names, and for a rule for every name. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** A name with a variable part. */
-  readonly pattern?: NamePattern;
+  readonly pattern?: NamePattern | undefined;
+  /** The method and the name, as written. */
+  readonly text: string;
+  /** The same, but equal for names that differ only in the names of variables. */
+  readonly ofName: string;
 }
 
 /** Parses the part of a key after `MCP`, or explains what is wrong with it. */
-export function parseOperationKey(text: string, methods: OperationMethods): OperationKey | KeyMistake {
-  const { method, name } = splitOperation(text);
+export function parseOperationKey(source: string, methods: OperationMethods): OperationKey | KeyMistake {
+  const { path, method, name } = splitOperation(source);
   const mistake = methods.findMistake(method, name);
   if (mistake) return mistake;
-  if (name === undefined || name === "*") return toKey({ method, identity: text });
+  const text = renderOperation({ method, name });
+  if (name === undefined || name === "*") return toKey({ path, method, ofName: text }, text);
   if (name.trim() !== name || /\p{Cc}/u.test(name))
     return {
       message: `${JSON.stringify(name)} isn't a name.`,
@@ -48,18 +59,34 @@ export function parseOperationKey(text: string, methods: OperationMethods): Oper
     };
   const parsed = methods.get(method)?.nameParameter === "uri" ? parseUri(method, name) : parseName(name);
   if ("message" in parsed) return parsed;
-  return toKey({ method, ...parsed, identity: `${method} ${parsed.pattern?.identity ?? name}` });
+  const ofName = `${method} ${parsed.pattern?.identity ?? name}`;
+  return toKey({ path, method, ...parsed, ofName }, text);
 }
 
+type Parts = Pick<OperationKey, "path" | "method" | "name" | "pattern" | "ofName">;
+
 /** A table has keys of one language only. */
-const toKey = (key: Omit<OperationKey, "includes">): OperationKey => ({
-  ...key,
-  includes: (other) => includes(key, other),
+const toKey = (parts: Parts, text: string): OperationKey => ({
+  ...parts,
+  text,
+  identity: at(parts.path, parts.ofName),
+  meet: (other) => meet({ ...parts, text }, other as OperationKey),
 });
 
-function includes(wider: Omit<OperationKey, "includes">, other: OperationKey): boolean {
+const at = (path: string | undefined, text: string): string =>
+  path === undefined ? text : `${path} ${text}`;
+
+/** Of two names that meet, one includes the other. One of the keys may have a path, or both have the same. */
+function meet(one: Parts & { readonly text: string }, other: OperationKey): string | undefined {
+  if (one.path !== undefined && other.path !== undefined && one.path !== other.path) return undefined;
+  const narrower = [one, other].find((each) => includesName(each === one ? other : one, each));
+  return narrower && at(one.path ?? other.path, narrower.text);
+}
+
+/** Returns whether an operation matches every name that another one matches, wherever they are called. */
+export function includesName(wider: Parts, other: Parts): boolean {
   if (wider.method !== other.method) return false;
-  if (wider.identity === other.identity) return true;
+  if (wider.ofName === other.ofName) return true;
   if (!wider.pattern) return wider.name === undefined;
   if (other.pattern) return contains(wider.pattern, other.pattern);
   return other.name !== undefined && matchName(wider.pattern, other.name) !== undefined;

@@ -12,12 +12,14 @@ import {
 } from "../../core/policy/restrictions.ts";
 import type { CompiledRule, RuleMatch } from "../../core/policy/rule.ts";
 import { ambiguous } from "../../core/policy/table.ts";
-import type { Path } from "../../core/request.ts";
+import { type Path, readPath } from "../../core/request.ts";
 import { isIdentifier } from "../../core/runtime/json.ts";
+import type { McpFacts } from "./language.ts";
 import { contains, matchName, mayMatch, type NamePattern, parseTemplate } from "./name-pattern.ts";
-import { type Operation, type OperationKey, splitOperation } from "./operation-key.ts";
+import { includesName, type Operation, type OperationKey, splitOperation } from "./operation-key.ts";
 import type { OperationMethods } from "./operation-methods.ts";
 import { hasOtherSpelling } from "./other-spelling.ts";
+import { type Place, Transports, valueAt } from "./transports.ts";
 
 /** The rules for an operation with the values for their templates, or an argument that can't fill one. */
 export type OperationMatch =
@@ -36,10 +38,14 @@ interface NamedRule {
   readonly values?: ReadonlyMap<string, string>;
 }
 
+/** Stands for the path of a question without a request: the rules of every transport count. */
 const NO_PATH: Path = { text: "/", end: 0, isPlain: true };
 
 export class OperationRules implements Rules {
   readonly methods: OperationMethods;
+  readonly transports: Transports;
+  /** Whether operations that a caller may not call don't exist for it. */
+  readonly hidden: boolean;
   readonly #rules: Layer;
   readonly #conditioned: OperationRestrictions | undefined;
   /** Whether clients may fetch results later. */
@@ -47,31 +53,40 @@ export class OperationRules implements Rules {
 
   constructor(
     rules: readonly CompiledRule[],
-    methods: OperationMethods,
+    { methods, transports = new Transports(), hidden = false }: McpFacts,
     conditioned?: OperationRestrictions,
   ) {
     this.methods = methods;
+    this.transports = transports;
+    this.hidden = hidden;
     this.#rules = toLayer(rules);
-    this.hasTasks = [...this.#rules.keys()].some((method) => method.startsWith("tasks/"));
+    this.hasTasks = [...this.#rules.keys()].some((key) => /^(?:\/\S* )?tasks\//.test(key));
     this.#conditioned = conditioned;
   }
 
-  /** Finds the rule for a key of the table, or for an operation that the server lists. */
-  find(key: string): CompiledRule | undefined {
-    const operation: Operation = { ...splitOperation(key), parameters: {}, isPartial: true };
-    const [deciding] = this.#decide(operation, this.#rules);
-    // The rule for every resource also decides a template that can't be a key.
-    return deciding?.compiled ?? this.#rules.get(this.#governing(operation))?.everyName;
+  /** Finds the rules for a key of the table, or for an operation that the server lists. */
+  find(key: string): readonly CompiledRule[] {
+    const { path, ...called } = splitOperation(key);
+    const operation: Operation = { ...called, parameters: {}, isPartial: true };
+    const found = this.transports.named(path).flatMap((place) => {
+      const deciding = this.#decide(operation, place).map(({ compiled }) => compiled);
+      // The rule for every resource also decides a template that can't be a key.
+      return deciding.length > 0 ? deciding : (this.#rulesFor(operation, place)?.everyName ?? []);
+    });
+    return [...new Set(found)];
   }
 
   /** Adds the rules for the operations that the body of a request calls to the rules for its path. */
   forCalls(pathRules: Governing, calls: readonly Operation[]): Governing {
     if (pathRules.kind === "ambiguous" || calls.length === 0) return pathRules;
+    const { path } = pathRules;
+    const places = path === NO_PATH ? this.transports.named(undefined) : this.transports.at(path);
+    if (places.length === 0) return { ...pathRules, kind: "unmapped", isOperation: true, cause: OTHER_PATH };
     const matches = [...pathRules.matches];
     const parts = [pathRules.restrictions];
     let isUnmapped = false;
-    for (const call of calls) {
-      const result = this.match(call);
+    for (const [call, place] of calls.flatMap((each) => places.map((place) => [each, place] as const))) {
+      const result = this.match(call, place);
       if (result.kind === "unusable")
         return ambiguous(
           `The argument \`${result.argument}\` must be a non-empty string or a safe integer (7, not 7.0), and its name must not occur in another letter case.`,
@@ -87,30 +102,37 @@ export class OperationRules implements Rules {
     return { ...pathRules, matches, restrictions };
   }
 
-  /** Returns the rules for one operation, for a program without an HTTP request. */
-  forOperation(call: Operation): Governing {
+  /** Returns the rules for one operation, of a request with this path or for a program without one. */
+  forOperation(call: Operation, path = NO_PATH): Governing {
     const { method, name } = call;
     // Without a name, the rule for every name must not decide. The transport's rule decides housekeeping.
     const isComplete = this.methods.isNamed(method) === (name !== undefined && name !== "");
     const mistake = isComplete ? undefined : this.methods.findMistake(method, name);
     if (mistake) return ambiguous(`${mistake.message} ${mistake.hint}`);
-    const noPath = { kind: "rules", matches: [], restrictions: UNRESTRICTED, isExact: true } as const;
-    return this.forCalls({ ...noPath, path: NO_PATH }, [call]);
+    const noRules = { kind: "rules", matches: [], restrictions: UNRESTRICTED, isExact: true } as const;
+    return this.forCalls({ ...noRules, path }, [call]);
   }
 
   forTarget(target: string, parameters: Operation["parameters"]): Governing {
-    return this.forOperation({ ...splitOperation(target), parameters });
+    const { path, ...called } = splitOperation(target);
+    const isUnreadable = path !== undefined && readPath(path) === undefined;
+    if (isUnreadable) return ambiguous(`\`${path}\` isn't the path of a request.`);
+    return this.forOperation({ ...called, parameters }, path === undefined ? NO_PATH : readPath(path));
   }
 
-  /** Finds the rules, with the values for their templates. */
-  match(operation: Operation): OperationMatch {
-    const deciding = this.#decide(operation, this.#rules);
+  /** Finds the rules of one place, with the values for their templates. */
+  match(operation: Operation, place: Place): OperationMatch {
+    const deciding = this.#decide(operation, place);
     if (deciding.length === 0) return { kind: "unmapped" };
-    const restricting = this.#conditioned ? this.#findConditioned(operation) : [];
+    const restricting = this.#conditioned ? this.#findConditioned(operation, place) : [];
+    const { names } = this.transports;
     const argumentReader = new ArgumentReader(operation);
+    const read = (name: string): Argument =>
+      names.has(name) ? toArgument(valueAt(place, name)) : argumentReader.read(name);
     const toMatch = ({ compiled, values }: NamedRule): RuleMatch => ({
       compiled,
-      parameter: values ? (name) => values.get(name) ?? "" : (name) => argumentReader.read(name).text,
+      parameter: (name) => (values && !names.has(name) ? (values.get(name) ?? "") : read(name).text),
+      source: place.source,
     });
     const matches = deciding.map(toMatch);
     const restrictions =
@@ -119,18 +141,19 @@ export class OperationRules implements Rules {
       ...deciding.flatMap(({ compiled, values }) => (values ? [] : scopesOf(compiled.requirement))),
       ...restrictions().active.flatMap(({ conditions }) => conditions.also.scopes),
     ];
-    const names = scopes.flatMap(({ template }) => template?.parameter ?? []);
-    const argument = names.find((name) => argumentReader.read(name).kind === "unusable");
+    const templates = scopes.flatMap(({ template }) => template?.parameter ?? []);
+    const argument = templates.find((name) => read(name).kind === "unusable");
     if (argument !== undefined && !operation.isPartial) return { kind: "unusable", argument };
     return { kind: "matched", matches, restrictions };
   }
 
   conditionedRules(operation: Operation): readonly CompiledRule[] {
-    return this.#findConditioned(operation).map(({ compiled }) => compiled);
+    const places = this.transports.named(undefined);
+    return places.flatMap((place) => this.#findConditioned(operation, place).map(({ compiled }) => compiled));
   }
 
-  #decide(operation: Operation, layer: Layer): NamedRule[] {
-    const rules = layer.get(this.#governing(operation));
+  #decide(operation: Operation, place: Place): NamedRule[] {
+    const rules = this.#rulesFor(operation, place);
     if (!rules) return [];
     const { name, sent, others } = this.#readings(operation);
     const deciding = rules.decide(name);
@@ -141,25 +164,29 @@ export class OperationRules implements Rules {
       if (rule.values || !deciding.some(({ compiled }) => compiled === rule.compiled)) deciding.push(rule);
     };
     // If no other rule matches the URI as it was sent, it's only another spelling.
-    for (const rule of sent === name ? [] : rules.decide(sent))
-      if (rule.compiled !== rules.everyName) add(rule);
+    for (const rule of sent === name ? [] : rules.decide(sent)) if (!isForEveryName(rule.compiled)) add(rule);
     for (const other of others) rules.decide(other).forEach(add);
     return deciding;
   }
 
-  #findConditioned(operation: Operation): readonly NamedRule[] {
-    const governing = this.#governing(operation);
+  #findConditioned(operation: Operation, place: Place): readonly NamedRule[] {
+    const rules = this.#rulesFor(operation, place);
+    if (!rules?.isConditioned) return [];
     const { name, sent, others } = this.#readings(operation);
     const readings = [...new Set([name, sent, ...others])];
     const restricting = new Map<string, NamedRule>();
-    const rules = this.#rules.get(governing);
-    if (!rules?.isConditioned) return [];
     for (const [index, reading] of readings.entries())
       for (const rule of rules.findAll(reading)) {
         const { rule: written, conditions } = rule.compiled;
         if (conditions) restricting.set(`${rule.values ? index : ""} ${written.key}`, rule);
       }
     return [...restricting.values()];
+  }
+
+  /** Finds the rules for a method at a place: those of its path, or else those of all paths. */
+  #rulesFor(operation: Operation, { path }: Place): MethodRules | undefined {
+    const method = this.#governing(operation);
+    return (path === undefined ? undefined : this.#rules.get(`${path} ${method}`)) ?? this.#rules.get(method);
   }
 
   #governing({ method }: Operation): string {
@@ -203,6 +230,8 @@ interface Readings {
 const ESCAPES = /(?:%[\da-f]{2})+/gi;
 
 const mayBeReadOtherwise = (uri: string): boolean => uri.includes("%") || mergeSlashes(uri) !== uri;
+
+const OTHER_PATH = "The path of the request isn't one of the `paths` of `mcpOperations`.";
 
 const hrefOf = (uri: string): string => orUndefined(() => new URL(uri).href) ?? uri;
 
@@ -251,15 +280,19 @@ class ArgumentReader {
   }
 }
 
+const toArgument = (text: string): Argument =>
+  text === "" ? { kind: "absent", text: "" } : { kind: "value", text };
+
 function readArgument(parameters: Operation["parameters"], name: string): Argument {
   // Some servers read `Team` as `team`.
   if (hasOtherSpelling(parameters, new Set([name]))) return { kind: "unusable", text: "" };
   // Own properties only: a polluted prototype must not fill a scope.
   const value = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
   if (value === undefined) return { kind: "absent", text: "" };
-  return isIdentifier(value) ? { kind: "value", text: String(value) } : { kind: "unusable", text: "" };
+  return isIdentifier(value) ? toArgument(String(value)) : { kind: "unusable", text: "" };
 }
 
+/** The rules of each method, and of each method at a path: `/a/mcp tools/call`. */
 type Layer = ReadonlyMap<string, MethodRules>;
 
 function toLayer(rules: readonly CompiledRule[]): Layer {
@@ -267,11 +300,15 @@ function toLayer(rules: readonly CompiledRule[]): Layer {
   for (const compiled of rules) {
     const { operation } = compiled.pattern;
     if (!operation) continue;
-    const ofMethod = layer.get(operation.method) ?? new MethodRules();
-    layer.set(operation.method, ofMethod);
     // A table has keys of one language only.
-    ofMethod.add(compiled, operation);
+    const key = operation as OperationKey;
+    const name = key.path === undefined ? key.method : `${key.path} ${key.method}`;
+    const ofMethod = layer.get(name) ?? new MethodRules();
+    layer.set(name, ofMethod);
+    ofMethod.add(compiled, key);
   }
+  for (const [name, rules] of layer)
+    if (name.startsWith("/")) rules.everywhere = layer.get(splitOperation(name).method);
   return layer;
 }
 
@@ -280,29 +317,58 @@ interface PatternRule {
   readonly pattern: NamePattern;
 }
 
+const keyOf = ({ pattern }: CompiledRule): OperationKey => pattern.operation as OperationKey;
+
+const isForEveryName = (compiled: CompiledRule): boolean => {
+  const { name, pattern } = keyOf(compiled);
+  return name === undefined && !pattern;
+};
+
 /** The rules for one method, by the name of what it calls. */
 class MethodRules {
   readonly #exact = new Map<string, CompiledRule>();
   readonly #patterns: PatternRule[] = [];
-  everyName: CompiledRule | undefined;
-  isConditioned = false;
+  #everyName: CompiledRule | undefined;
+  #isConditioned = false;
+  /** The rules of the same method for every path, if these are the rules for one path. */
+  everywhere: MethodRules | undefined;
+
+  get everyName(): CompiledRule | undefined {
+    return this.#everyName ?? this.everywhere?.everyName;
+  }
+
+  get isConditioned(): boolean {
+    return this.#isConditioned || this.everywhere?.isConditioned === true;
+  }
 
   add(compiled: CompiledRule, { name, pattern }: OperationKey): void {
-    if (compiled.conditions) this.isConditioned = true;
+    if (compiled.conditions) this.#isConditioned = true;
     if (pattern) this.#patterns.push({ compiled, pattern });
-    else if (name === undefined) this.everyName = compiled;
+    else if (name === undefined) this.#everyName = compiled;
     else this.#exact.set(name, compiled);
   }
 
-  /** Finds the rule for a name: the rule for the whole name, for the narrowest pattern, or for every name. */
+  /**
+   * Finds the rules for a name that contain no other rule for it. Of two rules of which one has the narrower
+   * path and the other one the narrower name, both count.
+   */
   decide(reading: Reading): NamedRule[] {
+    const deciding = this.#decideHere(reading);
+    if (!this.everywhere) return deciding;
+    const isWider = (wider: NamedRule): boolean =>
+      deciding.some(({ compiled }) => includesName(keyOf(wider.compiled), keyOf(compiled)));
+    return [...deciding, ...this.everywhere.decide(reading).filter((rule) => !isWider(rule))];
+  }
+
+  /** Finds the rule for the whole name, for the narrowest pattern, or for every name. */
+  #decideHere(reading: Reading): NamedRule[] {
     const compiled = this.#findExact(reading);
     if (compiled) return [{ compiled }];
     const matches = this.#matchPatterns(reading);
     if (!matches) return [];
     const narrowest = narrowestOf(matches.filter(({ isCertain }) => isCertain));
     const deciding = narrowest.map(toNamedRule);
-    if (deciding.length === 0 && this.everyName) deciding.push({ compiled: this.everyName });
+    if (deciding.length === 0 && this.#everyName) deciding.push({ compiled: this.#everyName });
     if (deciding.length === 0) return deciding;
     // A server that doesn't use the SDK may also match these patterns, before a wider one.
     for (const match of matches)
@@ -313,9 +379,10 @@ class MethodRules {
 
   /** Finds all rules that match a name, however narrow they are. */
   findAll(reading: Reading): readonly NamedRule[] {
-    const plain = [this.#findExact(reading), this.everyName].flatMap((compiled) => compiled ?? []);
+    const plain = [this.#findExact(reading), this.#everyName].flatMap((compiled) => compiled ?? []);
     const matches = this.#matchPatterns(reading) ?? [];
-    return [...plain.map((compiled) => ({ compiled })), ...matches.map(toNamedRule)];
+    const here = [...plain.map((compiled) => ({ compiled })), ...matches.map(toNamedRule)];
+    return [...here, ...(this.everywhere?.findAll(reading) ?? [])];
   }
 
   #findExact(reading: Reading): CompiledRule | undefined {

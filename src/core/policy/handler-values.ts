@@ -6,6 +6,7 @@
 import { alignSegments, findParameter, type ParameterSource } from "./parameters.ts";
 import { namesOf, segmentIdentity } from "./pattern.ts";
 import type { Restrictions } from "./restrictions.ts";
+import { templatesOf } from "./requirement.ts";
 import type { RuleMatch } from "./rule.ts";
 import type { LeafMatch } from "./rule-tree.ts";
 
@@ -40,8 +41,9 @@ export function hasOtherValue(
   const isOther = (match: RuleMatch, names: readonly string[]): boolean =>
     names.some((name) => routes.some((route) => receivesOther(match, name, route, handlerValues)));
   return (
-    matches.some((match) => match.leaf !== undefined && isOther(match, match.leaf.templates)) ||
-    restrictions().active.some((restriction) => isOther(restriction, restriction.conditions.parameters))
+    matches.some((match) =>
+      isOther(match, match.leaf?.templates ?? templatesOf(match.compiled.requirement)),
+    ) || restrictions().active.some((restriction) => isOther(restriction, restriction.conditions.parameters))
   );
 }
 

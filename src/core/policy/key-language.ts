@@ -17,9 +17,9 @@ export interface McpOperations extends Capability {
 }
 
 /** What the compiler says about plain data in place of a value. */
-export interface PlainMcpOperations {
-  readonly methods?: "write mcp: mcpOperations({ methods }), from scopegate/mcp";
-}
+export type PlainMcpOperations = {
+  readonly [Name in "methods" | "paths" | "hidden"]?: "write mcp: mcpOperations({ ... }), from scopegate/mcp";
+};
 
 /** Reads keys that have the name of an operation instead of a path: `MCP tools/call search`. */
 export interface KeyLanguage {
@@ -39,8 +39,8 @@ export interface KeyMistake {
 
 /** The rules of a table for operations. */
 export interface OperationRules {
-  /** Finds the rule for a key without `MCP`, or for an operation that a server lists. */
-  readonly find: (key: string) => CompiledRule | undefined;
+  /** Finds the rules for a key without `MCP`, or for an operation that a server lists. */
+  readonly find: (key: string) => readonly CompiledRule[];
   /** Returns the rules for one operation, which no HTTP request carries: `tools/call search`. */
   readonly forTarget: (target: string, parameters: Readonly<Record<string, unknown>>) => Governing;
 }

@@ -3,6 +3,6 @@ export interface OperationKey {
   readonly method: string;
   /** Equal for keys that differ only in the names of variables. */
   readonly identity: string;
-  /** Returns whether it matches every operation that another key matches. */
-  readonly includes: (other: OperationKey) => boolean;
+  /** Returns the key, without `MCP`, of the operations that this and another key match, if there are any. */
+  readonly meet: (other: OperationKey) => string | undefined;
 }

@@ -4,9 +4,9 @@ import { OPERATION_METHOD, type Path, pathOf } from "../request.ts";
 export const MCP_MISSING = "Write `mcp: mcpOperations()`, imported from scopegate/mcp.";
 export const BATCHES_MISSING = "Write `batches: trpcBatches()`, imported from scopegate/trpc.";
 
-/** Returns whether a request is for an operation. A path begins with a slash or a scheme. */
+/** Returns whether a request is for an operation: a path begins with a slash or a scheme, and has no space. */
 export const isOperation = (method: string, target: string): boolean =>
-  method === OPERATION_METHOD && /^(?!https?:)[a-z]/i.test(target);
+  method === OPERATION_METHOD && /^(?:(?!https?:)[a-z]|\/\S* )/i.test(target);
 
 /** A comma in any number of encodings: tRPC decodes a path that Fastify has decoded already. */
 export const COMMA = /,|%(?:25)*2c/gi;

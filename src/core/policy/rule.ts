@@ -44,7 +44,7 @@ export interface RuleMatch {
   readonly compiled: CompiledRule;
   /** The decoded value of a route parameter; empty if routers may read another value. */
   readonly parameter: (name: string) => string;
-  /** Absent if the scopes of the rule have no parameters, and for an operation. */
+  /** Absent if the rule reads no path. For an operation, it's the path of the transport. */
   readonly source?: ParameterSource | undefined;
 }
 

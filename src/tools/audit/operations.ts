@@ -42,9 +42,11 @@ export function auditOperations(
       findings.push(uncomparable(operation, mistake));
       continue;
     }
-    const compiled = table.find(operation.pattern);
+    const found = table.find(operation.pattern);
+    const [compiled] = found;
+    findings.push(...findArgumentsOfPath(operation, table));
     if (compiled) {
-      reached.add(compiled);
+      for (const each of found) reached.add(each);
       findings.push(...findOtherArguments(operation, compiled, table));
       findings.push(...findOtherScopes(operation, compiled));
     } else findings.push(unmapped(operation, fate));
@@ -100,14 +102,19 @@ function findOtherArguments(
   const { parameters, parameterTypes = {} } = route;
   if (!parameters) return [];
   const typesByName = new Map(Object.entries(parameterTypes));
-  const match = table.match({ ...splitOperation(route.pattern), parameters: {}, isPartial: true });
-  const restrictions = match.kind === "matched" ? match.restrictions().active : [];
+  const { path, ...called } = splitOperation(route.pattern);
+  const operation = { ...called, parameters: {}, isPartial: true };
+  const restrictions = table.transports.named(path).flatMap((place) => {
+    const match = table.match(operation, place);
+    return match.kind === "matched" ? match.restrictions().active : [];
+  });
   const ofConditions = restrictions.flatMap(({ compiled: { rule }, conditions }) =>
     conditions.parameters.map((name) => ({ rule, name })),
   );
   const named = [...templatesOf(requirement).map((name) => ({ rule: deciding, name })), ...ofConditions];
   const distinct = distinctBy(named, (argument) => `${argument.rule.key} ${argument.name}`);
   return distinct.flatMap(({ rule, name }): readonly AuditFinding[] => {
+    if (table.transports.names.has(name)) return [];
     const sentence = `\`${rule.key}\` names the argument \`${name}\`, which \`${renderRoute(route)}\``;
     // A server ignores an unknown argument, so a caller could send any value that its token allows.
     if (!parameters.includes(name)) {
@@ -121,6 +128,18 @@ function findOtherArguments(
     const hint = "Name an argument that is a string or an integer.";
     return [{ kind: "rule_argument_type", severity: "warning", route, rule, message, hint }];
   });
+}
+
+/** The rule limits the value in the path. A tool that uses its argument instead isn't limited at all. */
+function findArgumentsOfPath(route: ListedRoute, table: OperationRules): readonly AuditFinding[] {
+  const names = (route.parameters ?? []).filter((name) => table.transports.names.has(name));
+  return names.map((name) => ({
+    kind: "argument_of_path",
+    severity: "warning",
+    route,
+    message: `\`${renderRoute(route)}\` has the argument \`${name}\`, which is also a parameter of the transport's path: rules read only the path's value.`,
+    hint: "Use the value of the path in the tool, and remove the argument or give it another name.",
+  }));
 }
 
 /** Different people read the code and the table, so both must require the same. */

@@ -55,6 +55,8 @@ export type AuditFinding = AuditRemark &
         readonly route: ListedRoute;
         readonly rule: Rule;
       }
+    /** The rule of the operation, if it has one, doesn't read this argument. */
+    | { readonly kind: "argument_of_path"; readonly route: ListedRoute }
     /** `rule` decides requests beside `rules`, which are narrower, and doesn't require what they require. */
     | {
         readonly kind: "wider_rule_weaker";

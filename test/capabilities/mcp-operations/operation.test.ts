@@ -308,7 +308,7 @@ describe("an operation", () => {
     ["resources/subscribe docs://a", "resources/read docs://{id}"],
   ])("that a server lists as %s has the rule %s", (text, expected) => {
     const table = tableFor(["tools/call docs_*", "resources/read docs://{id}", "resources/read *"]);
-    expect(table.find(text)?.rule.key).toBe(expected && `MCP ${expected}`);
+    expect(table.find(text)[0]?.rule.key).toBe(expected && `MCP ${expected}`);
   });
 
   it("is not a request with a path, whatever its method is", () => {

@@ -6,6 +6,7 @@ import type { Pending } from "../../../core/runtime/pending.ts";
 import { type BodyLimits, readBody, type ReadBody, type Sink } from "../body.ts";
 import type { Exchange } from "../exchange.ts";
 import { type Gate, isPassed, type Passed } from "../gate.ts";
+import { ResponseWatch } from "../responses.ts";
 import { watchResponse } from "./node-response.ts";
 
 /** Node's request, with the caller where the official SDK reads it. */
@@ -36,7 +37,7 @@ export const checkCall = (
     // The stream has ended. Version 1 of the SDK reads the body here, if a handler doesn't pass it.
     if (outcome.bytes) Object.assign(raw, { rawBody: outcome.bytes });
     storeBody(outcome);
-    watchResponse(response, outcome.watch);
+    watchResponse(response, new ResponseWatch(outcome));
     return undefined;
   });
 

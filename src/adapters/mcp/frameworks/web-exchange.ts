@@ -6,7 +6,7 @@ import { type BodyLimits, readBody, type ReadBody, type Sink } from "../body.ts"
 import { type Exchange, SESSION_FIELD } from "../exchange.ts";
 import { type Gate, isPassed, type Passed } from "../gate.ts";
 import { type BodyEditor, createEditor, isEventStream } from "../response-editor.ts";
-import type { ResponseWatch } from "../responses.ts";
+import { ResponseWatch } from "../responses.ts";
 
 /** An allowed request of the Fetch standard. */
 export interface WebPassed extends Pick<Passed, "verdict" | "authInfo" | "body"> {
@@ -25,7 +25,8 @@ export async function checkCall(
 ): Promise<WebPassed | HttpResponse> {
   const outcome = await gate(exchangeOf(raw, request, parsed));
   if (!isPassed(outcome)) return outcome;
-  const { verdict, authInfo, body, bytes, watch } = outcome;
+  const { verdict, authInfo, body, bytes } = outcome;
+  const watch = new ResponseWatch(outcome);
   const readable = bytes ? withBody(request, bytes) : request;
   shareVerdicts(raw, readable);
   const respond = (response: Response) => finishResponse(response, watch);
