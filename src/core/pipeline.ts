@@ -3,7 +3,6 @@ import type { Observer } from "./observer.ts";
 import { compact } from "./runtime/compact.ts";
 import type { ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, type Refused, rulesOf, withShadow } from "./policy/decision.ts";
-import type { HandlerValues } from "./policy/handler-values.ts";
 import { decideAnonymous, isPublic, Policy } from "./policy/policy.ts";
 import { parsePattern } from "./policy/parse-pattern.ts";
 import { fromHost } from "./policy/pattern-dialects.ts";
@@ -13,9 +12,8 @@ import { parseRouteKey, type RouteKey, type RouteKeyMistake } from "./policy/rou
 import type { Governing } from "./policy/governing.ts";
 import type { Rule } from "./policy/rule.ts";
 import type { AddRules, FindRules } from "./policy/shadow.ts";
-import type { RoutePattern } from "./policy/table.ts";
 import type { AccessRequest } from "./request.ts";
-import { isPending, type Pending } from "./runtime/pending.ts";
+import { isPending } from "./runtime/pending.ts";
 import type { Identifier } from "./token/authenticate.ts";
 import { withClaimed } from "./token/unverified-claims.ts";
 import {
@@ -29,28 +27,9 @@ import {
 import type { Identified } from "./token/identification.ts";
 import type { Principal } from "./token/principal.ts";
 import type { ProofCheck, Unproved } from "./token/proof.ts";
+import type { PendingVerdict, RunningRoute, Verdict } from "./verdict.ts";
 
-/** A route that is about to run, and the current state of the request. */
-export interface RunningRoute
-  extends Pick<AccessRequest, "method" | "target" | "matchedPattern">, HandlerValues {
-  /** How the route is written; `undefined` refuses the request, because the route no longer matches it. */
-  readonly patterns: readonly RoutePattern[] | undefined;
-}
-
-/** Whether a request is allowed, and the data to check the matched route later. */
-export interface Verdict {
-  readonly isAllowed: boolean;
-  readonly principal: Principal | undefined;
-  readonly governing: Governing;
-  /** Finds the rules for the same question in another policy. */
-  readonly find: FindRules;
-  /** The request as it was when the guard ran: later code may change the framework's request. */
-  readonly request: AccessRequest;
-  /** Header fields that the response should have. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Describes the decision. For an allowed request, this takes as long as deciding it. */
-  readonly decision: () => Decision;
-}
+export type * from "./verdict.ts";
 
 /** A request that is to be decided, and the rules that govern it. */
 interface Question {
@@ -60,9 +39,6 @@ interface Question {
   /** The request as the client sent it: middleware may have changed its path since. */
   readonly sent: AccessRequest;
 }
-
-/** A verdict, or a promise of it if something must be awaited, such as the verification of a token. */
-export type PendingVerdict = Pending<Verdict>;
 
 export class Pipeline {
   readonly rules: ResolvedOptions;
@@ -190,16 +166,20 @@ export class Pipeline {
   }
 
   #decideIdentified(identified: Identified, credential: Token, question: Question): PendingVerdict {
+    const { governing, request, sent } = question;
+    const rules = rulesOf(governing.matches);
     if (identified.kind === "identified") {
       const { principal } = identified;
-      const refused = this.policy.refuseByParameters(question.governing, question.request);
+      const isForOther = this.rules.resource?.template?.isFor(principal, request.target) === false;
+      const refused = isForOther
+        ? refuse("token_rejected", rules, { rejection: "audience" })
+        : this.policy.refuseByParameters(governing, request);
       if (refused) return this.#conclude(refused, question);
       if (!this.rules.keyProofs) return this.#decideForPrincipal(principal, question);
-      const checked = this.rules.keyProofs.check(principal, credential, question.sent);
+      const checked = this.rules.keyProofs.check(principal, credential, sent);
       const decide = (check: ProofCheck) => this.#decideProven(check, principal, question);
       return isPending(checked) ? checked.then(decide) : decide(checked);
     }
-    const rules = rulesOf(question.governing.matches);
     const scheme = compact({ scheme: credential.scheme });
     if (isMalformed(credential))
       return this.#conclude(refuseUnusable({ ...WRONG_SYNTAX, ...scheme }, rules), question);
@@ -234,8 +214,15 @@ export class Pipeline {
     return { isAllowed: true, principal, governing, find, request, decision };
   }
 
+  /** Adds what the challenge of a refusal says about the resource of this request, if there are several. */
+  withResource(decision: Decision, { target }: AccessRequest): Decision {
+    const resource = decision.allowed ? undefined : this.rules.resource?.template?.find(target);
+    return resource ? Object.freeze({ ...decision, resourceMetadataUrl: resource.metadataUrl }) : decision;
+  }
+
   #conclude(enforced: Decision, { governing, find, request }: Question): Verdict {
-    const decision = withShadow(enforced, this.rules.shadow?.compare(enforced, find, request));
+    const shadow = this.rules.shadow?.compare(enforced, find, request);
+    const decision = withShadow(this.withResource(enforced, request), shadow);
     this.observer.observe(decision, request);
     const { allowed: isAllowed, principal } = decision;
     return { isAllowed, principal, governing, find, request, decision: () => decision };

@@ -88,7 +88,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     checkScopes(decision, scopes, request) {
       pipeline.observer.start(request);
       const decided = decideRouteScopes(decision, scopes, request.params, checked);
-      return pipeline.observer.observe(decided, request);
+      return pipeline.observer.observe(pipeline.withResource(decided, request), request);
     },
     authenticate: (token) => authenticate(token),
     async revoke(target, options = {}) {

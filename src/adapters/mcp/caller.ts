@@ -62,7 +62,8 @@ export class CallerInfo implements Omit<AuthInfo, "resource"> {
   /** A new URL, because a handler may change it. */
   get resource(): URL | undefined {
     const { resource } = this.#server;
-    return resource && new URL(resource.id);
+    const id = resource?.template ? resource.template.find(this.#request.target)?.id : resource?.id;
+    return id === undefined ? undefined : new URL(id);
   }
 }
 

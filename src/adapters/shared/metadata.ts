@@ -28,8 +28,16 @@ export function createMetadata(
     throw new TypeError(
       "metadata needs the option `resource`: write resource: protectedResource({ id }), imported from scopegate/resource.",
     );
-  const document = { status: 200, headers: HEADERS, body: resource.metadata };
-  const { pathname, search } = new URL(resource.metadataUrl);
-  return (method, target) =>
-    METHODS.has(method) && originForm(target) === pathname + search ? document : undefined;
+  const { template, metadata, metadataUrl } = resource;
+  const { pathname, search } = new URL(metadataUrl);
+  return (method, target) => {
+    const origin = METHODS.has(method) ? originForm(target) : undefined;
+    if (origin === undefined) return undefined;
+    const body = template
+      ? template.findMetadata(origin)
+      : origin === pathname + search
+        ? metadata
+        : undefined;
+    return body && { status: 200, headers: HEADERS, body };
+  };
 }

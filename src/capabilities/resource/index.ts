@@ -2,6 +2,7 @@ import { createCapability } from "../../core/create-capability.ts";
 import type { PlainResource, ProtectedResource } from "../../core/options/resource.ts";
 import { type ResourceOptions, resolveResource } from "./resolve.ts";
 import { RESOURCE_NAMES, shape } from "./shape.ts";
+import { createTemplate } from "./template.ts";
 
 export type { ProtectedResource } from "../../core/options/resource.ts";
 export type { ResourceOptions } from "./resolve.ts";
@@ -26,11 +27,14 @@ export type { ResourceOptions } from "./resolve.ts";
  * app.use(metadata(server), protect(server));
  * ```
  */
-export const protectedResource = (written: ResourceOptions): ProtectedResource & PlainResource =>
-  createCapability<ProtectedResource & PlainResource>({
+export function protectedResource(written: ResourceOptions): ProtectedResource & PlainResource {
+  const template = createTemplate((Object(written) as Partial<ResourceOptions>).id);
+  return createCapability<ProtectedResource & PlainResource>({
     option: "resource",
     written,
     shape,
     names: { resource: RESOURCE_NAMES },
-    create: (context, report) => resolveResource(written, context, report),
+    isResource: template && ((audience) => template.includes(audience)),
+    create: (context, report) => resolveResource(written, { ...context, template }, report),
   });
+}

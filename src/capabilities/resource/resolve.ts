@@ -1,17 +1,21 @@
 /** The identity of the server for OAuth clients (RFC 9728). */
 import { orUndefined, type Report } from "../../core/errors.ts";
-import type { Resource, ResourceContext } from "../../core/options/resource.ts";
+import type { Resource, ResourceContext, ResourceFinder } from "../../core/options/resource.ts";
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { findPathRule } from "../../core/policy/find-rules.ts";
 import { scopesOf } from "../../core/policy/requirement.ts";
 import { type CompiledRule, hasOperations } from "../../core/policy/rule.ts";
 import { readPath } from "../../core/request.ts";
+import type { Principal } from "../../core/token/principal.ts";
+import type { ResourceTemplate } from "./template.ts";
 
 /** The identity of a server for OAuth clients. */
 export interface ResourceOptions {
   /**
    * The resource identifier (RFC 8707): the URL that clients use, as `new URL(id).href` writes it, without a
-   * fragment; https, or http on this machine. It's the default of `audience`, which must contain it.
+   * fragment; https, or http on this machine. It's the default of `audience`, which must contain it. With
+   * parameters (`https://api.example/t/:org/mcp`), it stands for a resource for each value: a token is only
+   * accepted at the path of its own resource and below, and each resource has its own metadata.
    */
   readonly id: string;
   /** The issuers that give tokens to clients. Default: the `issuer` of the server, or of all `issuers`. */
@@ -24,7 +28,7 @@ export interface ResourceOptions {
 
 export function resolveResource(
   resource: ResourceOptions,
-  { issuers, metadataUrl, table, boundTokens }: ResourceContext,
+  { issuers, metadataUrl, audienceOf, table, boundTokens, template }: TemplateContext,
   report: Report,
 ): Resource {
   const { id, metadata = {} } = resource;
@@ -50,11 +54,50 @@ export function resolveResource(
         message: "is set by another option.",
         hint: "Write `id`, `authorizationServers` or `scopesSupported` of `resource`, or `senderConstraint`.",
       });
+  if (template && metadataUrl !== undefined)
+    report({
+      code: "option_conflict",
+      path: ["resourceMetadataUrl"],
+      message: "is one URL, but `resource.id` has parameters.",
+      hint: "Remove it: each resource has the URL of RFC 9728.",
+    });
   const properties = { ...all, bearer_methods_supported: ["header"], ...metadata };
+  const document = Object.freeze(withoutEmptyArrays(properties));
   return Object.freeze({
     id,
     metadataUrl: metadataUrl ?? metadataUrlOf(id),
-    metadata: Object.freeze(withoutEmptyArrays(properties)),
+    metadata: document,
+    ...(template && { template: createFinder(template, { id, metadata: document, audienceOf }) }),
+  });
+}
+
+interface TemplateContext extends ResourceContext {
+  readonly template: ResourceTemplate | undefined;
+}
+
+function createFinder(
+  template: ResourceTemplate,
+  { id, metadata, audienceOf }: Pick<Resource, "id" | "metadata"> & Pick<ResourceContext, "audienceOf">,
+): ResourceFinder {
+  const find: ResourceFinder["find"] = (target) => {
+    // The target of an operation begins with the path of its transport.
+    const found = template.find(target.replace(/ .*/s, ""));
+    return found && { id: found.id, metadataUrl: metadataUrlOf(found.id) };
+  };
+  return Object.freeze({
+    find,
+    findMetadata(target: string) {
+      const path = target.startsWith(`${WELL_KNOWN}/`) ? target.slice(WELL_KNOWN.length) : "";
+      const found = template.find(path);
+      return found?.path === path ? { ...metadata, resource: found.id } : undefined;
+    },
+    isFor(principal: Principal, target: string) {
+      // The audience of an opaque token was compared with a list, which has no resource with a value.
+      if (principal.tokenKind !== undefined) return true;
+      const others = audienceOf(principal).filter((audience) => audience !== id);
+      const expected = [find(target)?.id, ...others];
+      return principal.audience.some((audience) => expected.includes(audience));
+    },
   });
 }
 

@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { isSecureUrl } from "../../core/keys/secure-url.ts";
 import * as values from "../../core/options/values.ts";
+import { isReadableTemplate } from "./template.ts";
 
 /** As `URL` writes it, because clients compare and send it so; without a fragment (RFC 8707 section 2). */
 const canonicalUrl = (url: string): string => new URL(url).href.replace(/#.*/, "");
@@ -9,6 +10,9 @@ const properties = {
   id: values.secureUrl.check(
     z.refine((url) => !isSecureUrl(url) || url === canonicalUrl(url), {
       error: ({ input }) => `Write it as clients do: ${JSON.stringify(canonicalUrl(String(input)))}.`,
+    }),
+    z.refine(isReadableTemplate, {
+      error: "Write parameters as whole segments with different names: https://api.example/t/:org/mcp.",
     }),
   ),
   authorizationServers: z.optional(

@@ -102,16 +102,18 @@ function resolveIssuer(
 
   const algorithms = resolveAlgorithms(options, path, report);
   const audience = resolveAudience(options, path, report);
+  const isAudience = options.resource?.isResource;
   const context = { issuer, now, path, onKeyEvent: keyEventsOf(issuer, onKeyEvent), guardFetch };
   const keys = algorithms && resolveKeys(options, { ...context, algorithms }, report);
   const scopeSources = resolveScopeSources(options, path, report);
   reportScopes(ceiling, [...path, "scopes"], report);
   if (!keys) return undefined;
 
+  const audiences = { audience, audienceOnly, isAudience };
   const times = { clockToleranceSeconds, maxTokenAgeSeconds, now };
   return {
     keys,
-    token: { algorithms, issuer, audience, audienceOnly, requiredClaims, clients, tokenTypes, ...times },
+    token: { algorithms, issuer, ...audiences, requiredClaims, clients, tokenTypes, ...times },
     principal: { scopeSources, userIdClaim, sessionIdClaim, tenant },
     ceiling: ceiling && [...ceiling],
   };

@@ -141,6 +141,7 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
     {
       issuers: [options.issuer ?? listed.map(({ issuer }) => issuer)].flat(),
       metadataUrl: options.resourceMetadataUrl,
+      audienceOf: (principal) => configurationFor(principal, issuers)?.token.audience ?? [],
       table,
       boundTokens: keyProofs?.metadata,
     },
@@ -168,7 +169,9 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
     shadow,
     challenge: {
       realm: options.realm,
-      resourceMetadataUrl: resource?.metadataUrl ?? options.resourceMetadataUrl,
+      resourceMetadataUrl: resource?.template
+        ? undefined
+        : (resource?.metadataUrl ?? options.resourceMetadataUrl),
       initialScopes: hasOperations(table.rules) ? initialScopesOf(resource) : [],
       fields: keyProofs,
       unmappedStatus: unmappedRoutes === "not_found" ? 404 : 403,

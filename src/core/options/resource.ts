@@ -3,11 +3,14 @@ import type { Capability } from "../capability.ts";
 import type { Report } from "../errors.ts";
 import type { CompiledTable } from "../policy/compile-rules.ts";
 import type { ResponseFields } from "../response/response-fields.ts";
+import type { Principal } from "../token/principal.ts";
 
 /** A value of the option `resource`: `protectedResource({ id })` of `scopegate/resource`. */
 export interface ProtectedResource extends Capability {
   readonly option: "resource";
   readonly written: { readonly id: string };
+  /** Whether a value of `aud` is one of the resources of an `id` with parameters; absent without any. */
+  readonly isResource: ((audience: string) => boolean) | undefined;
   /** Creates the document of one server, or reports why it can't be created. */
   readonly create: (context: ResourceContext, report: Report) => Resource;
 }
@@ -19,6 +22,18 @@ export interface Resource {
   /** The URL of the document, which `metadata` serves and challenges contain as `resource_metadata`. */
   readonly metadataUrl: string;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Only for an `id` with parameters, which is a resource for each of their values. */
+  readonly template?: ResourceFinder | undefined;
+}
+
+/** Finds the resource of one request, such as that of a tenant. */
+export interface ResourceFinder {
+  /** Finds the resource by the target of a request; `undefined` at a path outside of the resources. */
+  readonly find: (target: string) => Pick<Resource, "id" | "metadataUrl"> | undefined;
+  /** Finds the document that a target is the URL of. */
+  readonly findMetadata: (target: string) => Resource["metadata"] | undefined;
+  /** Returns whether a token was issued for the resource of a request, or for the server as a whole. */
+  readonly isFor: (principal: Principal, target: string) => boolean;
 }
 
 /** What the compiler says about plain data in place of a value. */
@@ -31,6 +46,8 @@ export interface ResourceContext {
   readonly issuers: readonly string[];
   /** The option `resourceMetadataUrl`. */
   readonly metadataUrl: string | undefined;
+  /** The values of `aud` that are accepted from the issuer of a caller. */
+  readonly audienceOf: (principal: Principal) => readonly string[];
   readonly table: Pick<CompiledTable, "rules" | "tree">;
   /** What the document says about bound tokens. */
   readonly boundTokens: ResponseFields["metadata"] | undefined;

@@ -82,6 +82,11 @@ export interface Refused extends DecisionFacts {
    * contains. MCP clients request only the scopes of the challenge, and would lose all others.
    */
   readonly retained?: readonly string[];
+  /**
+   * The URL of the metadata of the resource that the request is for (RFC 9728), if `resource.id` has
+   * parameters.
+   */
+  readonly resourceMetadataUrl?: string;
   /** What was wrong with the proof, when the reason is `proof_rejected`. For logs. */
   readonly proofRejection?: ProofRejection;
   /**

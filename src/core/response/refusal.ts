@@ -1,28 +1,11 @@
 import type { Refused } from "../policy/decision.ts";
 import { type Challenge, CHALLENGE_FIELD, renderChallenges } from "./challenge.ts";
-import { createProblem, describeRefusal, type Problem } from "./problem.ts";
+import { createProblem, describeRefusal } from "./problem.ts";
 import { createBody, type RefusalBodyFunction } from "./custom-body.ts";
+import type { Refusal } from "./http-response.ts";
 import type { ResponseFields } from "./response-fields.ts";
 
-/** An HTTP response that an adapter sends instead of a handler. */
-export interface HttpResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Send an object as JSON, and a string as it is. */
-  readonly body: object | string;
-}
-
-/** The HTTP response for a refusal. */
-export interface Refusal extends HttpResponse {
-  /** 400, 401, 403, 404 or 503. */
-  readonly status: number;
-  /** All headers of the response. Add `WWW-Authenticate` to an existing one; replace the others. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The problem, or the string that `refusalBody` created. Send an object as JSON, and a string as it is. */
-  readonly body: Problem | string;
-  /** The problem, even with `refusalBody`: for channels without an HTTP response. */
-  readonly problem: Problem;
-}
+export type * from "./http-response.ts";
 
 /** How the refusals of a server look. */
 export interface RefusalRules {
@@ -53,9 +36,10 @@ export function createRefuser(
   const { refusalBody } = rules;
   const cache = new Map<string, Refusal>();
   const standardRefusal = (refused: Refused): Refusal => {
-    const { reason, rejection, isOperation, retryAfterSeconds } = refused;
+    const { reason, rejection, isOperation, retryAfterSeconds, resourceMetadataUrl } = refused;
     const isIndividual = reason === "scope_insufficient" || reason === "authentication_insufficient";
-    if (isIndividual || retryAfterSeconds !== undefined) return createRefusal(refused, rules);
+    if (isIndividual || (retryAfterSeconds ?? resourceMetadataUrl) !== undefined)
+      return createRefusal(refused, rules);
     // The cache key: add everything else that the response depends on.
     const { proofRejection, binding, scheme, principal } = refused;
     const proof = [proofRejection, binding, scheme, principal?.binding].join(" ");
@@ -135,7 +119,7 @@ function createChallengeParams(
   { realm, resourceMetadataUrl, initialScopes }: RefusalRules,
 ): Omit<Challenge, "scheme"> | undefined {
   const { reason, required, retained, acrValues, maxAgeSeconds } = refused;
-  const shared = { realm, resourceMetadataUrl };
+  const shared = { realm, resourceMetadataUrl: refused.resourceMetadataUrl ?? resourceMetadataUrl };
   if (reason === "credential_missing") return { scopes: initialScopes, ...shared };
   const error = ERRORS[reason];
   if (!error) return undefined;

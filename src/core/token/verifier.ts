@@ -32,6 +32,8 @@ export interface TokenRules {
   readonly audience: readonly string[] | undefined;
   /** Whether `aud` may name nothing else. */
   readonly audienceOnly?: boolean;
+  /** Accepts further `aud` values: the resources of a template. The path of a request decides which one. */
+  readonly isAudience?: ((value: string) => boolean) | undefined;
   readonly requiredClaims: RequiredClaims;
   /** The clients whose tokens are accepted; `undefined` for any. */
   readonly clients?: readonly string[] | undefined;
@@ -64,7 +66,11 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
   const requiredClaims = compileRequiredClaims(rules.requiredClaims);
   const clients = rules.clients && new Set(rules.clients);
   const algorithms = [...rules.algorithms];
-  const audience = rules.audience && [...rules.audience];
+  const expected = rules.audience && [...rules.audience];
+  const { isAudience } = rules;
+  const audience = isAudience ? undefined : expected;
+  const isForResource = (aud: string | string[] = []): boolean =>
+    [aud].flat().some((value) => expected?.includes(value) === true || isAudience?.(value) === true);
   const requiredNames = requiredClaims.map(({ name }) => name);
   // Every option is an own property, so that a polluted prototype can't set it. They are in one literal,
   // because V8 takes two microseconds for a spread that adds a property.
@@ -125,10 +131,13 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       try {
         const { payload } = await jwtVerify(jwt.encoded, material, options);
         if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url"))) return rejectToken("malformed");
-        if (rules.audienceOnly && !isOnlyFor(payload.aud, audience)) return rejectToken("audience");
+        if (rules.audienceOnly && !isOnlyFor(payload.aud, expected, isAudience))
+          return rejectToken("audience");
         // jose checks `iat` only together with a maximum age.
         if (isIssuedLater(payload.iat, currentDate.getTime() / 1000, rules.clockToleranceSeconds))
           return rejectToken("not_yet_valid");
+        // jose compares `aud` with strings only.
+        if (isAudience && !isForResource(payload.aud)) return rejectToken("audience");
         // jose only checks that the claims are present, not their values.
         const claim = findUnmetClaim(payload, requiredClaims);
         if (claim !== undefined) return rejectToken("claims", claim);
@@ -145,8 +154,14 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
 }
 
 /** Returns whether every `aud` of a token is one of these. */
-export const isOnlyFor = (aud: unknown, audience: readonly string[] = []): boolean =>
-  [aud].flat().every((name) => audience.some((accepted) => accepted === name));
+export const isOnlyFor = (
+  aud: unknown,
+  audience: readonly string[] = [],
+  isAudience: TokenRules["isAudience"] = undefined,
+): boolean =>
+  [aud]
+    .flat()
+    .every((name) => typeof name === "string" && (audience.includes(name) || isAudience?.(name) === true));
 
 /** Every error of jose is a rejection. None may become a 500 response or expose a stack trace. */
 function toVerificationRejection(error: unknown): RejectedToken {

@@ -24,13 +24,17 @@ export interface Host {
   readonly create: (server: ResourceServer, backend: Backend, options?: McpOptions) => Promise<Server>;
 }
 
+/** Where each host has its MCP server, for one tenant and for several. */
+const PATHS = ["/mcp", "/t/:org/mcp"];
+const isMcp = (path: string): boolean => /^(?:\/t\/[^/]+)?\/mcp$/i.test(path);
+
 const createExpress =
   (create: typeof express): Host["create"] =>
   (server, backend, options) => {
     const app = create();
     app.use(expressMetadata(server));
     app.use(protectMcp(server, options));
-    app.all("/mcp", (request, response, next) => {
+    app.all(PATHS, (request, response, next) => {
       backend.node(request, response, request.body).catch(next);
     });
     return Promise.resolve(createServer(app));
@@ -52,7 +56,7 @@ export const HOSTS: readonly Host[] = [
       app.use(koaMetadata(server));
       app.use(protectMcp(server, options));
       app.use(async (context) => {
-        if (context.path !== "/mcp") return;
+        if (!isMcp(context.path)) return;
         context.respond = false;
         const { body } = context.request as { readonly body?: unknown };
         await backend.node(context.req, context.res, body);
@@ -68,10 +72,11 @@ export const HOSTS: readonly Host[] = [
       const app = fastify();
       await app.register(fastifyMetadata(server));
       await app.register(protectMcp(server, options));
-      app.all("/mcp", async (request, reply) => {
-        reply.hijack();
-        await backend.node(request.raw, reply.raw, request.body);
-      });
+      for (const path of PATHS)
+        app.all(path, async (request, reply) => {
+          reply.hijack();
+          await backend.node(request.raw, reply.raw, request.body);
+        });
       await app.ready();
       return app.server;
     },
@@ -83,7 +88,7 @@ export const HOSTS: readonly Host[] = [
       const app = new Hono<{ Variables: { auth: unknown; parsedBody: unknown } }>();
       app.use(honoMetadata(server));
       app.use(protectMcp(server, options));
-      app.all("/mcp", (c) =>
+      app.on("ALL", PATHS, (c) =>
         backend.web(c.req.raw, { authInfo: c.get("auth"), parsedBody: c.get("parsedBody") }),
       );
       return Promise.resolve(serve(app.fetch));
@@ -97,7 +102,7 @@ export const HOSTS: readonly Host[] = [
       const handler = withMcp(
         server,
         (request, access) =>
-          new URL(request.url).pathname === "/mcp"
+          isMcp(new URL(request.url).pathname)
             ? backend.web(request, access)
             : new Response(null, { status: 404 }),
         options,
