@@ -43,7 +43,7 @@ export const mcp: Benchmark = {
   title: "MCP: CPU time of the gate for one call of a tool",
   isGuard: false,
   async run({ quick, check }) {
-    const { guardRequest, createGate, operationRulesOf, pipelineOf, verdictOf } =
+    const { guardRequest, createGate, resolveOptions, operationRulesOf, pipelineOf, verdictOf } =
       await importInternal<typeof internals>("../bench/mcp-internals.ts");
     const { mcpOperations } = await importEntry<typeof scopegateMcp>("mcp");
     const signer = createSigner("HS256");
@@ -58,7 +58,7 @@ export const mcp: Benchmark = {
     if (!rules) throw new Error("The server has no rules for operations.");
     const authorization = `Bearer ${signer.sign({ ...claimsOf(), scopes: ["agents:web:read"] })}`;
     await server.authenticate(authorization.slice("Bearer ".length));
-    const gate = createGate(server, {});
+    const gate = createGate(server, resolveOptions(server, {}, "protectMcp"));
     const decide = async (raw: object): Promise<void> => {
       const request = { method: "POST", target: "/mcp", authorization };
       if (await guardRequest(server, raw, request, false)) throw new Error("The token is refused.");

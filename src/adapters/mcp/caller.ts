@@ -33,17 +33,19 @@ const servers = new WeakMap<Principal, ResourceServer>();
 export class CallerInfo implements Omit<AuthInfo, "resource"> {
   readonly #server: ResourceServer;
   readonly #request: AccessRequest;
+  readonly #raw: object;
   readonly clientId: string;
   readonly scopes: string[];
   declare readonly expiresAt?: number;
   readonly extra: AuthInfo["extra"];
 
   /** `request` is the one that the guard verified: later code may have changed the header. */
-  constructor(server: ResourceServer, principal: Principal, request: AccessRequest) {
+  constructor(server: ResourceServer, principal: Principal, request: AccessRequest, raw: object = request) {
     if (servers.get(principal) !== server) servers.set(principal, server);
     const { claims, scopes, expiresAt } = principal;
     this.#server = server;
     this.#request = request;
+    this.#raw = raw;
     this.clientId = clientOf({ claims }) ?? "";
     this.scopes = [...scopes];
     if (expiresAt !== undefined) this.expiresAt = expiresAt;
@@ -52,6 +54,11 @@ export class CallerInfo implements Omit<AuthInfo, "resource"> {
 
   get token(): string {
     return String(this.#request.authorization ?? "").replace(/^bearer +/i, "");
+  }
+
+  /** The server, and the request of the platform, in which the guard keeps its verdict. */
+  static guardedOf(info: object | undefined) {
+    return info && #raw in info ? { server: info.#server, raw: info.#raw } : undefined;
   }
 
   /** The path of the request. */
@@ -75,7 +82,8 @@ export interface HandlerExtra {
   readonly http?: { readonly authInfo?: object | undefined } | undefined;
 }
 
-const infoOf = ({ authInfo, http }: HandlerExtra): object | undefined => authInfo ?? http?.authInfo;
+/** Returns what `protectMcp` passed on to a handler, in either version of the SDK. */
+export const infoOf = ({ authInfo, http }: HandlerExtra): object | undefined => authInfo ?? http?.authInfo;
 
 /**
  * Returns the caller of an operation, from its handler's last argument; `undefined` without an `authInfo`.

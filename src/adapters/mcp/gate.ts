@@ -19,11 +19,10 @@ import { type Exchange, hasBody, isJson, SESSION_FIELD, sessionsInQuery } from "
 import { agree } from "./headers.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
 import { idOf, type Messages, parseMessages, readMessages } from "./messages.ts";
-import { type McpOptions, resolveOptions } from "./options.ts";
+import type { GateSettings } from "./options.ts";
 import { type Ownership, Owners } from "./owners.ts";
 import { explainRefusal } from "./refusals.ts";
 import type { WatchedCall } from "./responses.ts";
-import { requireRules } from "./rules.ts";
 import { readOperation } from "./tasks.ts";
 
 /** An allowed request, with what handlers of the official SDK expect. */
@@ -46,12 +45,10 @@ const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
 const NO_MESSAGE: Messages = { kind: "messages", body: undefined, bytes: undefined, messages: [], calls: [] };
 
-/** @throws ConfigurationError that lists every mistake in the options, and without the option `mcp` */
-export function createGate(server: ResourceServer, options: McpOptions, functionName = "protectMcp"): Gate {
-  const { limits, maxSessions, store, ...others } = resolveOptions(options, functionName);
+export function createGate(server: ResourceServer, settings: GateSettings): Gate {
+  const { limits, maxSessions, store, rules, ...others } = settings;
   const allSessions = new Owners("session", maxSessions, store);
   const allTasks = new Owners("task", maxSessions, store);
-  const rules = requireRules(server, functionName);
   const { observer } = pipelineOf(server);
 
   /** Returns the path of a request, and the owners of the sessions and tasks that can be used there. */
@@ -156,9 +153,10 @@ export function createGate(server: ResourceServer, options: McpOptions, function
   const pass = (messages: Messages, exchange: Exchange): Passed => {
     const verdict = requireVerdict(exchange.raw, server);
     const { principal, request } = verdict;
-    const authInfo = principal && (new CallerInfo(server, principal, request) as AuthInfo);
-    const settings = { ...others, ...placeOf(verdict), server, rules };
-    return { verdict, authInfo, body: messages.body, bytes: messages.bytes, settings, messages, exchange };
+    const authInfo = principal && (new CallerInfo(server, principal, request, exchange.raw) as AuthInfo);
+    const { body, bytes } = messages;
+    const ofResponse = { ...others, ...placeOf(verdict), server, rules };
+    return { verdict, authInfo, body, bytes, settings: ofResponse, messages, exchange };
   };
 
   return (exchange) =>

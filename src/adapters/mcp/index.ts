@@ -5,12 +5,12 @@ import { withRole } from "../shared/roles.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
 import { isPending } from "../../core/runtime/pending.ts";
 import type { ResourceServer } from "../../core/resource-server.ts";
-import { createGate } from "./gate.ts";
 import type { McpAccess } from "./frameworks/fetch.ts";
 import { createGateFinder, type McpGate } from "./frameworks/index.ts";
-import type { McpOptions } from "./options.ts";
+import { type McpOptions, resolveOptions } from "./options.ts";
 
 export { type AuthInfo, type HandlerExtra, mayCall, principalOf } from "./caller.ts";
+export { challenge, type ChallengeResult, type PassedRequest } from "./challenge.ts";
 export type { McpOptions } from "./options.ts";
 export type { McpAccess } from "./frameworks/fetch.ts";
 export type { McpGate } from "./frameworks/index.ts";
@@ -43,7 +43,7 @@ export * from "../../capabilities/mcp-operations/index.ts";
  */
 export function protectMcp(server: ResourceServer, options: McpOptions = {}): McpGate {
   assertResourceServer(server, "protectMcp");
-  const findGate = createGateFinder(server, createGate(server, options));
+  const findGate = createGateFinder(server, resolveOptions(server, options, "protectMcp"));
   const enter = (...parameters: readonly unknown[]): unknown => {
     const framework = recognize(parameters);
     const isPlaced = framework === "fetch" || parameters.slice(1).some(isFunction);
@@ -90,7 +90,7 @@ export function withMcp<Rest extends readonly unknown[] = readonly unknown[]>(
   assertResourceServer(server, "withMcp");
   if (!isFunction(handler))
     throw new TypeError("withMcp takes a handler: write withMcp(server, (request, access) => ...).");
-  const findGate = createGateFinder(server, createGate(server, options, "withMcp"));
+  const findGate = createGateFinder(server, resolveOptions(server, options, "withMcp"));
   assertNoSocket(server, "withMcp of scopegate/mcp");
   return async (request, ...rest) => {
     const guard = (await findGate("fetch")) as McpGate;

@@ -2,7 +2,9 @@
 import { checkOptions, type OptionCheck } from "../../core/options/check-options.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { Store } from "../../core/runtime/store.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import type { BodyLimits } from "./body.ts";
+import { requireRules } from "./rules.ts";
 
 /** The options of `protectMcp`. */
 export interface McpOptions extends Partial<BodyLimits> {
@@ -62,10 +64,14 @@ const METADATA =
 
 /**
  * Adds the defaults. The path of each mistake starts with the name of the function.
- * @throws ConfigurationError that lists every mistake
+ * @throws ConfigurationError that lists every mistake, and without the option `mcp`
  */
-export function resolveOptions(options: McpOptions, functionName: string) {
+export function resolveOptions(server: ResourceServer, options: McpOptions, functionName: string) {
   checkOptions(functionName, options, CHECKS, { metadata: METADATA });
   const { maxBodyBytes, bodyTimeoutMs, ...others } = { ...DEFAULTS, ...compact(options) };
-  return { ...others, limits: { maxBodyBytes, bodyTimeoutMs } };
+  const rules = requireRules(server, functionName);
+  return { ...others, rules, limits: { maxBodyBytes, bodyTimeoutMs } };
 }
+
+/** What a gate needs to know, checked. */
+export type GateSettings = ReturnType<typeof resolveOptions>;

@@ -9,7 +9,9 @@ import type { Pending } from "../../core/runtime/pending.ts";
 import type { ResourceServer } from "../../core/resource-server.ts";
 import { watchToken } from "../../capabilities/connections/watch-token.ts";
 import type { OperationRules } from "../../capabilities/mcp-operations/operation-rules.ts";
+import type { HttpResponse } from "../../core/response/http-response.ts";
 import { isCallable } from "./caller.ts";
+import { allowChallenge } from "./challenge.ts";
 import { type Exchange, SESSION_FIELD, sessionsInQuery } from "./exchange.ts";
 import { filterLists, LISTS } from "./lists.ts";
 import { idOf, type Messages } from "./messages.ts";
@@ -33,7 +35,7 @@ export interface WatchedCall {
   readonly settings: WatchSettings;
   readonly verdict: Verdict;
   readonly messages: Messages;
-  readonly exchange: Pick<Exchange, "method" | "header">;
+  readonly exchange: Pick<Exchange, "raw" | "method" | "header">;
 }
 
 /** For `NODE_DEBUG`: most handlers that respond with 400 have read a stream that has ended. */
@@ -56,6 +58,11 @@ export class ResponseWatch {
     this.#verdict = verdict;
     this.#messages = messages;
     this.#exchange = exchange;
+  }
+
+  /** Calls `replaceBy` if the handler asks for more scopes before anything is sent. */
+  onChallenge(replaceBy: (refusal: HttpResponse) => void): void {
+    allowChallenge(this.#exchange.raw, { messages: this.#messages, replaceBy });
   }
 
   /** Whether the response can start a session. Nothing of it is sent before `started`. */

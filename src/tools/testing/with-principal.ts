@@ -60,7 +60,7 @@ export function withPrincipal<Target extends object>(target: Target, caller: Par
     if (typeof place === "object" && place !== null) assumeVerdict(place, server, verdict);
   if ("principal" in target) target.principal = principal;
   if ("nsp" in target) rememberPrincipal(target, principal);
-  const authInfo = new CallerInfo(server, principal, verdict.request);
+  const authInfo = new CallerInfo(server, principal, verdict.request, target);
   if ("mcpReq" in target || "http" in target)
     Object.assign(target, { http: { ...(properties.http as object | undefined), authInfo } });
   else if ("requestId" in target || "authInfo" in target) Object.assign(target, { authInfo });

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Exchange } from "../../../src/adapters/mcp/exchange.ts";
 import { createGate } from "../../../src/adapters/mcp/gate.ts";
+import { resolveOptions } from "../../../src/adapters/mcp/options.ts";
 import { guardRequest } from "../../../src/adapters/shared/guard.ts";
 import { createResourceServer } from "../../support/server.ts";
 import { issuer, RESOURCE } from "./support/tools.ts";
@@ -25,7 +26,7 @@ const server = createResourceServer({
     "MCP subscriptions/listen": "optional",
   },
 });
-const gate = createGate(server, { maxBodyBytes: 2 ** 26 });
+const gate = createGate(server, resolveOptions(server, { maxBodyBytes: 2 ** 26 }, "protectMcp"));
 
 interface Sent {
   readonly headers?: Readonly<Record<string, string>>;

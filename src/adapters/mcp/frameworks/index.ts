@@ -3,6 +3,7 @@ import type { Pending } from "../../../core/runtime/pending.ts";
 import type { ResourceServer } from "../../../core/resource-server.ts";
 import type { Framework } from "../../shared/misuse.ts";
 import type { Gate } from "../gate.ts";
+import type { GateSettings } from "../options.ts";
 import type { createFrameworkGate as createExpressGate } from "./express.ts";
 import type { createFrameworkGate as createFastifyGate } from "./fastify.ts";
 import type { createFrameworkGate as createFetchGate } from "./fetch.ts";
@@ -32,13 +33,24 @@ const MODULES = new Map<Framework, () => Promise<FrameworkModule>>([
 ]);
 
 /** Returns a function that finds the guard of a framework; `undefined` for one that has none. */
-export function createGateFinder(server: ResourceServer, gate: Gate) {
+export function createGateFinder(server: ResourceServer, settings: GateSettings) {
   const gates = new Map<Framework, FrameworkGate>();
-  return (framework: Framework): Pending<FrameworkGate> | undefined =>
-    gates.get(framework) ??
-    MODULES.get(framework)?.().then(({ createFrameworkGate }) => {
-      const created = createFrameworkGate(server, gate) as FrameworkGate;
-      gates.set(framework, created);
-      return created;
-    });
+  // One gate for all frameworks, because it keeps the owners of sessions.
+  let gate: Gate | undefined;
+  const loadGate = async (load: () => Promise<FrameworkModule>): Promise<FrameworkGate> => {
+    const [{ createFrameworkGate }, { createGate }] = await Promise.all([load(), import("../gate.ts")]);
+    gate ??= createGate(server, settings);
+    return createFrameworkGate(server, gate) as FrameworkGate;
+  };
+  return (framework: Framework): Pending<FrameworkGate> | undefined => {
+    const load = MODULES.get(framework);
+    if (!load) return undefined;
+    return (
+      gates.get(framework) ??
+      loadGate(load).then((created) => {
+        gates.set(framework, created);
+        return created;
+      })
+    );
+  };
 }

@@ -1,5 +1,7 @@
 import type { ServerResponse } from "node:http";
 import onHeaders from "on-headers";
+import type { HttpResponse } from "../../../core/response/http-response.ts";
+import { send } from "../../shared/node-response.ts";
 import { isPending, type Pending } from "../../../core/runtime/pending.ts";
 import { SESSION_FIELD } from "../exchange.ts";
 import { createEditor, isEventStream, type BodyEditor } from "../response-editor.ts";
@@ -26,7 +28,27 @@ export function watchResponse(response: ServerResponse, watch: ResponseWatch): v
     if (editor) this.removeHeader("content-length");
   });
   if (edits || watch.canStartSession) editWrites(response, watch, () => editor);
+  watch.onChallenge((refusal) => replaceResponse(response, refusal));
 }
+
+/** Sends a refusal when the handler ends its response, unless the head of the response was sent. */
+function replaceResponse(response: ServerResponse, refusal: HttpResponse): void {
+  if (response.headersSent) return;
+  const { write, end, flushHeaders, writeHead } = response;
+  Object.assign(response, {
+    writeHead: () => response,
+    write: () => true,
+    flushHeaders: () => undefined,
+    end: () => {
+      Object.assign(response, { write, end, flushHeaders, writeHead });
+      for (const name of response.getHeaderNames()) if (isOfBody(name)) response.removeHeader(name);
+      send(response, refusal);
+      return response;
+    },
+  });
+}
+
+const isOfBody = (name: string): boolean => /^(?:content-|transfer-encoding$)/.test(name);
 
 type Callback = () => void;
 

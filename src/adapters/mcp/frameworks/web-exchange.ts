@@ -2,6 +2,7 @@
 import { orUndefined } from "../../../core/errors.ts";
 import type { HttpResponse } from "../../../core/response/refusal.ts";
 import { shareVerdicts } from "../../shared/guard.ts";
+import { toResponse } from "../../shared/web-request.ts";
 import { type BodyLimits, readBody, type ReadBody, type Sink } from "../body.ts";
 import { type Exchange, SESSION_FIELD } from "../exchange.ts";
 import { type Gate, isPassed, type Passed } from "../gate.ts";
@@ -29,7 +30,14 @@ export async function checkCall(
   const watch = new ResponseWatch(outcome);
   const readable = bytes ? withBody(request, bytes) : request;
   shareVerdicts(raw, readable);
-  const respond = (response: Response) => finishResponse(response, watch);
+  let refusal: HttpResponse | undefined;
+  watch.onChallenge((challenge) => (refusal = challenge));
+  const respond = (response: Response) => {
+    if (!refusal || isEventStream(response.headers.get("content-type") ?? ""))
+      return finishResponse(response, watch);
+    response.body?.cancel().catch(() => undefined);
+    return finishResponse(toResponse(refusal), watch);
+  };
   return { verdict, authInfo, body, request: readable, respond };
 }
 
