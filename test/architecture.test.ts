@@ -85,6 +85,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "core/runtime/constant-time.ts",
     "core/runtime/breaker.ts",
     "tools/testing/proofs.ts",
+    "adapters/mcp/hidden.ts",
     "adapters/mcp/owners.ts",
     "stores/revocation/entries.ts",
     "stores/revocation/target.ts",

@@ -2,10 +2,12 @@
 import { andThenAll } from "./and-then-all.ts";
 import type { ReadBody } from "./body.ts";
 import { verdictOf } from "../shared/guard.ts";
-import { guardOperations } from "../shared/guard-operations.ts";
+import { guardOperations, restoreVerdict } from "../shared/guard-operations.ts";
 import type { Governing } from "../../core/policy/governing.ts";
 import type { Policy } from "../../core/policy/policy.ts";
-import type { AccessRequest } from "../../core/request.ts";
+import type { Decision, Refused } from "../../core/policy/decision.ts";
+import type { AccessRequest, Path } from "../../core/request.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import type { Verdict } from "../../core/pipeline.ts";
 import { type Operation, renderOperation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { operationRulesOf } from "../../capabilities/mcp-operations/operation-rules.ts";
@@ -14,9 +16,10 @@ import type { ResourceServer } from "../../core/resource-server.ts";
 import type { HttpResponse } from "../../core/response/refusal.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
-import { type AuthInfo, CallerInfo } from "./caller.ts";
+import { type AuthInfo, CallerInfo, isCallable } from "./caller.ts";
 import { type Exchange, hasBody, isJson, SESSION_FIELD, sessionsInQuery } from "./exchange.ts";
 import { agree } from "./headers.ts";
+import { type HiddenCalls, hideCalls } from "./hidden.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
 import { idOf, type Messages, parseMessages, readMessages } from "./messages.ts";
 import type { GateSettings } from "./options.ts";
@@ -29,6 +32,8 @@ import { readOperation } from "./tasks.ts";
 export interface Passed extends Pick<Messages, "body" | "bytes">, WatchedCall {
   /** `undefined` if no token was read. */
   readonly authInfo: AuthInfo | undefined;
+  /** Header fields of the request that the handler must see instead of those that were sent. */
+  readonly headers?: HiddenCalls["headers"];
 }
 
 /** Only an own property: a polluted prototype must not turn a refusal into an allowed request. */
@@ -120,13 +125,9 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     );
   };
 
-  const decideOperations = (
-    messages: Messages,
-    calls: readonly Operation[],
-    exchange: Exchange,
-  ): Pending<Outcome> => {
-    const { raw } = exchange;
-    const refusal = guardOperations(server, raw, (pipeline, verdict) => {
+  /** Decides by the rules for these operations, and keeps the verdict. */
+  const decide = ({ raw }: Exchange, calls: readonly Operation[]) =>
+    guardOperations(server, raw, (pipeline, verdict) => {
       const { request } = verdict;
       // Only for an observer: the copy takes as long as the decision.
       const asked = pipeline.observer.isWatching
@@ -143,12 +144,55 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
         asked,
       );
     });
-    return andThen(refusal, (refused) =>
-      refused
-        ? explainRefusal(refused, requireVerdict(raw, server).decision(), server, messages)
-        : pass(messages, exchange),
-    );
+
+  const decideOperations = (
+    messages: Messages,
+    calls: readonly Operation[],
+    exchange: Exchange,
+  ): Pending<Outcome> => {
+    const { raw } = exchange;
+    const before = requireVerdict(raw, server);
+    return andThen(decide(exchange, calls), (refused) => {
+      if (!refused) return pass(messages, exchange);
+      if (rules.hidden) return hideOperations({ messages, calls, exchange, before }, new Set());
+      return explainRefusal(refused, requireVerdict(raw, server).decision(), server, messages);
+    });
   };
+
+  /**
+   * Hides the operations because of which a request was refused, and decides it again by the other ones: a
+   * refusal of them is sent. Without a token, names without a rule are refused before a token is read, so
+   * they are hidden first.
+   */
+  const hideOperations = (refused: RefusedCalls, hidden: ReadonlySet<Operation>): Pending<Outcome> => {
+    const { messages, calls, exchange, before } = refused;
+    const { raw } = exchange;
+    const decision = requireVerdict(raw, server).decision();
+    const { path } = placeOf(before);
+    const isUnmapped = !decision.allowed && decision.reason === "route_unmapped";
+    const caller = before.principal ?? callerOf(decision);
+    const isHidden = (call: Operation): boolean =>
+      call.name !== undefined &&
+      !hidden.has(call) &&
+      (isUnmapped ? isUnmappedCall(call, path) : !isCallable(server, caller, call, { path }));
+    const added = messages.calls.filter(isHidden);
+    const all = new Set([...hidden, ...added]);
+    if (added.length === 0)
+      return explainRefusal(server.refuse(decision as Refused), decision, server, messages);
+    restoreVerdict(server, raw, before);
+    const others = calls.filter((call) => !all.has(call));
+    return andThen(decide(exchange, others), (again) => {
+      if (again) return hideOperations(refused, all);
+      const { messages: replaced, ...response } = hideCalls(messages, all, {
+        methods: rules.methods,
+        header: exchange.header,
+      });
+      return { ...pass(replaced, exchange), ...response };
+    });
+  };
+
+  const isUnmappedCall = ({ method, name }: Operation, path: Path | undefined): boolean =>
+    rules.forOperation({ method, name, parameters: {}, isPartial: true }, path).kind === "unmapped";
 
   const pass = (messages: Messages, exchange: Exchange): Passed => {
     const verdict = requireVerdict(exchange.raw, server);
@@ -168,6 +212,24 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
       return outcome;
     });
 }
+
+/** A request whose operations were refused; `before` is the verdict on its path. */
+interface RefusedCalls {
+  readonly messages: Messages;
+  readonly calls: readonly Operation[];
+  readonly exchange: Exchange;
+  readonly before: Verdict;
+}
+
+/** The caller of a refused request. A token that isn't accepted is as good as none. */
+const callerOf = (decision: Decision): Principal | undefined =>
+  decision.allowed || ABOUT_CALLER.has(decision.reason) ? decision.principal : undefined;
+
+const ABOUT_CALLER: ReadonlySet<string> = new Set([
+  "scope_insufficient",
+  "caller_not_allowed",
+  "authentication_insufficient",
+]);
 
 const isInvalid = (outcome: Outcome): outcome is Invalid => Object.hasOwn(outcome, "kind");
 

@@ -13,6 +13,8 @@ export interface ResponseEdits {
   readonly editMessage: EditMessage;
   /** Whether everything that `editMessage` can't read must be withheld. */
   readonly isFilter: boolean;
+  /** Changes a document or an event after everything else, even if it isn't JSON. */
+  readonly restoreNames?: (text: string) => string;
   /** Receives the events that have a name of their own, such as `endpoint`, which are sent afterwards. */
   readonly seeEvent?: (name: string, data: string) => Pending<unknown>;
 }
@@ -71,8 +73,14 @@ class ResponseEditor implements BodyEditor {
   end(): Pending<string> {
     const complete = this.#add(this.#decoder.decode());
     const rest = this.#pieces.join("");
-    if (this.#isStream) return joinPending([complete, this.#editEvent(rest)]);
-    return rest.trim() === "" ? rest : (this.#editJson(rest) ?? (this.#edits.isFilter ? "" : rest));
+    if (this.#isStream) return joinPending([complete, this.#restore(this.#editEvent(rest))]);
+    if (rest.trim() === "") return rest;
+    return this.#restore(this.#editJson(rest) ?? (this.#edits.isFilter ? "" : rest));
+  }
+
+  #restore(text: Pending<string>): Pending<string> {
+    const { restoreNames } = this.#edits;
+    return restoreNames ? andThen(text, restoreNames) : text;
   }
 
   #add(text: string): Pending<string> {
@@ -87,7 +95,7 @@ class ResponseEditor implements BodyEditor {
     const edited: Pending<string>[] = [];
     // The separators are array elements, too.
     for (let index = 0; index + 2 < events.length; index += 2)
-      edited.push(this.#editEvent(`${events[index] ?? ""}${events[index + 1] ?? ""}`));
+      edited.push(this.#restore(this.#editEvent(`${events[index] ?? ""}${events[index + 1] ?? ""}`)));
     const rest = events.at(-1) ?? "";
     this.#pieces = [rest];
     this.#tail = rest.slice(-MAX_EMPTY_LINE);

@@ -36,6 +36,8 @@ export interface WatchedCall {
   readonly verdict: Verdict;
   readonly messages: Messages;
   readonly exchange: Pick<Exchange, "raw" | "method" | "header">;
+  /** Puts the names of hidden operations back; absent if none is hidden. */
+  readonly restoreNames?: (text: string) => string;
 }
 
 /** For `NODE_DEBUG`: most handlers that respond with 400 have read a stream that has ended. */
@@ -53,7 +55,10 @@ export class ResponseWatch {
   /** Resolves when every process knows the session that this response starts. */
   started: Pending<void> = undefined;
 
-  constructor({ settings, verdict, messages, exchange }: WatchedCall) {
+  readonly #restoreNames: WatchedCall["restoreNames"];
+
+  constructor({ settings, verdict, messages, exchange, restoreNames }: WatchedCall) {
+    this.#restoreNames = restoreNames;
     this.#settings = settings;
     this.#verdict = verdict;
     this.#messages = messages;
@@ -103,10 +108,13 @@ export class ResponseWatch {
     const hasTasks = rules.hasTasks || policy.unmapped === "open";
     const isLegacyStream = isGet && this.#exchange.header(SESSION_FIELD) === undefined;
     // The stream of a session can replay the responses to earlier requests.
-    const isListFilter = listFilter && (isGet || LISTS.some(({ method }) => this.#has(method)));
+    const isListFilter =
+      (listFilter || rules.hidden) && (isGet || LISTS.some(({ method }) => this.#has(method)));
     const isTaskFilter = hasTasks && (isGet || this.#has("tasks/list"));
     const canStartTasks = hasTasks && (isGet || this.#messages.calls.length > 0);
-    if (!isLegacyStream && !isListFilter && !canStartTasks) return undefined;
+    // Every response to a named call is sent in the same way, so that hidden ones don't differ in headers.
+    const hasNames = rules.hidden && this.#messages.calls.some(({ name }) => name !== undefined);
+    if (!isLegacyStream && !isListFilter && !canStartTasks && !hasNames) return undefined;
     // A task is listed as its result is sent: only while its caller may repeat the call.
     const isListed = (task: Ownership): boolean => {
       if (task.kind !== "own") return false;
@@ -127,7 +135,8 @@ export class ResponseWatch {
       return Promise.all(ids.map((id) => Promise.resolve(sessions.start(id, principal))));
     };
     const isFilter = isListFilter || (isTaskFilter && !isGet);
-    return compact({ editMessage, isFilter, seeEvent: isLegacyStream ? seeEvent : undefined });
+    const restoreNames = this.#restoreNames;
+    return compact({ editMessage, isFilter, restoreNames, seeEvent: isLegacyStream ? seeEvent : undefined });
   }
 
   #has(name: string): boolean {

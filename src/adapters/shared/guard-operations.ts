@@ -20,3 +20,9 @@ export function guardOperations(
   if (!guarded.verdict.isAllowed) return refusalOf(guarded.verdict, server);
   return toRefusal(storeVerdict(guarded, decide(pipelineOf(server), guarded.verdict)), server);
 }
+
+/** Stores an earlier verdict on a request again, so that other operations are decided instead. */
+export function restoreVerdict(server: ResourceServer, raw: object, verdict: Verdict): void {
+  const guarded = guardsOf(raw).find((candidate) => candidate.server === server);
+  if (guarded) guarded.verdict = verdict;
+}

@@ -34,12 +34,20 @@ export const checkCall = (
   andThen(gate(exchangeOf(raw, method, parsed)), (outcome) => {
     if (!isPassed(outcome)) return outcome;
     raw.auth = outcome.authInfo;
+    for (const [name, value] of Object.entries(outcome.headers ?? {})) replaceField(raw, name, value);
     // The stream has ended. Version 1 of the SDK reads the body here, if a handler doesn't pass it.
     if (outcome.bytes) Object.assign(raw, { rawBody: outcome.bytes });
     storeBody(outcome);
     watchResponse(response, new ResponseWatch(outcome));
     return undefined;
   });
+
+/** Replaces a header field that the request has, for handlers that read either form of it. */
+function replaceField({ headers, rawHeaders }: IncomingMessage, name: string, value: string): void {
+  headers[name] = value;
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.toLowerCase() === name) rawHeaders[index + 1] = value;
+}
 
 export const exchangeOf = (raw: IncomingMessage, method: string, parsed: unknown): Exchange => ({
   raw,

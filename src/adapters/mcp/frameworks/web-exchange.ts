@@ -28,7 +28,7 @@ export async function checkCall(
   if (!isPassed(outcome)) return outcome;
   const { verdict, authInfo, body, bytes } = outcome;
   const watch = new ResponseWatch(outcome);
-  const readable = bytes ? withBody(request, bytes) : request;
+  const readable = bytes ? withBody(request, bytes, outcome.headers) : request;
   shareVerdicts(raw, readable);
   let refusal: HttpResponse | undefined;
   watch.onChallenge((challenge) => (refusal = challenge));
@@ -55,9 +55,14 @@ const exchangeOf = (raw: object, request: Request, parsed: unknown): Exchange =>
 });
 
 /** Returns a request with an unread body. The constructor rejects the requests of some servers. */
-const withBody = (raw: Request, body: Buffer): Request =>
-  orUndefined(() => new Request(raw, { body })) ??
-  new Request(raw.url, { method: raw.method, headers: raw.headers, signal: raw.signal, body });
+function withBody(raw: Request, body: Buffer, replaced: Passed["headers"]): Request {
+  const headers = new Headers(raw.headers);
+  for (const [name, value] of Object.entries(replaced ?? {})) headers.set(name, value);
+  return (
+    orUndefined(() => new Request(raw, replaced ? { body, headers } : { body })) ??
+    new Request(raw.url, { method: raw.method, headers, signal: raw.signal, body })
+  );
+}
 
 /** Reads the body of a request of the Fetch standard. */
 function readWebBody({ body, headers }: Request, limits: BodyLimits): Promise<ReadBody> {

@@ -1,0 +1,259 @@
+/** `hidden`: what a caller may not call doesn't exist for it. */
+import {
+  McpServer as McpServer1,
+  ResourceTemplate as Template1,
+} from "@modelcontextprotocol/sdk/server/mcp.js";
+import { McpServer as McpServer2, ResourceTemplate as Template2 } from "@modelcontextprotocol/server";
+import { completable as completable1 } from "@modelcontextprotocol/sdk/server/completable.js";
+import type { Decision } from "scopegate";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createResourceServer } from "../../support/server.ts";
+import type { CreateMcp } from "./support/backend.ts";
+import { ODD_NAMES, PAIRS } from "./support/corpus/hidden.ts";
+import { message } from "./support/corpus/hostile.ts";
+import { HOSTS, openHost, type OpenHost } from "./support/hosts.ts";
+import { issuer, LINES, RESOURCE, type Line } from "./support/tools.ts";
+
+type Any = Record<string, (...values: unknown[]) => unknown>;
+
+const ran: string[] = [];
+
+const createMcp: CreateMcp = (line: Line) => {
+  const Server = (line === 1 ? McpServer1 : McpServer2) as unknown as new (info: object) => Any;
+  const Template = (line === 1 ? Template1 : Template2) as unknown as new (uri: string, o: object) => object;
+  const mcp = new Server({ name: "agents", version: "1.0.0" });
+  const done = (name: string) => () => {
+    ran.push(name);
+    return { content: [], messages: [], contents: [] };
+  };
+  for (const tool of ["search", "secret", "scoped", "ruleless"])
+    mcp["registerTool"]?.(tool, { description: tool, inputSchema: z.looseObject({}) }, done(tool));
+  for (const prompt of ["open", "secret"])
+    mcp["registerPrompt"]?.(
+      prompt,
+      {
+        argsSchema: line === 1 ? { id: completable1(z.string(), () => ["a"]) } : z.object({ id: z.string() }),
+      },
+      done(prompt),
+    );
+  for (const name of ["open", "secret"]) mcp["registerResource"]?.(name, `note://${name}`, {}, done(name));
+  const complete = { id: () => ["a", "b"] };
+  mcp["registerResource"]?.(
+    "docs",
+    new Template("docs://{id}", { list: undefined, complete }),
+    {},
+    done("docs"),
+  );
+  return mcp as never;
+};
+
+const decisions: Decision[] = [];
+
+const createServer = (transport: "optional" | "public" | readonly string[], more: object = {}) =>
+  createResourceServer({
+    ...issuer.resourceServerOptions,
+    resource: { id: RESOURCE, authorizationServers: ["https://login.example/"] },
+    serviceId: RESOURCE,
+    mcp: { hidden: true },
+    onDecision: (decision) => void decisions.push(decision),
+    scopeMappings: {
+      "* /mcp": transport,
+      "MCP tools/list": "public",
+      "MCP prompts/list": "public",
+      "MCP resources/list": "public",
+      "MCP resources/templates/list": "public",
+      "MCP tools/call search": "public",
+      "MCP tools/call secret": ["secret:use"],
+      "MCP tools/call scoped": ["agents:<agent_id>:run"],
+      "MCP prompts/get open": "public",
+      "MCP prompts/get secret": ["secret:use"],
+      "MCP resources/read note://open": "public",
+      "MCP resources/read note://secret": ["secret:use"],
+      "MCP resources/read docs://{id}": ["docs:<id>:read"],
+      ...more,
+    },
+  });
+
+const tokenWith = (...scopes: readonly string[]) => issuer.token({ userId: "u", scopes: [...scopes] });
+
+const VARYING = /^(?:date|mcp-session-id|keep-alive|connection)$/;
+
+function createAsker(open: () => OpenHost) {
+  return async (body: object, token?: string, more: Record<string, string> = {}) => {
+    const response = await fetch(`http://127.0.0.1:${open().port}/mcp`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...more,
+      },
+      body: JSON.stringify(body),
+    });
+    const headers = [...response.headers].filter(([name]) => !VARYING.test(name));
+    // Events have an id of their own.
+    return { status: response.status, headers, body: (await response.text()).replace(/^id: .*\n/gm, "") };
+  };
+}
+
+const CASES = HOSTS.flatMap((host) =>
+  LINES.flatMap((line) => [true, false].map((isJson) => ({ ...host, line, isJson }))),
+);
+const named = (answer: object) =>
+  JSON.parse(JSON.stringify(answer).replaceAll(/secret|nobody|scoped|docs:|none:|note:/g, "NAME")) as object;
+
+describe.each(CASES)("what is hidden on $name, version $line, in JSON: $isJson", (host) => {
+  let open: OpenHost;
+  const ask = createAsker(() => open);
+  beforeAll(async () => {
+    open = await openHost(host, createServer("optional"), { isJson: host.isJson, create: createMcp });
+  });
+  afterAll(() => open.close());
+  beforeEach(() => {
+    ran.length = 0;
+    decisions.length = 0;
+  });
+
+  it("is answered as what doesn't exist, for callers with and without a token", async () => {
+    for (const token of [undefined, await tokenWith("other:use")])
+      for (const [hidden, missing] of PAIRS) {
+        const answers = [await ask(hidden, token), await ask(missing, token)] as const;
+        expect({ hidden, ...named(answers[0]) }).toEqual({ hidden, ...named(answers[1]) });
+        expect(answers[0].status).toBe(200);
+        expect(answers[0].body).not.toMatch(/x[\da-f]{32}x/);
+      }
+    expect(ran).toEqual([]);
+  });
+
+  it("runs for a caller who may call it", async () => {
+    const token = await tokenWith("secret:use");
+    for (const body of [
+      message("tools/call", { name: "secret" }),
+      message("prompts/get", { name: "secret", arguments: { id: "a" } }),
+    ])
+      await ask(body, token);
+    expect(ran).toEqual(["secret", "secret"]);
+  });
+
+  it("has the decision of its rule, or that there's none", async () => {
+    await ask(message("tools/call", { name: "secret" }), await tokenWith());
+    expect(decisions.at(-1)).toMatchObject({ reason: "scope_insufficient" });
+    await ask(message("tools/call", { name: "ruleless" }), await tokenWith());
+    expect(decisions.at(-1)).toMatchObject({ reason: "route_unmapped" });
+    expect(ran).toEqual([]);
+  });
+
+  it("is in no list", async () => {
+    const lists = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
+    for (const [scopes, names] of [
+      [[], []],
+      [["secret:use"], ["secret", "secret", "note://secret"]],
+      [["docs:a:read"], ["docs://{id}"]],
+      [["agents:web:run"], ["scoped"]],
+    ] as const) {
+      const token = await tokenWith(...scopes);
+      const bodies = await Promise.all(lists.map(async (list) => (await ask(message(list), token)).body));
+      const found = bodies
+        .join("")
+        .match(/"(?:name|uri|uriTemplate)":"[^"]*(?:secret|scoped|\{id\}|ruleless)[^"]*"/g);
+      const values = (found ?? []).map((each) => /:"(.*)"$/.exec(each)?.[1]);
+      expect(new Set(values)).toEqual(new Set(names));
+    }
+  });
+
+  it("doesn't keep the other operations of a batch from running", async () => {
+    const batch = (name: string) => [
+      message("tools/call", { name: "search" }),
+      message("tools/call", { name }, 2),
+    ];
+    const answers = [await ask(batch("secret")), await ask(batch("nobody"))] as const;
+    expect(named(answers[0])).toEqual(named(answers[1]));
+    expect(answers[0].status).toBe(200);
+    expect(ran).toEqual(["search", "search"]);
+  });
+});
+
+/** With a rule for every name, its callers get the server's own response for an unknown name. */
+const OWN_LINES = HOSTS.flatMap((host) => [true, false].map((isJson) => ({ ...host, isJson })));
+
+describe.each(OWN_LINES)("an unknown name on $name, version $line, in JSON: $isJson", (host) => {
+  let open: OpenHost;
+  const ask = createAsker(() => open);
+  beforeAll(async () => {
+    const more = {
+      "MCP tools/call *": ["any:use"],
+      "MCP prompts/get *": ["any:use"],
+      "MCP resources/read *": ["any:use"],
+    };
+    open = await openHost(host, createServer("optional", more), { isJson: host.isJson, create: createMcp });
+  });
+  afterAll(() => open.close());
+
+  it("has the same response, byte by byte, if the server or the gate says that it's unknown", async () => {
+    ran.length = 0;
+    const [some, any] = [await tokenWith(), await tokenWith("any:use")];
+    for (const name of ODD_NAMES) {
+      const body = message("tools/call", { name });
+      expect(await ask(body, some)).toEqual(await ask(body, any));
+    }
+    for (const body of [
+      message("prompts/get", { name: "nobody" }),
+      message("resources/read", { uri: "none://x/y" }),
+    ])
+      expect(await ask(body, some)).toEqual(await ask(body, any));
+    for (const [hidden, missing] of PAIRS.slice(0, 3))
+      expect(named(await ask(hidden, any))).toEqual(named(await ask(missing, any)));
+    expect(ran).toEqual([]);
+  });
+
+  it("has the same response since revision 2026-07-28, with its headers", async () => {
+    if (host.line === 1) return;
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "x", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
+    const [some, any] = [await tokenWith(), await tokenWith("any:use")];
+    for (const [method, params, name] of [
+      ["tools/call", { name: "nobody" }, "nobody"],
+      ["tools/call", { name: "nobody" }, "=?base64?bm9ib2R5?="],
+      ["resources/read", { uri: "none://x" }, "none://x"],
+    ] as const) {
+      const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": name };
+      const body = message(method, { ...params, _meta });
+      const answer = await ask(body, some, headers);
+      expect(answer).toEqual(await ask(body, any, headers));
+      expect(answer.body).toContain(Object.values(params)[0]);
+    }
+  });
+});
+
+describe("a public transport, where no token is read before the operations are known", () => {
+  let open: OpenHost;
+  const ask = createAsker(() => open);
+  beforeAll(async () => {
+    const [host] = HOSTS;
+    if (host) open = await openHost(host, createServer("public"), { create: createMcp });
+  });
+  afterAll(() => open.close());
+
+  it("hides the same for callers with a good token, a bad one and none", async () => {
+    const [good, expired] = [await tokenWith(), await issuer.token({ userId: "u", rejectedAs: "expired" })];
+    for (const token of [undefined, good, expired, "x", "a.b.c"])
+      for (const [hidden, missing] of PAIRS)
+        expect({ token, ...named(await ask(hidden, token)) }).toEqual({
+          token,
+          ...named(await ask(missing, token)),
+        });
+    const batch = (name: string) => [
+      message("tools/call", { name: "secret" }),
+      message("tools/call", { name }, 2),
+    ];
+    ran.length = 0;
+    const token = await tokenWith("secret:use");
+    const answers = [await ask(batch("scoped"), token), await ask(batch("nobody"), token)] as const;
+    expect(named(answers[0])).toEqual(named(answers[1]));
+    expect(ran).toEqual(["secret", "secret"]);
+  });
+});
