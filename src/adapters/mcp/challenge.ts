@@ -4,7 +4,7 @@ import { pipelineOf } from "../../core/port.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
 import type { HttpResponse } from "../../core/response/http-response.ts";
 import { compileScopeList } from "../../core/scopes/required-scope.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import { guardsOf, notesOf, verdictOf } from "../shared/guard.ts";
 import { CallerInfo, type HandlerExtra, infoOf } from "./caller.ts";
 import type { Messages } from "./messages.ts";

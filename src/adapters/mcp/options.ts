@@ -2,7 +2,7 @@
 import { checkOptions, type OptionCheck } from "../../core/options/check-options.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { Store } from "../../core/runtime/store.ts";
-import type { ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/resource-server.ts";
 import type { BodyLimits } from "./body.ts";
 import { requireRules } from "./rules.ts";
 
