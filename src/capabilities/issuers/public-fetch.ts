@@ -1,5 +1,5 @@
 /** Fetches from public addresses only: the record of a tenant must not reach into the network (SSRF). */
-import { lookup } from "node:dns";
+import dns from "node:dns";
 import { BlockList, isIP, type LookupFunction, type Socket } from "node:net";
 import { FetchError, type KeyFetch } from "../../core/keys/fetch-json.ts";
 import { httpRequest } from "../../core/keys/http-request.ts";
@@ -44,7 +44,7 @@ export function isPublicAddress(address: string): boolean {
 
 /** Resolves a name like `dns.lookup`, but fails if one of its addresses isn't public. */
 export const lookUpPublic: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+  dns.lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error) {
       callback(error, "");
       return;

@@ -233,6 +233,7 @@ describe("a failure of find", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("canary"))],
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- A function may reject with anything.
     ["rejects with a string", () => Promise.reject("canary")],
     ["takes too long", () => new Promise<undefined>(() => undefined)],
   ])("is 503 without its text: %s", async (_, find) => {
@@ -269,7 +270,7 @@ describe("a record with a mistake", () => {
     ["no scopes", withoutScopes, "record.scopes: is missing, but a record needs it. Write the scopes"],
     ["null", null, "plain object"],
     ["a string", "acme", "plain object"],
-    ["an instance of a class", Object.assign(new (class Row {})(), acme.record), "plain object"],
+    ["an instance of a class", Object.assign(new Error(), acme.record), "plain object"],
     ["a misspelled name", { ...acme.record, tennant: "acme" }, "Did you mean `tenant`?"],
     ["plain keys", { ...acme.record, keys: { jwksUri: "https://a.example" } }, "remoteKeys({ jwksUri })"],
     ["an undefined tenant", { ...acme.record, tenant: undefined }, "record.tenant: can't be undefined."],

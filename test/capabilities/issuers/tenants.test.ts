@@ -1,0 +1,371 @@
+/** The tenant of an issuer, and the ceiling of its scopes: in fixed lists and in records that are found. */
+import { describe, expect, it } from "vitest";
+import { createResourceServer, type ResourceServerOptions } from "scopegate";
+import { apiKeyStore, apiKeys, createApiKey } from "scopegate/api-keys";
+import { memoryStore } from "scopegate/store";
+import { callerConditions } from "scopegate/conditions";
+import { parseConfiguration } from "scopegate/complete";
+import { explain } from "scopegate/explain";
+import { introspection } from "scopegate/introspection";
+import { issuersOf } from "../../../src/tools/shared/issuers.ts";
+import { mistakesOf, thrownBy } from "../../support/resource-servers.ts";
+import { collectWarnings, createFinding, createTenant, START, TABLE, type Tenant } from "./support.ts";
+
+type Entry = Partial<Tenant["record"]>;
+
+/** The same record in a fixed list and in `issuersFrom`. */
+const ACTIVE = { active: true, token_type: "Bearer", scope: "orgs:read" };
+const WAYS = ["issuers", "issuersFrom"] as const;
+type Way = (typeof WAYS)[number];
+
+/** Returns what a token of a tenant with this record gets. */
+async function answerOf(
+  way: Way,
+  record: Entry,
+  token: { readonly scopes?: readonly string[]; readonly claims?: object },
+  { target = "/orgs/acme", ...options }: Partial<ResourceServerOptions> & { readonly target?: string } = {},
+): Promise<string> {
+  const tenant = createTenant("acme", record);
+  const issuers = way === "issuers" ? { issuers: [tenant.record] } : {};
+  const { answer } = createFinding([tenant], { options: { ...issuers, ...options } });
+  return answer(await tenant.issuer.token(token as object), target);
+}
+
+describe.each(WAYS)("the tenant of an issuer in %s", (way) => {
+  it("is the value of a parameter for `{ tenant: true }`, whatever the token claims", async () => {
+    const token = { scopes: ["orgs:read"], claims: { tenant: "globex", org: "globex", org_id: "globex" } };
+    expect(await answerOf(way, {}, token)).toBe("200");
+    expect(await answerOf(way, {}, token, { target: "/orgs/globex" })).toBe("403 caller_not_allowed");
+    expect(await answerOf(way, {}, token, { target: "/orgs/Acme" })).toBe("403 caller_not_allowed");
+  });
+
+  it("isn't met by an issuer without a tenant", async () => {
+    const { tenant: _, ...record } = createTenant("acme").record;
+    const other = createTenant("globex");
+    const found = createFinding([{ ...createTenant("acme"), record }, other]);
+    const list = { issuers: [record, other.record] };
+    const { answer } = way === "issuers" ? createFinding([], { options: list }) : found;
+    const acme = createTenant("acme");
+    const again = { ...record, keys: acme.record.keys ?? record.keys };
+    expect(again.issuer).toBe(record.issuer);
+    expect(await answer(await other.issuer.token({ scopes: ["orgs:read"] }), "/orgs/globex")).toBe("200");
+    const server = createFinding([{ ...acme, record: again as never }]);
+    for (const target of ["/orgs/acme", "/orgs/undefined", "/orgs/null"])
+      expect(await server.answer(await acme.issuer.token({ scopes: ["orgs:read"] }), target)).toBe(
+        "403 caller_not_allowed",
+      );
+  });
+
+  it("isn't lifted by `unless`, unless the record's `scopes` name its scope", async () => {
+    const scopeMappings = {
+      "* /orgs/:org{/*path}": {
+        scopes: ["orgs:read"],
+        where: { org: { tenant: true } },
+        unless: ["orgs:cross"],
+      },
+    } as const;
+    const target = "/orgs/globex";
+    const token = { scopes: ["orgs:read", "orgs:cross"] };
+    const implied = { scopeMappings, target, impliedScopes: { "orgs:write": ["orgs:read", "orgs:cross"] } };
+    expect(await answerOf(way, { scopes: ["orgs:read"] }, token, { scopeMappings, target })).toBe(
+      "403 caller_not_allowed",
+    );
+    expect(
+      await answerOf(way, { scopes: ["orgs:read", "orgs:cross"] }, token, { scopeMappings, target }),
+    ).toBe("200");
+    // Granted only by implication: the record doesn't name it.
+    expect(await answerOf(way, { scopes: ["orgs:write"] }, { scopes: ["orgs:write"] }, implied)).toBe(
+      "403 caller_not_allowed",
+    );
+    expect(
+      await answerOf(
+        way,
+        { scopes: ["orgs:write"] },
+        { scopes: ["orgs:write"] },
+        { ...implied, target: "/orgs/acme" },
+      ),
+    ).toBe("200");
+  });
+});
+
+describe("`unless` for an issuer with a tenant in a fixed list", () => {
+  const scopeMappings = {
+    "* /orgs/:org{/*path}": {
+      scopes: ["orgs:read"],
+      where: { org: { tenant: true } },
+      unless: ["orgs:cross"],
+    },
+  } as const;
+
+  it("lifts nothing without a ceiling", async () => {
+    const { scopes: _, ...record } = createTenant("acme").record;
+    const tenant = createTenant("acme");
+    const entry = { ...record, keys: tenant.record.keys as never };
+    const { answer } = createFinding([], { options: { issuers: [entry], scopeMappings } });
+    const token = await tenant.issuer.token({ scopes: ["orgs:read", "orgs:cross"] });
+    expect(await answer(token, "/orgs/globex")).toBe("403 caller_not_allowed");
+    expect(await answer(token, "/orgs/acme")).toBe("200");
+  });
+
+  it("lifts it for another issuer without a tenant, such as the operator's own", async () => {
+    const own = createTenant("own");
+    const { tenant: _, scopes: __, ...entry } = own.record;
+    const { answer } = createFinding([], {
+      options: { issuers: [entry, createTenant("acme").record], scopeMappings },
+    });
+    expect(
+      await answer(await own.issuer.token({ scopes: ["orgs:read", "orgs:cross"] }), "/orgs/globex"),
+    ).toBe("200");
+    expect(await answer(await own.issuer.token({ scopes: ["orgs:read"] }), "/orgs/globex")).toBe(
+      "403 caller_not_allowed",
+    );
+  });
+});
+
+/** The ceiling, the scopes of the token, and those that are left. */
+const CEILINGS: readonly (readonly [readonly string[], readonly string[], readonly string[]])[] = [
+  [["orgs:read"], ["orgs:read", "orgs:write"], ["orgs:read"]],
+  [["orgs:read"], ["orgs:acme:read", "orgs:*:read"], ["orgs:acme:read", "orgs:*:read"]],
+  [
+    ["orgs:acme:read"],
+    ["orgs:acme:read", "orgs:globex:read", "orgs:read", "orgs:*:read"],
+    ["orgs:acme:read"],
+  ],
+  [["orgs:*:read"], ["orgs:read", "orgs:acme:read"], ["orgs:read", "orgs:acme:read"]],
+  [[], ["orgs:read", "x"], []],
+  [["openid"], ["openid", "OPENID", "openid:x"], ["openid"]],
+  [["orgs:read"], ["orgs::read", "orgs:read:", ":orgs:read", "orgs:read ", "*", "orgs:acme:x:read"], []],
+  [["orgs:write"], ["orgs:read"], []],
+];
+
+describe.each(WAYS)("the ceiling of an issuer in %s", (way) => {
+  it.each(CEILINGS)("%j leaves of %j only %j", async (ceiling, granted, left) => {
+    const tenant = createTenant("acme", { scopes: ceiling });
+    const list = way === "issuers" ? { options: { issuers: [tenant.record] } } : {};
+    const { server } = createFinding([tenant], list);
+    const principal = await server.authenticate(await tenant.issuer.token({ claims: { scopes: granted } }));
+    expect(principal.scopes).toEqual(left);
+    expect(principal.claims["scopes"]).toEqual(granted);
+    for (const scope of granted.filter((each) => !left.includes(each)))
+      expect(principal.has(scope)).toBe(false);
+  });
+
+  it("applies after `map`", async () => {
+    const scopeSources = [{ claim: "roles", map: { boss: ["orgs:read", "orgs:write"] } }];
+    const tenant = createTenant("acme", { scopeSources });
+    const list = way === "issuers" ? { options: { issuers: [tenant.record] } } : {};
+    const { server } = createFinding([tenant], list);
+    const principal = await server.authenticate(await tenant.issuer.token({ claims: { roles: ["boss"] } }));
+    expect(principal.scopes).toEqual(["orgs:read"]);
+  });
+
+  it("applies before implied scopes", async () => {
+    const impliedScopes = { "orgs:admin": ["orgs:read"], "orgs:read": ["orgs:list"] };
+    const tenant = createTenant("acme");
+    const list = way === "issuers" ? { issuers: [tenant.record] } : {};
+    const { server } = createFinding([tenant], { options: { ...list, impliedScopes } });
+    const read = await server.authenticate(await tenant.issuer.token({ scopes: ["orgs:read"] }));
+    expect(read.has("orgs:list")).toBe(true);
+    const admin = await server.authenticate(await tenant.issuer.token({ scopes: ["orgs:admin"] }));
+    expect([admin.scopes, admin.has("orgs:read")]).toEqual([[], false]);
+  });
+});
+
+describe("the admin scope", () => {
+  const adminScope = "platform:admin";
+
+  it("is granted by an issuer of a fixed list if it has no ceiling, or one that names it", async () => {
+    const { scopes: _, ...free } = createTenant("acme").record;
+    const token = { scopes: [adminScope] };
+    expect(await answerOf("issuers", { scopes: [adminScope] }, token, { adminScope })).toBe("200");
+    expect(await answerOf("issuers", { scopes: ["platform:*:admin"] }, token, { adminScope })).toBe(
+      "403 scope_insufficient",
+    );
+    expect(await answerOf("issuers", { scopes: ["orgs:read"] }, token, { adminScope })).toBe(
+      "403 scope_insufficient",
+    );
+    const tenant = createTenant("acme");
+    const entry = { ...free, keys: tenant.record.keys as never };
+    const { answer } = createFinding([], { options: { issuers: [entry], adminScope } });
+    expect(await answer(await tenant.issuer.token(token))).toBe("200");
+  });
+
+  it.each([
+    ["named", { scopes: [adminScope, "orgs:list"] }, { scopes: [adminScope] }, {}],
+    ["by a wildcard", { scopes: ["platform:*:admin"] }, { scopes: [adminScope] }, {}],
+    ["implied", { scopes: ["root"] }, { scopes: ["root"] }, { impliedScopes: { root: [adminScope] } }],
+    [
+      "implied for an id",
+      { scopes: ["r:x"] },
+      { scopes: ["r:1:x"] },
+      { impliedScopes: { "r:x": ["r:y"], "r:1:y": [adminScope] } },
+    ],
+    [
+      "by a map",
+      { scopes: [adminScope], scopeSources: [{ claim: "roles", map: { root: [adminScope] } }] },
+      { claims: { roles: ["root"] } },
+      {},
+    ],
+  ])("is never granted by a record of find: %s", async (_, record, token, options) => {
+    collectWarnings();
+    expect(await answerOf("issuersFrom", record, token, { adminScope, ...options })).toBe(
+      "403 scope_insufficient",
+    );
+  });
+
+  it("has no effect in a record of find, which is a warning", async () => {
+    const warnings = collectWarnings();
+    await answerOf("issuersFrom", { scopes: [adminScope] }, { scopes: [] }, { adminScope });
+    expect(warnings.join()).toContain("names the admin scope, which no record can grant. Remove it.");
+  });
+});
+
+describe("`{ tenant: true }` in a table", () => {
+  const acme = createTenant("acme");
+  const base = { serviceId: "agents-prod", conditions: callerConditions(), now: () => START };
+  const { tenant: _, ...plain } = acme.record;
+
+  it("is an error if no trust record can have a tenant", () => {
+    for (const issuers of [
+      { issuers: [plain] },
+      { issuer: "a", keys: plain.keys as never, algorithm: "ES256" as const },
+    ]) {
+      const { issues } = thrownBy(() => createResourceServer({ ...base, ...issuers, scopeMappings: TABLE }));
+      expect(issues).toMatchObject([
+        { code: "condition_conflict", path: ["scopeMappings", "* /orgs/:org{/*path}", "where", "org"] },
+      ]);
+      expect(issues[0]?.hint).toContain("scopegate/issuers");
+    }
+  });
+
+  it.each([
+    [{ tenant: true, issuer: "a" }],
+    [{ tenant: false }],
+    [{ tenant: "acme" }],
+    [{ tenant: true, claim: "a" }],
+    [[{ tenant: true }, {}]],
+  ])("is an error in the form %j", (source) => {
+    const scopeMappings = { "GET /orgs/:org": { scopes: [], where: { org: source as never } } };
+    expect(
+      mistakesOf(() => createResourceServer({ ...base, issuers: [acme.record], scopeMappings })),
+    ).toEqual([["condition_invalid", "scopeMappings", "GET /orgs/:org", "where", "org"]]);
+  });
+
+  it("can be combined with a claim of another issuer", async () => {
+    const own = createTenant("own");
+    const { tenant: __, ...entry } = own.record;
+    const where = { org: [{ tenant: true }, { claim: "org_id", issuer: own.record.issuer }] } as const;
+    const scopeMappings = { "GET /orgs/:org": { scopes: ["orgs:read"], where } };
+    const { answer } = createFinding([], { options: { issuers: [entry, acme.record], scopeMappings } });
+    const claims = { org_id: "acme" };
+    expect(await answer(await own.issuer.token({ scopes: ["orgs:read"], claims }))).toBe("200");
+    expect(
+      await answer(
+        await acme.issuer.token({ scopes: ["orgs:read"], claims: { org_id: "globex" } }),
+        "/orgs/globex",
+      ),
+    ).toBe("403 caller_not_allowed");
+  });
+
+  it("makes a claim without an issuer an error with issuersFrom", () => {
+    const scopeMappings = { "GET /orgs/:org": { scopes: [], where: { org: { claim: "org_id" } } } };
+    const issue = thrownBy(() => createFinding([], { options: { scopeMappings } })).issues[0];
+    expect(issue).toMatchObject({
+      code: "condition_conflict",
+      hint: expect.stringContaining("{ tenant: true }") as unknown,
+    });
+    const named = {
+      "GET /orgs/:org": { scopes: [], where: { org: { claim: "org_id", issuer: "https://a.example" } } },
+    };
+    expect(() => createFinding([], { options: { scopeMappings: named } })).not.toThrow();
+  });
+
+  it("isn't met by API keys and introspected tokens", async () => {
+    const store = apiKeyStore(memoryStore());
+    const { key, record } = createApiKey({
+      prefix: "acme_",
+      name: "key",
+      scopes: ["orgs:read"],
+      ownerId: "u",
+    });
+    await store.add(record);
+    const fetch = () =>
+      Promise.resolve(
+        Response.json({ ...ACTIVE, iss: acme.record.issuer, aud: "agents-prod", tenant: "acme" }),
+      );
+    const client = { id: "c", secret: "a-secret-of-the-client", method: "client_secret_basic" } as const;
+    const opaqueTokens = [
+      apiKeys({ prefix: "acme_", find: store.find }),
+      introspection({ url: "https://login.acme.example/introspect", client, fetch }),
+    ];
+    for (const issuers of [{}, { issuers: [acme.record] }]) {
+      const { answer } = createFinding([acme], { options: { ...issuers, opaqueTokens, now: Date.now } });
+      for (const token of [key, "opaque"]) expect(await answer(token)).toBe("403 caller_not_allowed");
+    }
+  });
+
+  it("is described in explanations", () => {
+    const { server } = createFinding([acme]);
+    const { text } = explain(server, { method: "GET", path: "/orgs/acme", scopes: ["orgs:read"] });
+    expect(text).toContain("condition  org is the tenant of the issuer");
+  });
+
+  it("is a value of `principal.values`, for lists", async () => {
+    const { server } = createFinding([acme]);
+    const principal = await server.authenticate(await acme.issuer.token());
+    expect([...principal.values({ tenant: true })]).toEqual(["acme"]);
+  });
+
+  it("can't be set by a polluted prototype", async () => {
+    const { tenant: __, ...record } = createTenant("globex").record;
+    const globex = createTenant("globex");
+    const { answer, server } = createFinding([
+      { ...globex, record: { ...record, keys: globex.record.keys as never } },
+    ]);
+    const token = await globex.issuer.token({ scopes: ["orgs:read"] });
+    Object.defineProperty(Object.prototype, "tenant", { value: "acme", configurable: true, writable: true });
+    try {
+      expect(await answer(token)).toBe("403 caller_not_allowed");
+      expect(Object.hasOwn(await server.authenticate(token), "tenant")).toBe(false);
+    } finally {
+      Reflect.deleteProperty(Object.prototype, "tenant");
+    }
+  });
+
+  it("is possible in a JSON file, with `tenant` and `scopes` of an issuer", () => {
+    const { issuers, scopeMappings } = parseConfiguration({
+      service_id: "a",
+      issuers: [
+        {
+          issuer: "https://a.example",
+          algorithms: ["RS256"],
+          keys: { discovery: true },
+          tenant: "acme",
+          scopes: ["orgs:read"],
+        },
+      ],
+      scope_mappings: { "GET /orgs/:org": { scopes: [], where: { org: { tenant: true } } } },
+    });
+    expect(issuers?.[0]).toMatchObject({ tenant: "acme", scopes: ["orgs:read"] });
+    expect(scopeMappings).toEqual({ "GET /orgs/:org": { scopes: [], where: { org: { tenant: true } } } });
+  });
+
+  it("isn't an option of the server itself", () => {
+    const options = {
+      ...base,
+      issuer: "a",
+      keys: plain.keys as never,
+      algorithm: "ES256" as const,
+      tenant: "acme",
+    };
+    expect(mistakesOf(() => createResourceServer(options as never))).toEqual([["option_unknown", "tenant"]]);
+  });
+
+  it("has scopes of the vocabulary", () => {
+    const options = { ...base, issuers: [acme.record], knownScopes: ["agents:read"] };
+    expect(mistakesOf(() => createResourceServer(options))).toEqual([
+      ["scope_unknown", "issuers", 0, "scopes"],
+    ]);
+    expect(issuersOf(createResourceServer({ ...base, issuers: [acme.record] }))).toHaveLength(1);
+  });
+});
