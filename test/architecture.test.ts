@@ -27,7 +27,16 @@ const ORDER = [
   ["policy/"],
   ["response/"],
   ["options/"],
-  ["health.ts", "refusal-log.ts", "observer.ts", "pipeline.ts", "port.ts", "resource-server.ts", "server.ts"],
+  [
+    "health.ts",
+    "refusal-log.ts",
+    "observer.ts",
+    "verdict.ts",
+    "pipeline.ts",
+    "port.ts",
+    "resource-server.ts",
+    "server.ts",
+  ],
 ].map((line) => line.map((part) => `core/${part}`));
 
 /** The files through which each third-party package, and each way to do I/O, enters. */

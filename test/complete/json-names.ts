@@ -51,7 +51,7 @@ export const JSON_NAMES: readonly (readonly [string, string, unknown])[] = [
   ["multiple_credentials", "multipleCredentials", "first"],
   ["token_cache", "tokenCache", false],
   ["realm", "realm", "agents"],
-  ["mcp", "mcp", { methods: { "skills/list": null } }],
+  ["mcp", "mcp", { methods: { "skills/list": null }, paths: ["/t/:org/mcp"], hidden: true }],
   ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],
   ["resource", "resource", { id: "https://service.example/mcp" }],
   ["sender_constraint", "senderConstraint", { mtls: { from: "socket" } }],

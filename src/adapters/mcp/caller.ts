@@ -103,7 +103,7 @@ export function principalOf(extra: HandlerExtra): Principal | undefined {
  * Reports whether a caller may call an operation, by the table of the server that verified its token. Without
  * `args`, it reports whether there are arguments with which the caller may call it. It calls no hook.
  *
- * @param caller the last argument of a handler, or `principalOf(extra)`, for which the rules of all `paths` count
+ * @param caller the last argument of a handler; with `principalOf(extra)`, the rules of all `paths` count
  * @param method the JSON-RPC method, such as `tools/call`
  * @param name the tool, prompt or resource; omit it for methods without a name
  * @param args the arguments, which fill the templates of scopes

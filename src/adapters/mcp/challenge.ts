@@ -42,7 +42,8 @@ export function allowChallenge(raw: object, call: ChallengeableCall): void {
  * Asks the client for more scopes, from the handler of an operation that was allowed: when its backend
  * refuses the caller. The challenge is the one that `protectMcp` writes: it has the scopes of the operation,
  * and for older clients those of the token, so that one sign-in is enough. The client receives it as 403, or
- * in the result that this function returns if an event stream has begun or the request is a batch. A tool returns the result; any other handler throws an error. `onDecision` is called.
+ * in the result that this function returns if an event stream has begun or the request is a batch. A tool
+ * returns the result; any other handler throws an error. `onDecision` is called.
  *
  * @param request the last argument of the handler, or the request of Node.js or the Fetch standard; for
  * callers without a token, the request

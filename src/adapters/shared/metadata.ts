@@ -1,5 +1,4 @@
 /** Recognizes requests for the metadata of a resource server; adapters send the response. */
-import { originForm } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/resource-server.ts";
 import type { HttpResponse } from "../../core/response/refusal.ts";
 import { assertResourceServer } from "./misuse.ts";
@@ -28,16 +27,8 @@ export function createMetadata(
     throw new TypeError(
       "metadata needs the option `resource`: write resource: protectedResource({ id }), imported from scopegate/resource.",
     );
-  const { template, metadata, metadataUrl } = resource;
-  const { pathname, search } = new URL(metadataUrl);
   return (method, target) => {
-    const origin = METHODS.has(method) ? originForm(target) : undefined;
-    if (origin === undefined) return undefined;
-    const body = template
-      ? template.findMetadata(origin)
-      : origin === pathname + search
-        ? metadata
-        : undefined;
+    const body = METHODS.has(method) ? resource.findMetadata(target) : undefined;
     return body && { status: 200, headers: HEADERS, body };
   };
 }

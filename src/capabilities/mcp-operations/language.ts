@@ -4,16 +4,8 @@ import type { KeyLanguage, KeyMistake } from "../../core/policy/key-language.ts"
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type OperationKey, parseOperationKey, splitOperation } from "./operation-key.ts";
 import { ANY_METHODS, type OperationMethods } from "./operation-methods.ts";
-import { OperationRules } from "./operation-rules.ts";
-import { isTransportPath, parametersOf, Transports } from "./transports.ts";
-
-/** What is known about the MCP servers of a table. `transports` is absent if their paths aren't known. */
-export interface McpFacts {
-  readonly methods: OperationMethods;
-  readonly transports?: Transports;
-  /** Whether operations that a caller may not call don't exist for it. */
-  readonly hidden?: boolean;
-}
+import { type McpFacts, OperationRules } from "./operation-rules.ts";
+import { isTransportPath, parametersOf, type Transports } from "./transports.ts";
 
 export const createLanguage = (facts: McpFacts): KeyLanguage => ({
   parseKey: (key) => parseKey(key, facts),
@@ -29,9 +21,10 @@ function parseKey(key: string, { methods, transports }: McpFacts): ReturnType<Ke
   const { path, method, pattern } = operation;
   const mistake = path === undefined ? undefined : findPathMistake(path, transports);
   if (mistake) return mistake;
-  const ofPath = path === undefined ? [...(transports?.names ?? [])] : parametersOf(path);
+  const names = [...(transports?.names ?? [])];
+  const ofPath = path === undefined ? names : parametersOf(path);
   const variables = pattern?.variables ?? [];
-  const repeated = variables.find((name) => transports?.names.has(name) || ofPath.includes(name));
+  const repeated = variables.find((name) => [...names, ...ofPath].includes(name));
   if (repeated !== undefined) return describeRepeated(operation, repeated);
   const isUri = methods.get(method)?.nameParameter === "uri";
   const isNamed = methods.isNamed(method) ?? true;

@@ -14,7 +14,6 @@ import type { CompiledRule, RuleMatch } from "../../core/policy/rule.ts";
 import { ambiguous } from "../../core/policy/table.ts";
 import { type Path, readPath } from "../../core/request.ts";
 import { isIdentifier } from "../../core/runtime/json.ts";
-import type { McpFacts } from "./language.ts";
 import { contains, matchName, mayMatch, type NamePattern, parseTemplate } from "./name-pattern.ts";
 import { includesName, type Operation, type OperationKey, splitOperation } from "./operation-key.ts";
 import type { OperationMethods } from "./operation-methods.ts";
@@ -30,6 +29,14 @@ export type OperationMatch =
     }
   | { readonly kind: "unusable"; readonly argument: string }
   | { readonly kind: "unmapped" };
+
+/** What is known about the MCP servers of a table. `transports` is absent if their paths aren't known. */
+export interface McpFacts {
+  readonly methods: OperationMethods;
+  readonly transports?: Transports;
+  /** Whether operations that a caller may not call don't exist for it. */
+  readonly hidden?: boolean;
+}
 
 /** A rule that matches a name, with the values that the name has for its variables. */
 interface NamedRule {

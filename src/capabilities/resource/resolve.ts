@@ -5,7 +5,7 @@ import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { findPathRule } from "../../core/policy/find-rules.ts";
 import { scopesOf } from "../../core/policy/requirement.ts";
 import { type CompiledRule, hasOperations } from "../../core/policy/rule.ts";
-import { readPath } from "../../core/request.ts";
+import { originForm, readPath } from "../../core/request.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import type { ResourceTemplate } from "./template.ts";
 
@@ -63,12 +63,21 @@ export function resolveResource(
     });
   const properties = { ...all, bearer_methods_supported: ["header"], ...metadata };
   const document = Object.freeze(withoutEmptyArrays(properties));
-  return Object.freeze({
-    id,
-    metadataUrl: metadataUrl ?? metadataUrlOf(id),
-    metadata: document,
-    ...(template && { template: createFinder(template, { id, metadata: document, audienceOf }) }),
-  });
+  const url = metadataUrl ?? metadataUrlOf(id);
+  const { pathname, search } = new URL(url);
+  const findMetadata: Resource["findMetadata"] = (target) => {
+    const origin = originForm(target);
+    if (!template) return origin === pathname + search ? document : undefined;
+    const path = origin?.startsWith(`${WELL_KNOWN}/`) ? origin.slice(WELL_KNOWN.length) : "";
+    const found = template.find(path);
+    return found?.path === path ? { ...document, resource: found.id } : undefined;
+  };
+  const finder = template && createFinder(template, id, audienceOf);
+  // Programs print the resource, and compare it with data: functions aren't listed.
+  const functions = { findMetadata: { value: findMetadata }, template: { value: finder } };
+  return Object.freeze(
+    Object.defineProperties({ id, metadataUrl: url, metadata: document }, functions) as Resource,
+  );
 }
 
 interface TemplateContext extends ResourceContext {
@@ -77,7 +86,8 @@ interface TemplateContext extends ResourceContext {
 
 function createFinder(
   template: ResourceTemplate,
-  { id, metadata, audienceOf }: Pick<Resource, "id" | "metadata"> & Pick<ResourceContext, "audienceOf">,
+  id: string,
+  audienceOf: ResourceContext["audienceOf"],
 ): ResourceFinder {
   const find: ResourceFinder["find"] = (target) => {
     // The target of an operation begins with the path of its transport.
@@ -86,11 +96,6 @@ function createFinder(
   };
   return Object.freeze({
     find,
-    findMetadata(target: string) {
-      const path = target.startsWith(`${WELL_KNOWN}/`) ? target.slice(WELL_KNOWN.length) : "";
-      const found = template.find(path);
-      return found?.path === path ? { ...metadata, resource: found.id } : undefined;
-    },
     isFor(principal: Principal, target: string) {
       // The audience of an opaque token was compared with a list, which has no resource with a value.
       if (principal.tokenKind !== undefined) return true;

@@ -22,6 +22,8 @@ export interface Resource {
   /** The URL of the document, which `metadata` serves and challenges contain as `resource_metadata`. */
   readonly metadataUrl: string;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Finds the document that the target of a request is the URL of. */
+  readonly findMetadata: (target: string) => Resource["metadata"] | undefined;
   /** Only for an `id` with parameters, which is a resource for each of their values. */
   readonly template?: ResourceFinder | undefined;
 }
@@ -30,8 +32,6 @@ export interface Resource {
 export interface ResourceFinder {
   /** Finds the resource by the target of a request; `undefined` at a path outside of the resources. */
   readonly find: (target: string) => Pick<Resource, "id" | "metadataUrl"> | undefined;
-  /** Finds the document that a target is the URL of. */
-  readonly findMetadata: (target: string) => Resource["metadata"] | undefined;
   /** Returns whether a token was issued for the resource of a request, or for the server as a whole. */
   readonly isFor: (principal: Principal, target: string) => boolean;
 }

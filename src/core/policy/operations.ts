@@ -4,7 +4,7 @@ import { OPERATION_METHOD, type Path, pathOf } from "../request.ts";
 export const MCP_MISSING = "Write `mcp: mcpOperations()`, imported from scopegate/mcp.";
 export const BATCHES_MISSING = "Write `batches: trpcBatches()`, imported from scopegate/trpc.";
 
-/** Returns whether a request is for an operation: a path begins with a slash or a scheme, and has no space. */
+/** Returns whether a request is for an operation. A path begins with a slash or a scheme, without a space. */
 export const isOperation = (method: string, target: string): boolean =>
   method === OPERATION_METHOD && /^(?:(?!https?:)[a-z]|\/\S* )/i.test(target);
 

@@ -34,13 +34,18 @@ export function watchResponse(response: ServerResponse, watch: ResponseWatch): v
 /** Sends a refusal when the handler ends its response, unless the head of the response was sent. */
 function replaceResponse(response: ServerResponse, refusal: HttpResponse): void {
   if (response.headersSent) return;
-  const { write, end, flushHeaders, writeHead } = response;
+  const restored = {
+    writeHead: response.writeHead.bind(response),
+    write: response.write.bind(response),
+    flushHeaders: response.flushHeaders.bind(response),
+    end: response.end.bind(response),
+  };
   Object.assign(response, {
     writeHead: () => response,
     write: () => true,
     flushHeaders: () => undefined,
     end: () => {
-      Object.assign(response, { write, end, flushHeaders, writeHead });
+      Object.assign(response, restored);
       for (const name of response.getHeaderNames()) if (isOfBody(name)) response.removeHeader(name);
       send(response, refusal);
       return response;
