@@ -2,7 +2,7 @@
 import { andThenAll } from "./and-then-all.ts";
 import type { ReadBody } from "./body.ts";
 import { verdictOf } from "../shared/guard.ts";
-import { guardOperations, restoreVerdict } from "../shared/guard-operations.ts";
+import { decideOperations, restoreVerdict } from "../shared/guard-operations.ts";
 import type { Governing } from "../../core/policy/governing.ts";
 import type { Policy } from "../../core/policy/policy.ts";
 import type { Decision, Refused } from "../../core/policy/decision.ts";
@@ -120,14 +120,14 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
         const started = ownerships.flatMap((task) =>
           task.kind === "own" ? (readOperation(task.note) ?? []) : [],
         );
-        return decideOperations(messages, [...messages.calls, ...started], exchange);
+        return checkOperations(messages, [...messages.calls, ...started], exchange);
       },
     );
   };
 
   /** Decides by the rules for these operations, and keeps the verdict. */
   const decide = ({ raw }: Exchange, calls: readonly Operation[]) =>
-    guardOperations(server, raw, (pipeline, verdict) => {
+    decideOperations(server, raw, (pipeline, verdict) => {
       const { request } = verdict;
       // Only for an observer: the copy takes as long as the decision.
       const asked = pipeline.observer.isWatching
@@ -145,17 +145,17 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
       );
     });
 
-  const decideOperations = (
+  const checkOperations = (
     messages: Messages,
     calls: readonly Operation[],
     exchange: Exchange,
   ): Pending<Outcome> => {
     const { raw } = exchange;
     const before = requireVerdict(raw, server);
-    return andThen(decide(exchange, calls), (refused) => {
-      if (!refused) return pass(messages, exchange);
-      if (rules.hidden) return hideOperations({ messages, calls, exchange, before }, new Set());
-      return explainRefusal(refused, requireVerdict(raw, server).decision(), server, messages);
+    return andThen(decide(exchange, calls), (verdict) => {
+      if (verdict.isAllowed) return pass(messages, exchange);
+      if (rules.hidden) return hideOperations({ messages, calls, exchange, before }, verdict, new Set());
+      return refuse(verdict, messages);
     });
   };
 
@@ -164,12 +164,15 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
    * refusal of them is sent. Without a token, names without a rule are refused before a token is read, so
    * they are hidden first.
    */
-  const hideOperations = (refused: RefusedCalls, hidden: ReadonlySet<Operation>): Pending<Outcome> => {
+  const hideOperations = (
+    refused: RefusedCalls,
+    verdict: Verdict,
+    hidden: ReadonlySet<Operation>,
+  ): Pending<Outcome> => {
     const { messages, calls, exchange, before } = refused;
-    const { raw } = exchange;
-    const decision = requireVerdict(raw, server).decision();
+    const decision = verdict.decision();
     const { path } = placeOf(before);
-    const isUnmapped = !decision.allowed && decision.reason === "route_unmapped";
+    const isUnmapped = !before.principal && !decision.allowed && decision.reason === "route_unmapped";
     const caller = before.principal ?? callerOf(decision);
     const isHidden = (call: Operation): boolean =>
       call.name !== undefined &&
@@ -177,18 +180,22 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
       (isUnmapped ? isUnmappedCall(call, path) : !isCallable(server, caller, call, { path }));
     const added = messages.calls.filter(isHidden);
     const all = new Set([...hidden, ...added]);
-    if (added.length === 0)
-      return explainRefusal(server.refuse(decision as Refused), decision, server, messages);
-    restoreVerdict(server, raw, before);
+    if (added.length === 0) return refuse(verdict, messages);
+    restoreVerdict(server, exchange.raw, before);
     const others = calls.filter((call) => !all.has(call));
     return andThen(decide(exchange, others), (again) => {
-      if (again) return hideOperations(refused, all);
+      if (!again.isAllowed) return hideOperations(refused, again, all);
       const { messages: replaced, ...response } = hideCalls(messages, all, {
         methods: rules.methods,
         header: exchange.header,
       });
       return { ...pass(replaced, exchange), ...response };
     });
+  };
+
+  const refuse = (verdict: Verdict, messages: Messages): HttpResponse => {
+    const decision = verdict.decision() as Refused;
+    return explainRefusal(server.refuse(decision), decision, server, messages);
   };
 
   const isUnmappedCall = ({ method, name }: Operation, path: Path | undefined): boolean =>
