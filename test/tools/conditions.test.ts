@@ -285,7 +285,9 @@ describe("the lists of MCP", () => {
     expect(isCallable(server, callerWith({ org_id: "acme" }), target)).toBe(true);
     expect(isCallable(server, callerWith({ org_id: ["a", "b"] }), target)).toBe(true);
     expect(isCallable(server, callerWith({}), target)).toBe(false);
-    expect(isCallable(server, callerWith({ org_id: "acme" }), target, { args: { org: "globex" } })).toBe(false);
+    expect(isCallable(server, callerWith({ org_id: "acme" }), target, { args: { org: "globex" } })).toBe(
+      false,
+    );
   });
 
   it("show an operation that the caller may call with an id of `also`", () => {

@@ -60,7 +60,9 @@ describe("an operation at a path with parameters", () => {
         "MCP tools/call other": { scopes: [], where: { org: { claim: "org_id" } } },
       });
       const own = { org: "acme" };
-      expect(await ask(server, `${path} tools/call search`, ["orgs:acme:use"], own)).toBe("scope_insufficient");
+      expect(await ask(server, `${path} tools/call search`, ["orgs:acme:use"], own)).toBe(
+        "scope_insufficient",
+      );
       expect(await ask(server, `${path} tools/call other`, [], own, { org_id: "acme" })).toBe(
         "caller_not_allowed",
       );
@@ -103,7 +105,11 @@ describe("an operation at a path with parameters", () => {
 
   it("has the rule of its path, or else the rule of all paths", async () => {
     const server = create(
-      { "MCP /a/mcp tools/call search": ["a:use"], "MCP tools/call search": ["all:use"], "MCP tools/list": [] },
+      {
+        "MCP /a/mcp tools/call search": ["a:use"],
+        "MCP tools/call search": ["all:use"],
+        "MCP tools/list": [],
+      },
       PATHS,
     );
     expect(await ask(server, "/a/mcp tools/call search", ["a:use"])).toBe("allowed");
