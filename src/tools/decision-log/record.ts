@@ -79,6 +79,7 @@ export function describeDecision(id: string, [decision, request, event]: Observe
     missing: missing.map((scope) => show(scope)),
     granted: principal && !NOT_ACCEPTED.includes(reason) ? principal.scopes : null,
     issuer: bounded(principal?.issuer),
+    tenant: bounded(principal?.tenant),
     subject: identify(principal?.userId),
     // How the token is bound to a key of the client.
     bound: principal?.binding ?? refusal?.binding,

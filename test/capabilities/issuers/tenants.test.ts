@@ -1,10 +1,11 @@
 /** The tenant of an issuer, and the ceiling of its scopes: in fixed lists and in records that are found. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createResourceServer, type ResourceServerOptions } from "scopegate";
 import { apiKeyStore, apiKeys, createApiKey } from "scopegate/api-keys";
 import { memoryStore } from "scopegate/store";
 import { callerConditions } from "scopegate/conditions";
 import { parseConfiguration } from "scopegate/complete";
+import { decisionLog } from "scopegate/decision-log";
 import { explain } from "scopegate/explain";
 import { introspection } from "scopegate/introspection";
 import { issuersOf } from "../../../src/tools/shared/issuers.ts";
@@ -368,4 +369,14 @@ describe("`{ tenant: true }` in a table", () => {
     ]);
     expect(issuersOf(createResourceServer({ ...base, issuers: [acme.record] }))).toHaveLength(1);
   });
+});
+
+it("writes the tenant of the caller to the decision log", async () => {
+  const lines: string[] = [];
+  const acme = createTenant("acme");
+  const onDecision = decisionLog((line) => void lines.push(line));
+  const { answer } = createFinding([acme], { options: { onDecision } });
+  await answer(await acme.issuer.token({ scopes: ["orgs:read"] }));
+  await vi.waitFor(() => expect(lines).toHaveLength(1));
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ issuer: acme.record.issuer, tenant: "acme" });
 });
