@@ -1,6 +1,6 @@
 /**
- * Writes `docs/reference/benchmarks.md` and its figures, and the budgets in `bench/BUDGETS.md`, from the
- * results in `bench/results`.
+ * Writes the summary `docs/reference/benchmarks.md` with its figure, all tables to `bench/RESULTS.md`, and the budgets
+ * in `bench/BUDGETS.md`, from the results in `bench/results`.
  *
  *     npm run bench:report                from full runs
  *     npm run bench:report -- --quick     from quick runs, to preview the page
@@ -11,8 +11,8 @@ import { parseArgs } from "node:util";
 import { format, resolveConfig } from "prettier";
 import { BENCHMARKS } from "./benchmarks.ts";
 import { renderBudgets } from "./report/markdown.ts";
-import { METHOD } from "./report/method.ts";
-import { addedCosts, renderOpening } from "./report/opening.ts";
+import { METHOD, SUMMARY } from "./report/method.ts";
+import { addedCosts, renderAdded, renderOpening } from "./report/opening.ts";
 import { drawAdded, drawRoutes } from "./report/plots.ts";
 import { readResults, type StoredResult } from "./report/results.ts";
 import { renderSection, SECTIONS } from "./report/sections.ts";
@@ -25,10 +25,9 @@ async function write(file: string, text: string): Promise<void> {
   writeFileSync(path, await format(text, { ...(await resolveConfig(path)), filepath: path }));
 }
 
-function writeFigure(name: string, caption: string, svg: string): string {
+function writeFigure(name: string, svg: string): void {
   mkdirSync(new URL("docs/benchmarks/", ROOT), { recursive: true });
   writeFileSync(new URL(`docs/benchmarks/${name}.svg`, ROOT), svg);
-  return `![${caption}](../benchmarks/${name}.svg)`;
 }
 
 function find(results: readonly StoredResult[], name: string): StoredResult {
@@ -43,23 +42,24 @@ const results = readResults(
   values.quick,
 );
 const requests = find(results, "requests");
-const added = writeFigure(
-  "requests",
-  "CPU time that authentication adds to a request, by framework and library",
-  drawAdded(addedCosts(requests)),
-);
-const lookup = writeFigure(
-  "routes",
-  "CPU time of a route lookup by the size of the table",
-  drawRoutes(find(results, "routes")),
-);
+const added = addedCosts(requests);
+writeFigure("requests", drawAdded(added));
+writeFigure("routes", drawRoutes(find(results, "routes")));
+const lookup = "![CPU time of a route lookup by the size of the table](../docs/benchmarks/routes.svg)";
 const sections = Object.keys(SECTIONS)
   .flatMap((name) => results.filter((result) => result.name === name))
   .map((result) => renderSection(result, result.name === "routes" ? lookup : ""));
 await write(
   "docs/reference/benchmarks.md",
-  ["# Benchmarks", added, renderOpening(requests, find(results, "verify")), ...sections, METHOD].join("\n\n"),
+  [
+    "# Benchmarks",
+    "![CPU time that authentication adds to a request, by framework and library](../benchmarks/requests.svg)",
+    renderOpening(requests, find(results, "verify")),
+    renderAdded(added),
+    SUMMARY,
+  ].join("\n\n"),
 );
+await write("bench/RESULTS.md", ["# Results of the benchmarks", ...sections, METHOD].join("\n\n"));
 const budgets = readFileSync(new URL("bench/BUDGETS.md", ROOT), "utf8");
 if (!BUDGETS.test(budgets)) throw new Error("bench/BUDGETS.md has no place for the budgets.");
 await write(

@@ -1,5 +1,5 @@
-/** `npm run docs:vulnerabilities`: writes docs/reference/vulnerabilities.md from the records of the tests. */
+/** `npm run docs:vulnerabilities`: writes the list of vulnerabilities and its summary from the records of the tests. */
 import { writeFileSync } from "node:fs";
-import { PAGE, renderPage } from "../test/security/vulnerabilities/page.ts";
+import { renderPages } from "../test/security/vulnerabilities/page.ts";
 
-writeFileSync(PAGE, await renderPage());
+for (const { path, text } of await renderPages()) writeFileSync(path, text);

@@ -8,12 +8,14 @@ export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/decision-log": "audit trail, audit log, who accessed what",
   "guides/deployment":
     "production checklist, go live, before production, Kubernetes, Docker, readiness probe, liveness, health check, clock skew",
-  "guides/fetch-hosts": "AWS Lambda, Cloudflare Workers, Bun, Deno, SvelteKit, edge functions, Vercel",
+  "guides/fetch-hosts":
+    "serverless, cold start, AWS Lambda, Cloudflare Workers, Bun, Deno, SvelteKit, edge functions, Vercel",
   "guides/frameworks": "router, mount, sub-app, prefix, middleware order, trailing slash, case sensitive",
   "guides/key-rotation": "JWKS cache, kid, rollover, new signing key",
   "guides/mcp": "Model Context Protocol, agents, tools, AI",
   "guides/metrics": "OpenTelemetry, Prometheus, Datadog, Grafana, monitoring, tracing",
   "guides/nestjs": "Nest guard, UseGuards, decorator, APP_GUARD",
+  "guides/openapi": "Swagger, Redoc, Scalar, API explorer",
   "guides/opaque-tokens":
     "machine to machine, m2m, cron job, backend service, service account, API key, X-API-Key, existing API keys, introspection, RFC 7662, personal access token",
   "guides/rate-limits": "throttling, rate limiting, quota, 429, express-rate-limit, brute force",
@@ -25,10 +27,8 @@ export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/roles-to-scopes": "RBAC, roles, groups, permissions, mapping",
   "guides/several-issuers":
     "multiple issuers, issuer per customer, bring your own identity provider, SSO, two identity providers, staging and production",
-  "guides/serverless": "cold start, AWS Lambda, Cloudflare, Vercel, functions",
   "guides/sockets": "WebSocket, ws, Socket.IO, SSE, EventSource, streaming",
   "guides/static-files": "SPA, React, Vite, express.static, assets, index.html",
-  "guides/swagger-ui": "Swagger, Redoc, Scalar, API explorer",
   "guides/testing":
     "unit tests, integration tests, end-to-end tests, e2e, Jest, Vitest, supertest, mock token, fake JWT",
   "guides/troubleshooting": "debug, why 401, why 403, unauthorized, forbidden, not working, error",

@@ -19,7 +19,13 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /** Pages for people who change scopegate. They are only in the repository. */
-const REPOSITORY_ONLY = ["CONTRIBUTING.md", "REVIEW.md", "docs/decisions/"];
+const REPOSITORY_ONLY = [
+  "CONTRIBUTING.md",
+  "REVIEW.md",
+  "bench/RESULTS.md",
+  "docs/decisions/",
+  "test/security/vulnerabilities/README.md",
+];
 
 /** What the site leaves out, as patterns of paths. */
 export const EXCLUDED = [
@@ -79,6 +85,12 @@ export const MOVED: Readonly<Record<string, string>> = {
   "guides/providers": "../providers/#identity-providers",
   "guides/tenants": "conditions#tenants-owners-and-step-up",
   "guides/edit-only-my-own": "conditions#what-your-handlers-check",
+  "guides/serverless": "fetch-hosts#cold-starts-and-frozen-processes",
+  "guides/swagger-ui": "openapi#serve-swagger-ui",
+  "guides/policy-page": "ci#the-policy-page",
+  "guides/proxy-tokens": "../providers/#tokens-in-other-header-fields",
+  "reference/errors": "refusals#responses",
+  "understand/decisions": "../reference/server#decisions",
 };
 
 /** A page that leads to another one. */

@@ -4,7 +4,7 @@ import type { StoredResult, StoredRow } from "./results.ts";
 
 type Cells = readonly (string | undefined)[];
 
-function table(head: Cells, lines: readonly Cells[]): string {
+export function table(head: Cells, lines: readonly Cells[]): string {
   const line = (cells: Cells) =>
     `| ${cells.map((cell) => (cell ?? "").replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...lines.map(line)].join("\n");

@@ -1,6 +1,7 @@
-/** The first lines of the page: what scopegate costs, and how to measure it again. */
+/** The first lines of the summary: what scopegate and other libraries cost. */
 import { medianOf } from "../compare.ts";
 import { formatNumber } from "../print.ts";
+import { table } from "./markdown.ts";
 import { NO_AUTH, OURS, REFERENCE } from "../servers/in-process.ts";
 import { ONE_TOKEN } from "../servers/loads.ts";
 import { WITHOUT_PARAMETER } from "../servers/route.ts";
@@ -28,7 +29,13 @@ export function addedCosts({ rows }: StoredResult): readonly AddedCost[] {
   });
 }
 
-/** Three sentences: a request, a verification, and where, when and how they were measured. */
+/** What each framework's own library and scopegate add, in one table. */
+export function renderAdded(added: readonly AddedCost[]): string {
+  const lines = added.map(({ framework, name, us }) => [framework, name, formatNumber(us)]);
+  return table(["framework", "library", "added"], lines);
+}
+
+/** Three sentences: a request, a verification, and when and where they were measured. */
 export function renderOpening(requests: StoredResult, verify: StoredResult): string {
   const added = addedCosts(requests);
   const ours = added.filter(({ name }) => name === OURS).map(({ us }) => us);
@@ -39,7 +46,7 @@ export function renderOpening(requests: StoredResult, verify: StoredResult): str
   return [
     `scopegate adds ${formatNumber(medianOf(ours))} microseconds of CPU time to a request whose token it has accepted before (median of ${ours.length} frameworks). Other libraries add ${least} to ${most}.`,
     `The first verification of an RS256 token takes ${formatNumber(first?.value ?? Number.NaN)} microseconds, and ${formatNumber(jose?.value ?? Number.NaN)} with jose alone; later ones take ${formatNumber(cached?.value ?? Number.NaN)}.`,
-    `Measured on ${date} with Node.js ${node.slice(1)} and ${cores} cores of ${cpu} (${os}, ${arch}). To measure again, run \`npm ci\` and \`npm run bench:page\` in a clone. Requests don't call your identity provider: the server [keeps its keys](../understand/tokens-and-keys.md#keys-of-an-issuer).`,
+    `Measured on ${date} with Node.js ${node.slice(1)} and ${cores} cores of ${cpu} (${os}, ${arch}). Requests don't call your identity provider: the server [keeps its keys](../understand/tokens-and-keys.md#keys-of-an-issuer).`,
   ].join("\n");
 }
 

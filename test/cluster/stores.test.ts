@@ -1,15 +1,15 @@
 /**
- * Runs the code of the guide for each deployment as it is printed: with an idle connection, with one that dies
- * without an error, and with a restart.
+ * Runs the example for each deployment as it is: with an idle connection, with one that dies without an error, and with
+ * a restart.
  */
 import { randomUUID } from "node:crypto";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { sharedRevocation } from "scopegate/revocation";
 import type { Store } from "scopegate/store";
-import { pageOf, ROOT, sectionOf } from "../documentation/markdown.ts";
+import { ROOT } from "../documentation/markdown.ts";
 import { runChild } from "../support/child-limit.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createSchema, HAS_POSTGRES } from "../support/postgres.ts";
@@ -39,7 +39,6 @@ interface Deployment {
 const IDLE_MS = 4_500;
 const RECOVERY = { timeout: 20_000, interval: 100 };
 const FOLDER = join(ROOT, "test/.stores");
-const PAGE = pageOf("docs/guides/revocation.md");
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -53,17 +52,14 @@ afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 const issuer = createIssuer();
 let nextId = 0;
 
-/** Writes the blocks of a section to files, imports the one that exports the store, and returns it. */
-async function storeOf(section: string, env: Deployment["env"]): Promise<Store> {
+/** Imports a copy of an example, and returns its store. */
+async function storeOf(example: string, env: Deployment["env"]): Promise<Store> {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  // Of its own, because a module is imported only once.
+  // A copy, because a module is imported only once.
   const folder = join(FOLDER, randomUUID());
-  mkdirSync(folder, { recursive: true });
-  const text = sectionOf(PAGE, section);
-  const blocks = PAGE.blocks.filter(({ language, code }) => language === "ts" && text.includes(code));
-  for (const { code } of blocks)
-    writeFileSync(join(folder, code.includes("export const store") ? "store.ts" : "postgres.ts"), code);
-  const { store } = (await import(pathToFileURL(join(folder, "store.ts")).href)) as { readonly store: Store };
+  cpSync(join(ROOT, "examples/stores"), folder, { recursive: true });
+  const { href } = pathToFileURL(join(folder, `${example}.ts`));
+  const { store } = (await import(href)) as { readonly store: Store };
   return store;
 }
 
@@ -205,8 +201,8 @@ async function expectRecovery(
     .toEqual([200, "ok"]);
 }
 
-async function expectWorks(section: string, { env, proxies, restart }: Deployment): Promise<void> {
-  const started = await startServer(await storeOf(section, env));
+async function expectWorks(example: string, { env, proxies, restart }: Deployment): Promise<void> {
+  const started = await startServer(await storeOf(example, env));
   const { server, newToken, statusOf, expectRevoked } = started;
   expect(started.warnings).toEqual([]);
   const [known, first, second] = [await newToken(), await newToken(), await newToken()];
@@ -242,29 +238,29 @@ async function expectWorks(section: string, { env, proxies, restart }: Deploymen
   for (const token of [first, second, third]) await expectRevoked(token);
 }
 
-describe.skipIf(!HAS_REDIS_SERVER)("the code of the guide", () => {
+describe.skipIf(!HAS_REDIS_SERVER)("the example of a store", () => {
   it.each<readonly [string, () => Promise<Deployment>]>([
-    ["One server, with ioredis", oneServer],
-    ["One server, with redis", oneServer],
-    ["Sentinel", withSentinel],
-    ["Cluster", inCluster],
-    ["Upstash", overHttp],
+    ["ioredis", oneServer],
+    ["redis", oneServer],
+    ["sentinel", withSentinel],
+    ["cluster", inCluster],
+    ["upstash", overHttp],
   ])(
     "survives an idle phase, a dead connection and a restart: %s",
-    async (section, start) => expectWorks(section, await start()),
+    async (example, start) => expectWorks(example, await start()),
     120_000,
   );
 
-  it("keeps values strings that are JSON: Upstash", async () => {
+  it("keeps values strings that are JSON: upstash", async () => {
     const { env } = await overHttp();
     const text = JSON.stringify({ a: 1 });
-    const store = await storeOf("Upstash", env);
+    const store = await storeOf("upstash", env);
     expect(await store.set("json", text)).toBe(true);
     expect(await store.get(["json"])).toEqual([text]);
   });
 });
 
-describe.skipIf(!HAS_POSTGRES)("the code of the guide for PostgreSQL", () => {
+describe.skipIf(!HAS_POSTGRES)("the example of a store in PostgreSQL", () => {
   it("survives an idle phase, a dead connection and a restart, and deletes expired rows", async () => {
     const schema = await createSchema();
     cleanups.push(() => schema.drop());
@@ -281,9 +277,9 @@ describe.skipIf(!HAS_POSTGRES)("the code of the guide for PostgreSQL", () => {
         await proxy.set("none");
       },
     };
-    await expectWorks("PostgreSQL", deployment);
+    await expectWorks("postgresql", deployment);
 
-    const store = await storeOf("PostgreSQL", deployment.env);
+    const store = await storeOf("postgresql", deployment.env);
     await store.set("short", "1", { ttlMs: 1 });
     await store.set("long", "1", { ttlMs: 60_000 });
     await expect.poll(() => store.get(["short", "long"])).toEqual([undefined, "1"]);

@@ -6,7 +6,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Client, DpopSession } from "@modelcontextprotocol/client";
 import { parseConfiguration, type ResourceServer } from "scopegate/complete";
 import { WebSocket } from "ws";
 import tsup from "../../tsup.config.ts";
@@ -23,7 +22,15 @@ import {
 import { type Block, pageOf, pages, responsesOf, ROOT } from "./markdown.ts";
 import { type Cookies, run, send, serve, serveFetch, watchSubscriptions } from "./serve.ts";
 import { type Mint, isCommand, type Request, requestsOf } from "./shell.ts";
-import { examples, removeSnippets, roleOf, type Snippet, snippets, writeSnippets } from "./snippets.ts";
+import {
+  examples,
+  programs,
+  removeSnippets,
+  roleOf,
+  type Snippet,
+  snippets,
+  writeSnippets,
+} from "./snippets.ts";
 import { powershellOf } from "../../site/shell-tabs.ts";
 import { folder, scopegate, useFolder } from "../tools/cli/support.ts";
 import { createIssuer } from "../support/issuer.ts";
@@ -187,29 +194,6 @@ async function checkEvents(port: number): Promise<void> {
   expect([undefined, 400, 413]).toContain(await post(event + " ".repeat(65_536)));
 }
 
-/** A documented MCP server with bound tokens has the metadata of its page, and answers the client there. */
-async function checkBoundClient(port: number): Promise<void> {
-  const metadata = await realFetch(`http://127.0.0.1:${port}/.well-known/oauth-protected-resource/mcp`);
-  const shown = ofLanguage("json").find(({ code }) => code.includes("dpop_bound_access_tokens_required"));
-  expect(await metadata.json()).toEqual(JSON.parse(shown?.code ?? ""));
-  const documented = snippets.find(({ code }) => code.includes("withDpop("));
-  const { connect } = (await import(pathToFileURL(documented?.file ?? "").href)) as {
-    readonly connect: (url: string, token: string, session: DpopSession) => Promise<Client>;
-  };
-  const session = await DpopSession.create();
-  const cnf = { jkt: session.thumbprint };
-  const token = await issuer.token({ aud: "http://localhost:3000/mcp", exp: inAMinute(), cnf });
-  // Proofs name the port of the page, and requests go to that of the test.
-  vi.stubGlobal("fetch", (url: URL, init?: RequestInit) =>
-    realFetch(String(url).replace(":3000", `:${port}`), init),
-  );
-  const client = await connect("http://localhost:3000/mcp", token, session);
-  const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(["search"]);
-  await client.close();
-  vi.stubGlobal("fetch", answerAsIssuer);
-}
-
 describe("the code of the documentation", () => {
   it("uses only languages that are checked here", () => {
     const known = ["ts", "js", "json", "sh", "powershell", "http", "text", "yaml"];
@@ -343,12 +327,6 @@ describe("a documented server", () => {
     (name) => [name, servers.filter(({ block }) => nameOf(block) === name)] as const,
   );
 
-  it("receives security events with every framework", () => {
-    const routes = snippets.filter(({ code }) => isEventRoute(code));
-    const frameworks = routes.map(({ code }) => /"scopegate\/(\w+)"/.exec(code)?.[1]);
-    expect(frameworks).toEqual(["express", "koa", "fastify", "hono", "node", "fetch"]);
-  });
-
   it.each(sections)("responds as the page shows: %s", async (_name, members) => {
     const [first] = members;
     if (!first) return;
@@ -360,9 +338,6 @@ describe("a documented server", () => {
       for (const [index, { code }] of members.entries()) {
         const port = ports[index] ?? 0;
         if (/"upgrade"|guardUpgrades|fastify\/websocket/.test(code)) await checkUpgrades(port, code);
-        if (code.includes("authenticateFirst")) await checkFirstMessage(port);
-        if (isEventRoute(code)) await checkEvents(port);
-        if (code.includes("senderConstraint") && code.includes("protectMcp(")) await checkBoundClient(port);
       }
     } finally {
       for (const { close } of served) await close();
@@ -370,12 +345,91 @@ describe("a documented server", () => {
   });
 });
 
+describe("an example of a route for security events", () => {
+  const routes = programs.filter(({ code }) => isEventRoute(code));
+
+  it("exists for every framework", () => {
+    const frameworks = routes.map(({ code }) => /"scopegate\/(\w+)"/.exec(code)?.[1]);
+    expect([...frameworks].sort()).toEqual(["express", "fastify", "fetch", "hono", "koa", "node"]);
+  });
+
+  it("is the one that the page shows for Express", () => {
+    const shown = snippets.filter(({ code }) => isEventRoute(code));
+    expect(shown.map(({ code }) => routes.find((route) => route.code === code)?.name)).toEqual([
+      "examples/security-events/express.ts",
+    ]);
+  });
+
+  it.each(routes)("accepts an event, and limits its size: $name", async ({ file, code }) => {
+    const { href } = pathToFileURL(file);
+    const { port, close } = await (code.includes("scopegate/fetch") ? serveFetch(href) : serve(href));
+    await checkEvents(port);
+    await close();
+  });
+});
+
+describe("an example of a page", () => {
+  const programOf = (path: string): Snippet => {
+    const found = programs.find(({ name }) => name === `examples/${path}`);
+    if (!found) throw new Error(`There is no examples/${path}.`);
+    return found;
+  };
+  const serveProgram = (path: string) => serve(pathToFileURL(programOf(path).file).href);
+
+  async function checkProgram(path: string, page: string, section: string): Promise<void> {
+    const block = ofLanguage("sh").find((one) => one.page === page && one.section === section);
+    if (!block) throw new Error(`${page} has no requests in ${section}.`);
+    const { port, close } = await serveProgram(path);
+    await checkAnswers([programOf(path)], block, [port]);
+    await close();
+  }
+
+  it("signs browsers in as the page shows", () =>
+    checkProgram("browsers/server.mts", "docs/guides/browser-sessions.md", "A whole application"));
+
+  it.each(["express", "koa", "fastify", "hono", "nestjs", "node", "fetch"])(
+    "is a complete server for %s that responds as the page shows",
+    (name) => checkProgram(`complete/${name}.mts`, "docs/start/README.md", "A complete server"),
+  );
+
+  it("is the complete server that the page shows", () => {
+    const shown = snippets.filter(({ code }) => code.includes('"./service.mts"'));
+    const start = shown.filter(({ block }) => block?.page === "docs/start/README.md");
+    expect(start.map(({ code }) => code)).toEqual([programOf("complete/express.mts").code]);
+  });
+
+  it.each(["sockets/upgrade.mts", "sockets/fastify.mts"])(
+    "opens WebSockets only for callers with the scope: %s",
+    async (path) => {
+      const { port, close } = await serveProgram(path);
+      await checkUpgrades(port, programOf(path).code);
+      await close();
+    },
+  );
+
+  it("takes the token from the first message", async () => {
+    const { port, close } = await serveProgram("sockets/first-message.mts");
+    await checkFirstMessage(port);
+    await close();
+  });
+
+  it("checks every request of Socket.IO", async () => {
+    const { port, close } = await serveProgram("sockets/socketio.mts");
+    const open = async (...scopes: string[]): Promise<number> => {
+      const authorization = `Bearer ${await issuer.token({ scopes, exp: inAMinute() })}`;
+      const url = `http://127.0.0.1:${port}/socket.io/?EIO=4&transport=polling`;
+      return (await realFetch(url, { headers: scopes.length === 0 ? {} : { authorization } })).status;
+    };
+    expect([await open(), await open("agents:web:read"), await open("chat:read")]).toEqual([401, 403, 200]);
+    await close();
+  });
+});
+
 describe("a documented handler of the Fetch standard", () => {
   it.each(withRole("fetch"))("responds as the page shows: $name", async (member) => {
-    const { file, code, block } = member;
+    const { file, block } = member;
     const { port, close } = await serveFetch(pathToFileURL(file).href);
     if (block) await checkAnswers([member], block, [port]);
-    if (isEventRoute(code)) await checkEvents(port);
     await close();
   });
 

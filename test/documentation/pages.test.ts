@@ -212,10 +212,11 @@ describe("docs/reference/configuration-file.md", () => {
 });
 
 describe("docs/reference/refusals.md", () => {
-  const section = sectionOf(pageOf("docs/reference/refusals.md"), "Each refusal");
+  const page = pageOf("docs/reference/refusals.md");
 
   it("lists every reason and every rejection once, with its cause, its fix and a request that shows it", () => {
-    const parts = section.split(/^### /m).slice(1);
+    const requests = sectionOf(page, "Try each refusal");
+    const parts = sectionOf(page, "Causes and fixes").split(/^### /m).slice(1);
     const names = parts.map((part) => /^`(\w+)`\n/.exec(part)?.[1]);
     // `token_rejected` is described by its rejections.
     const expected = [...REASONS.filter((reason) => reason !== "token_rejected"), ...REJECTIONS];
@@ -224,13 +225,10 @@ describe("docs/reference/refusals.md", () => {
       expect(part).toContain("**Cause:**");
       expect(part).toContain("**Fix:**");
       // What the server printed is checked where the blocks are run.
-      expect(part).toMatch(new RegExp(`\\| \\d{3} \`${String(names[index])}\` +\\|$`, "m"));
+      expect(requests).toMatch(new RegExp(`\\| \\d{3} \`${String(names[index])}\` +\\|$`, "m"));
     }
   });
-});
 
-describe("docs/reference/errors.md", () => {
-  const page = pageOf("docs/reference/errors.md");
   const server = createServer();
   const refused = (reason: RefusalReason, rejection?: Rejection): Refused => ({
     allowed: false,
@@ -244,9 +242,9 @@ describe("docs/reference/errors.md", () => {
   });
 
   it("shows the status, detail and challenge of each reason and rejection", () => {
-    const rows = rowsOf(sectionOf(page, "Responses to refused requests"))
+    const rows = rowsOf(sectionOf(page, "Responses"))
       .slice(2)
-      .map((row) => row.map(unquoted));
+      .map((row) => row.map((cell) => unquoted(cell.replaceAll(/\]\([^)]*\)|\[/g, ""))));
     const listed = REJECTIONS.filter((one) => rows.some(([, rejection]) => rejection === one));
     const rowFor = (reason: RefusalReason, rejection: string) =>
       rows.find((row) => row[0] === reason && row[1] === rejection);
@@ -270,6 +268,10 @@ describe("docs/reference/errors.md", () => {
     const [json] = page.blocks.filter(({ language }) => language === "json");
     expect(JSON.parse(json?.code ?? "")).toEqual(server.refuse(refused("scope_insufficient")).body);
   });
+});
+
+describe("docs/reference/server.md", () => {
+  const page = pageOf("docs/reference/server.md");
 
   it("lists every code of a configuration error, with an example that causes it", () => {
     const rows = rowsOf(sectionOf(page, "ConfigurationError")).slice(2);
@@ -304,7 +306,7 @@ describe("other tables", () => {
     for (const [kind, meaning] of Object.entries(FINDING_KINDS))
       expect(found.replaceAll(/ +/g, " ")).toContain(`| \`${kind}\` | ${meaning}`);
     for (const by of unionOf("src/core/scopes/scope.ts", "SatisfiedBy"))
-      expect(sectionOf(pageOf("docs/understand/decisions.md"), "How a scope is satisfied"), by).toContain(
+      expect(sectionOf(pageOf("docs/reference/server.md"), "How a scope is satisfied"), by).toContain(
         `\`${by}\``,
       );
     for (const type of ["fetched", "rotated", "failed", "stale", "stale_ended"])

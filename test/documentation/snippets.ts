@@ -119,10 +119,13 @@ const MODULES = {
   "./service.mts": /^export const server = /m,
 };
 
+/** A module of the reader that no block of the page shows. */
+const COMPLETE_SERVICE = "../../examples/complete/service.mts";
+
 function resolveModules({ code, block }: Snippet): string {
   return Object.entries(MODULES).reduce((text, [name, exported]) => {
     const module = snippets.find((other) => other.block?.page === block?.page && exported.test(other.code));
-    return text.replace(`"${name}"`, `"./${basename(module?.file ?? "")}"`);
+    return text.replace(`"${name}"`, `"${module ? `./${basename(module.file)}` : COMPLETE_SERVICE}"`);
   }, code);
 }
 

@@ -189,21 +189,17 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
     const tab = await open(1280);
     await visit(tab, "start/");
     const shown = () => tab.locator(".tab-panel:visible h3").allTextContents();
-    await expect
-      .poll(shown)
-      .toEqual([expect.stringContaining("Express"), expect.stringContaining("Express")]);
+    await expect.poll(shown).toEqual([expect.stringContaining("Express")]);
     await tab.getByRole("tab", { name: "Koa" }).first().click();
-    expect(await shown()).toEqual([expect.stringContaining("Koa"), expect.stringContaining("Koa")]);
+    expect(await shown()).toEqual([expect.stringContaining("Koa")]);
     await tab.keyboard.press("ArrowRight");
     expect(await tab.locator(":focus").textContent()).toBe("Fastify");
     await tab.reload();
-    await expect
-      .poll(shown)
-      .toEqual([expect.stringContaining("Fastify"), expect.stringContaining("Fastify")]);
-    expect(await tab.getByRole("tab", { selected: true }).allTextContents()).toEqual(["Fastify", "Fastify"]);
+    await expect.poll(shown).toEqual([expect.stringContaining("Fastify")]);
+    expect(await tab.getByRole("tab", { selected: true }).allTextContents()).toEqual(["Fastify"]);
     await visit(tab, "start/hono");
     await tab.waitForURL(/start\/#hono$/);
-    await expect.poll(shown).toEqual([expect.stringContaining("Hono"), expect.stringContaining("Hono")]);
+    await expect.poll(shown).toEqual([expect.stringContaining("Hono")]);
     await tab.close();
   });
 
@@ -211,7 +207,7 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const tab = await context.newPage();
     await visit(tab, "start/");
-    expect(await tab.locator(".tab-panel:visible").count()).toBe(14);
+    expect(await tab.locator(".tab-panel:visible").count()).toBe(7);
     expect(await tab.getByRole("tab").count()).toBe(0);
     await context.close();
   });
@@ -255,7 +251,7 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
 
   it("shows the policy page of a sample table, which opens with a decision and explains a request", async () => {
     const tab = await open(1280);
-    await visit(tab, "guides/policy-page");
+    await visit(tab, "guides/ci");
     const policy = tab.frameLocator("iframe.policy");
     await expect.poll(() => policy.locator("#response").textContent()).toBe("allowed");
     await policy.locator("#caller").fill("agents:web:run");

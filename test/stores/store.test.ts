@@ -1,6 +1,5 @@
 /** The port that everything shared goes through: one contract for each store. */
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { Redis } from "ioredis";
@@ -81,11 +80,6 @@ describe("the example of a store of your own", () => {
   const database = new PGlite();
   afterAll(() => database.close());
   describeStore("postgresStore", () => postgresStore(database));
-
-  it("equals the one in the guide", () => {
-    const example = readFileSync("examples/stores/postgres.ts", "utf8");
-    expect(readFileSync("docs/guides/revocation.md", "utf8")).toContain(example);
-  });
 });
 
 it("doesn't take a point in time, which an older version took", () => {

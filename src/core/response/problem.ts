@@ -16,7 +16,7 @@ export interface Problem {
   readonly required_scopes?: readonly string[];
   /** The required scopes that the token doesn't grant. */
   readonly missing_scopes?: readonly string[];
-  // Add a new property also to PROBLEM of tools/openapi/to-security.ts, and to docs/reference/errors.md.
+  // Add a new property also to PROBLEM of tools/openapi/to-security.ts, and to docs/reference/refusals.md.
 }
 
 const TITLES = {

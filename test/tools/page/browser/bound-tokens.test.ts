@@ -1,5 +1,6 @@
-/** The client in docs/guides/bound-tokens.md, in a page on another origin than its API. */
+/** The client examples/browsers/dpop-client.js, in a page on another origin than its API. */
 import { createServer, type IncomingMessage } from "node:http";
+import { join } from "node:path";
 import cors from "cors";
 import { build } from "esbuild";
 import express from "express";
@@ -7,19 +8,16 @@ import { calculateJwkThumbprint, decodeJwt, decodeProtectedHeader } from "jose";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { principalOf, protect } from "scopegate/express";
-import { pageOf, ROOT } from "../../../documentation/markdown.ts";
+import { ROOT } from "../../../documentation/markdown.ts";
 import { listen } from "../../../support/http.ts";
 import { createIssuer } from "../../../support/issuer.ts";
 import { createResourceServer } from "../../../support/server.ts";
 import { hasChromium, launch } from "./chromium.ts";
 
-/** Bundles the module of the guide into a script that defines `client`. */
+/** Bundles the module into a script that defines `client`. */
 async function bundleClient(): Promise<string> {
-  const block = pageOf("docs/guides/bound-tokens.md").blocks.find(
-    ({ language, code }) => language === "js" && code.includes("export async function fetchWithProof"),
-  );
   const { outputFiles } = await build({
-    stdin: { contents: block?.code ?? "", resolveDir: ROOT },
+    entryPoints: [join(ROOT, "examples/browsers/dpop-client.js")],
     bundle: true,
     format: "iife",
     globalName: "client",
