@@ -157,7 +157,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
 export const isOnlyFor = (
   aud: unknown,
   audience: readonly string[] = [],
-  isAudience: TokenRules["isAudience"] = undefined,
+  isAudience?: TokenRules["isAudience"],
 ): boolean =>
   [aud]
     .flat()

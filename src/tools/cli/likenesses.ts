@@ -37,7 +37,9 @@ export const LIKENESSES: Readonly<Record<string, Likeness>> = {
     }),
     configuration: {
       issuer: "https://token.actions.githubusercontent.com",
-      scope_sources: [{ claim: "sub", map: { "repo:example/shop:ref:refs/heads/main": ["deployments:write"] } }],
+      scope_sources: [
+        { claim: "sub", map: { "repo:example/shop:ref:refs/heads/main": ["deployments:write"] } },
+      ],
     },
   },
   "google-iap": {

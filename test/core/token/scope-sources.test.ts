@@ -177,12 +177,15 @@ describe("a mistake in scopeSources", () => {
 });
 
 describe("a token that has its scopes in another claim", () => {
-  it.each(["scope", "scp", "permissions", "roles"])("says in the decision what to write: %s", async (name) => {
-    expect(await decide({ [name]: "a:read" }, {})).toMatchObject({
-      claim: "scopes",
-      cause: `The token has \`${name}\`: write scopesClaim: "${name}".`,
-    });
-  });
+  it.each(["scope", "scp", "permissions", "roles"])(
+    "says in the decision what to write: %s",
+    async (name) => {
+      expect(await decide({ [name]: "a:read" }, {})).toMatchObject({
+        claim: "scopes",
+        cause: `The token has \`${name}\`: write scopesClaim: "${name}".`,
+      });
+    },
+  );
 
   it("says nothing for a claim of the wrong type, or without such a claim", async () => {
     for (const claims of [{ scopes: 1, scope: "a:read" }, { groups: ["a:read"] }])
