@@ -392,6 +392,9 @@ describe("an example of a page", () => {
     (name) => checkProgram(`complete/${name}.mts`, "docs/start/README.md", "A complete server"),
   );
 
+  it("serves Swagger UI as the page shows", () =>
+    checkProgram("complete/swagger-ui.mts", "docs/guides/openapi.md", "Serve Swagger UI"));
+
   it("is the complete server that the page shows", () => {
     const shown = snippets.filter(({ code }) => code.includes('"./service.mts"'));
     const start = shown.filter(({ block }) => block?.page === "docs/start/README.md");
@@ -434,7 +437,7 @@ describe("a documented handler of the Fetch standard", () => {
   });
 
   it("responds to events of API Gateway as the recipe for Lambda says", async () => {
-    const [recipe] = snippets.filter(({ code }) => code.includes("rawQueryString"));
+    const [recipe] = programs.filter(({ code }) => code.includes("rawQueryString"));
     const { handler } = (await import(pathToFileURL(recipe?.file ?? "").href)) as {
       readonly handler: (event: object) => Promise<Readonly<Record<string, unknown>>>;
     };
