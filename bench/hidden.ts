@@ -1,5 +1,5 @@
 /**
- * Compares how long a hidden tool and one that doesn't exist take: `node --import tsx bench/hidden.ts`. The
+ * Compares how long a hidden tool and one that doesn't exist take: `npm run bench:hidden`. The
  * medians of 1,000 calls must not differ by more than 10 %.
  */
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
