@@ -23,13 +23,14 @@ const REPOSITORY_ONLY = [
   "CONTRIBUTING.md",
   "REVIEW.md",
   "bench/RESULTS.md",
+  "corpora/",
   "docs/decisions/",
   "test/security/vulnerabilities/README.md",
 ];
 
 /** What the site leaves out, as patterns of paths. */
 export const EXCLUDED = [
-  "{src,test,bench,scripts,config,.github}/**",
+  "{src,test,bench,corpora,scripts,config,.github}/**",
   "examples/*/**",
   "README.md",
   "CONTRIBUTING.md",
