@@ -12,14 +12,18 @@ import { explainRefusal } from "./refusals.ts";
 
 /** A request of Node.js or the Fetch standard that `protectMcp` has passed on. */
 export interface PassedRequest {
+  /** What `protectMcp` adds: the token and its scopes. */
   readonly auth?: object | undefined;
 }
 
 /** The result of a tool that asks for more scopes: return it. */
 export interface ChallengeResult {
   [name: string]: unknown;
+  /** Says that more scopes are needed. */
   content: { type: "text"; text: string }[];
+  /** The call has failed. */
   isError: true;
+  /** The challenge, as in `WWW-Authenticate`. */
   _meta: { "mcp/www_authenticate": string[] };
 }
 

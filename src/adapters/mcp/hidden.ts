@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
+import { hrefOf } from "../../capabilities/mcp-operations/operation-rules.ts";
 import { COMPLETION, type OperationMethods } from "../../capabilities/mcp-operations/operation-methods.ts";
 import type { Json } from "../../core/runtime/json.ts";
 import type { Exchange } from "./exchange.ts";
@@ -20,9 +21,12 @@ export interface HiddenCalls {
 
 /** No client and no server knows it, so no operation has a name with it. */
 const SECRET = `x${randomBytes(16).toString("hex")}x`;
-/** The end of a URI, in which the secret is the scheme: a scheme that no template has. */
-const URI_END = ":x";
-const REPLACED = new RegExp(`${SECRET}(\\d+)x(?:${URI_END})?`, "g");
+/**
+ * In a URI, the secret is the scheme: a scheme that no template has. It has upper-case letters, so that its
+ * spelling in the response shows whether the server sends back the normalized URI.
+ */
+const URI_SECRET = SECRET.toUpperCase();
+const REPLACED = new RegExp(`${SECRET}(\\d+)x(:x)?`, "gi");
 
 /** Replaces the names of these calls, each of which is a call of one of the messages. */
 export function hideCalls(
@@ -31,9 +35,15 @@ export function hideCalls(
   { methods, header }: { readonly methods: OperationMethods } & Pick<Exchange, "header">,
 ): HiddenCalls {
   const names: string[] = [];
+  const restoreName = (found: string, index: string, uriEnd = ""): string => {
+    const name = names[Number(index)] ?? "";
+    const isNormalized = uriEnd !== "" && !found.startsWith(URI_SECRET);
+    return JSON.stringify(isNormalized ? hrefOf(name) : name).slice(1, -1);
+  };
   const replace = (name: string, isUri: boolean): string => {
     names.push(name);
-    return `${SECRET}${names.length - 1}x${isUri ? URI_END : ""}`;
+    const index = names.length - 1;
+    return isUri ? `${URI_SECRET}${index}x:x` : `${SECRET}${index}x`;
   };
   const entries = [messages.body].flat() as readonly Json[];
   const replaced = entries.map((entry, index) => {
@@ -49,16 +59,11 @@ export function hideCalls(
   // Only a request with one message has this header.
   const [only] = messages.messages;
   if (header("mcp-name") !== undefined && names.length > 0)
-    headers["mcp-name"] = `${SECRET}0x${isUriOf(only?.calls[0]) ? URI_END : ""}`;
+    headers["mcp-name"] = isUriOf(only?.calls[0]) ? `${URI_SECRET}0x:x` : `${SECRET}0x`;
   return {
     messages: { ...messages, body, bytes },
     headers,
-    restoreNames: (text) =>
-      text.includes(SECRET)
-        ? text.replaceAll(REPLACED, (_, index: string) =>
-            JSON.stringify(names[Number(index)] ?? "").slice(1, -1),
-          )
-        : text,
+    restoreNames: (text) => text.replaceAll(REPLACED, restoreName),
   };
 }
 

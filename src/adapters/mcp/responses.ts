@@ -134,8 +134,9 @@ export class ResponseWatch {
       this.#announced.push(...ids);
       return Promise.all(ids.map((id) => Promise.resolve(sessions.start(id, principal))));
     };
-    const isFilter = isListFilter || (isTaskFilter && !isGet);
     const restoreNames = this.#restoreNames;
+    // A compressed response would send the name that stands for a hidden operation.
+    const isFilter = isListFilter || (isTaskFilter && !isGet) || restoreNames !== undefined;
     return compact({ editMessage, isFilter, restoreNames, seeEvent: isLegacyStream ? seeEvent : undefined });
   }
 

@@ -44,6 +44,8 @@ interface Trust {
   readonly snapshot: unknown;
   /** How long it's used without asking again. */
   period: Period;
+  /** When `find` last failed for it. */
+  failedAt: number | undefined;
 }
 
 type NoTrust = RejectedToken | UncheckedToken;
@@ -83,6 +85,11 @@ export function createDirectory(rules: DirectoryRules): IssuerDirectory {
   };
 }
 
+/** How long `find` isn't called again for an issuer for which it failed. */
+const FAILURE_MS = 1_000;
+
+const failurePeriod = (since: number): Period => ({ since, until: since + FAILURE_MS });
+
 const toVerifier = (current: Trust | NoTrust): IssuerVerifier | NoTrust =>
   current.kind === "trust" ? current.verifier : current;
 
@@ -115,6 +122,9 @@ class Directory {
     const now = this.#now();
     const trust = this.#trusts.get(issuer);
     if (trust && isCurrent(trust.period, now)) return this.#markUsed(trust);
+    // Forged tokens of a known issuer must not add to the load of a database that fails.
+    if (trust?.failedAt !== undefined && isCurrent(failurePeriod(trust.failedAt), now))
+      return unavailable(new Error(FAILED));
     const negative = this.#negatives.get(issuer);
     if (!trust && negative && isCurrent(negative, now)) return negative.result;
     const asking = this.#pending.get(issuer);
@@ -122,7 +132,7 @@ class Directory {
     if (!trust && !isKnown && !this.#newNames.take(now))
       // During an outage, nobody knows whether the issuer exists.
       return this.#isFailing ? unavailable(new Error(FAILED)) : rejectToken("issuer");
-    const started = this.#ask(issuer, now).finally(() => this.#pending.delete(issuer));
+    const started = this.#ask(issuer, now, trust ?? isKnown).finally(() => this.#pending.delete(issuer));
     this.#pending.set(issuer, started);
     return started;
   }
@@ -158,13 +168,15 @@ class Directory {
   }
 
   /** The record counts from the question: it may change while `find` responds. */
-  async #ask(issuer: string, since: number): Promise<Trust | NoTrust> {
+  async #ask(issuer: string, since: number, known: Trust | boolean): Promise<Trust | NoTrust> {
     const { find, timeoutMs } = this.#rules;
     let written: unknown;
     try {
       written = await withinLimit(find(issuer), "`find`", timeoutMs);
     } catch {
-      this.#isFailing = true;
+      // Anyone can invent a name for which `find` fails, and that must not take the server out of use.
+      if (known !== false) this.#isFailing = true;
+      if (typeof known === "object") known.failedAt = since;
       this.#lastFailure = { time: new Date(since), reason: FAILED };
       // Without the error: it may contain the text of a query, or a password.
       return unavailable(new Error(FAILED));
@@ -194,6 +206,7 @@ class Directory {
     if (earlier && isSame(earlier.snapshot, snapshot)) {
       configuration.keys.close();
       earlier.period = period;
+      earlier.failedAt = undefined;
       return this.#markUsed(earlier);
     }
     earlier?.configuration.keys.close();
@@ -226,6 +239,7 @@ class Directory {
       verifier: { ...verifier, verify },
       snapshot,
       period,
+      failedAt: undefined,
     };
     return trust;
   }

@@ -24,7 +24,7 @@ export type FindIssuer = (issuer: string) => Pending<TrustRecord | undefined>;
 /** How long records are used, and what may be fetched for them. */
 export interface IssuersFromOptions {
   /**
-   * How long a record is used until it's asked for again, 0 to 86400 seconds. Within this time, a change or a
+   * How long a record is used until it's asked for again, 1 to 86400 seconds. Within this time, a change or a
    * removal takes effect. Default: `60`.
    */
   readonly freshSeconds?: number;
@@ -42,7 +42,7 @@ export interface IssuersFromOptions {
 }
 
 const rules = {
-  freshSeconds: z.exactOptional(values.numberFrom(0, 86_400, "Write a number of seconds from 0 to 86400.")),
+  freshSeconds: z.exactOptional(values.numberFrom(1, 86_400, "Write a number of seconds from 1 to 86400.")),
   maxIssuers: z.exactOptional(values.integerFrom(1, 100_000, "Write a whole number from 1 to 100000.")),
   timeoutMs: z.exactOptional(
     values.integerFrom(1, 60_000, "Write a whole number of milliseconds, 1 to 60000."),

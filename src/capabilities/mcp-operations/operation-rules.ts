@@ -240,7 +240,8 @@ const mayBeReadOtherwise = (uri: string): boolean => uri.includes("%") || mergeS
 
 const OTHER_PATH = "The path of the request isn't one of the `paths` of `mcpOperations`.";
 
-const hrefOf = (uri: string): string => orUndefined(() => new URL(uri).href) ?? uri;
+/** Returns a URI as the SDK looks it up. */
+export const hrefOf = (uri: string): string => orUndefined(() => new URL(uri).href) ?? uri;
 
 const mergeSlashes = (uri: string): string =>
   uri.replace(

@@ -21,8 +21,7 @@ export function digestPolicy(rules: readonly CompiledRule[], options: ResourceSe
   const table = rules.map(({ rule: { method, pattern, requirement, conditions } }) =>
     JSON.stringify([method, pattern, withoutOrder(requirement), toData(conditions)]),
   );
-  const values = Object.entries(others).filter(([, value]) => typeof value !== "function");
-  const policy = JSON.stringify([table.sort(), toData(Object.fromEntries(values))]);
+  const policy = JSON.stringify([table.sort(), toData(withoutFunctions(others))]);
   return createHash("sha256").update(policy).digest("hex").slice(0, 32);
 }
 
@@ -31,9 +30,14 @@ function withoutOrder(requirement: Requirement): unknown {
   return "anyOf" in requirement ? { anyOf: [...requirement.anyOf].sort() } : [...requirement].sort();
 }
 
+const withoutFunctions = (value: unknown): unknown =>
+  isPlainObject(value)
+    ? Object.fromEntries(Object.entries(value as object).filter(([, item]) => typeof item !== "function"))
+    : value;
+
 /** Returns what JSON can express of a value, with sorted names. An object with functions is no data. */
 function toData(value: unknown, leftOut: readonly string[] = LEFT_OUT): unknown {
-  if (isCapability(value)) return toData(value.written);
+  if (isCapability(value)) return toData(withoutFunctions(value.written));
   if (Array.isArray(value)) return value.map((item) => toData(item, leftOut));
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).filter(([name]) => !leftOut.includes(name));

@@ -200,6 +200,9 @@ describe.each(OWN_LINES)("an unknown name on $name, version $line, in JSON: $isJ
     for (const body of [
       message("prompts/get", { name: "nobody" }),
       message("resources/read", { uri: "none://x/y" }),
+      // The SDK of version 1 sends the normalized URI back.
+      message("resources/read", { uri: "NONE://x/../y" }),
+      message("resources/read", { uri: " none:\t//x" }),
     ])
       expect(await ask(body, some)).toEqual(await ask(body, any));
     for (const [hidden, missing] of PAIRS.slice(0, 3))

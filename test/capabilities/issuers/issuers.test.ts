@@ -131,6 +131,30 @@ describe("a record of find", () => {
     expect(asked).toHaveBeenCalledTimes(2);
   });
 
+  it("is asked for once a second while `find` fails for it, whoever forges its tokens", async () => {
+    let fails = false;
+    const find = () => (fails ? Promise.reject(new Error("down")) : Promise.resolve(acme.record));
+    const { answer, asked, pass } = createFinding([], { find, freshSeconds: 10 });
+    expect(await answer(await signed())).toBe("200");
+    fails = true;
+    pass(10);
+    const forged = await globex.issuer.token({ ...reading, issuer: acme.record.issuer });
+    for (let tries = 0; tries < 50; tries += 1) expect(await answer(forged)).toBe("503 keys_unavailable");
+    expect(asked).toHaveBeenCalledTimes(2);
+    pass(1);
+    fails = false;
+    expect(await answer(await signed())).toBe("200");
+    expect(asked).toHaveBeenCalledTimes(3);
+  });
+
+  it("doesn't take the server out of use if `find` fails for a name that anyone can invent", async () => {
+    const find = (issuer: string) => (new URL(issuer).hostname === "" ? undefined : acme.record);
+    const { answer, server } = createFinding([], { find });
+    expect(await answer(await signed({ issuer: "x" }))).toBe("503 keys_unavailable");
+    expect(server.health().status).toBe("ok");
+    expect(server.keys).toMatchObject([{ source: "issuersFrom", lastFailure: {} }]);
+  });
+
   it("keeps its keys while it stays the same", async () => {
     const keyServer = await acme.issuer.listen();
     const find = () => ({
@@ -248,7 +272,7 @@ describe("a failure of find", () => {
     expect(cause.message).toBe("The issuer of the token couldn't be looked up: `find` failed or timed out.");
     expect(cause.cause).toBeUndefined();
     await expect(server.authenticate(await signed())).rejects.toThrow(KeysUnavailableError);
-    expect(server.health()).toMatchObject({ status: "unavailable", keys: [{ source: "issuersFrom" }] });
+    expect(server.keys).toMatchObject([{ source: "issuersFrom", lastFailure: {} }]);
   });
 
   it("ends with the next answer, and refuses known issuers until then", async () => {
@@ -259,6 +283,7 @@ describe("a failure of find", () => {
     pass(10);
     expect(await answer(token)).toBe("503 keys_unavailable");
     expect(server.health().status).toBe("degraded");
+    pass(1);
     expect(await answer(token)).toBe("200");
     expect(server.health().status).toBe("ok");
   });

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createResourceServer } from "scopegate";
 import { callerConditions } from "scopegate/conditions";
+import { issuersFrom } from "scopegate/issuers";
 import { remoteKeys } from "scopegate/keys";
 import { mcpOperations } from "scopegate/mcp";
 import { senderConstraint } from "scopegate/sender-constraint";
@@ -75,6 +76,8 @@ describe("the same digest", () => {
 });
 
 describe("another digest", () => {
+  const { verificationKeys: _keys, algorithm: _algorithm, ...others } = BASE;
+  const WITHOUT_KEYS = { ...others, scopeMappings: { "GET /health": "public" } } as const;
   const { "GET /health": _, ...withoutHealth } = BASE.scopeMappings ?? {};
   const where = (claim: readonly string[]) => ({
     scopes: ["orgs:use", "orders:use"],
@@ -96,6 +99,11 @@ describe("another digest", () => {
     ["unmapped routes", { ...BASE, unmappedRoutes: "not_found" }],
     ["a tolerance", { ...BASE, clockToleranceSeconds: 5 }],
     ["methods of MCP", { ...BASE, mcp: mcpOperations({ methods: { "acme/run": "name" } }) }],
+    ["found issuers", { ...WITHOUT_KEYS, issuers: issuersFrom(() => undefined) }],
+    [
+      "found issuers for longer",
+      { ...WITHOUT_KEYS, issuers: issuersFrom(() => undefined, { freshSeconds: 90 }) },
+    ],
     [
       "key binding",
       { ...BASE, senderConstraint: senderConstraint({ dpop: { origins: ["https://a.example"] } }) },
