@@ -115,10 +115,10 @@ export function mayCall(
   name?: string,
   args?: Readonly<Record<string, unknown>>,
 ): boolean {
-  const known = servers.get(caller as Principal);
-  const principal = known ? (caller as Principal) : principalOf(caller as HandlerExtra);
-  const server = known ?? (principal && servers.get(principal));
-  const path = known ? undefined : CallerInfo.pathOf(infoOf(caller as HandlerExtra));
+  const serverOfCaller = servers.get(caller as Principal);
+  const principal = serverOfCaller ? (caller as Principal) : principalOf(caller as HandlerExtra);
+  const server = serverOfCaller ?? (principal && servers.get(principal));
+  const path = serverOfCaller ? undefined : CallerInfo.pathOf(infoOf(caller as HandlerExtra));
   if (server) return isCallable(server, principal, { method, name }, { args, path });
   throw new TypeError("mayCall takes the last argument of a handler that protectMcp guards.");
 }

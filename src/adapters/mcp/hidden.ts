@@ -35,9 +35,9 @@ export function hideCalls(
   { methods, header }: { readonly methods: OperationMethods } & Pick<Exchange, "header">,
 ): HiddenCalls {
   const names: string[] = [];
-  const restoreName = (found: string, index: string, uriEnd = ""): string => {
+  const restoreName = (placeholder: string, index: string, uriEnd = ""): string => {
     const name = names[Number(index)] ?? "";
-    const isNormalized = uriEnd !== "" && !found.startsWith(URI_SECRET);
+    const isNormalized = uriEnd !== "" && !placeholder.startsWith(URI_SECRET);
     return JSON.stringify(isNormalized ? hrefOf(name) : name).slice(1, -1);
   };
   const replace = (name: string, isUri: boolean): string => {

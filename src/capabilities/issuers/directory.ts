@@ -132,7 +132,7 @@ class Directory {
     if (!trust && !isKnown && !this.#newNames.take(now))
       // During an outage, nobody knows whether the issuer exists.
       return this.#isFailing ? unavailable(new Error(FAILED)) : rejectToken("issuer");
-    const started = this.#ask(issuer, now, trust ?? isKnown).finally(() => this.#pending.delete(issuer));
+    const started = this.#ask(issuer, now, isKnown).finally(() => this.#pending.delete(issuer));
     this.#pending.set(issuer, started);
     return started;
   }
@@ -168,15 +168,16 @@ class Directory {
   }
 
   /** The record counts from the question: it may change while `find` responds. */
-  async #ask(issuer: string, since: number, known: Trust | boolean): Promise<Trust | NoTrust> {
+  async #ask(issuer: string, since: number, isKnown: boolean): Promise<Trust | NoTrust> {
     const { find, timeoutMs } = this.#rules;
     let written: unknown;
     try {
       written = await withinLimit(find(issuer), "`find`", timeoutMs);
     } catch {
       // Anyone can invent a name for which `find` fails, and that must not take the server out of use.
-      if (known !== false) this.#isFailing = true;
-      if (typeof known === "object") known.failedAt = since;
+      const trust = this.#trusts.get(issuer);
+      if (trust || isKnown) this.#isFailing = true;
+      if (trust) trust.failedAt = since;
       this.#lastFailure = { time: new Date(since), reason: FAILED };
       // Without the error: it may contain the text of a query, or a password.
       return unavailable(new Error(FAILED));

@@ -10,7 +10,7 @@ const SPECIAL: readonly (readonly [address: string, prefix: number, family: "ipv
   ["10.0.0.0", 8, "ipv4"],
   ["100.64.0.0", 10, "ipv4"],
   ["127.0.0.0", 8, "ipv4"],
-  // What a cloud tells its machines: AWS and others, and Azure.
+  // At the first address, AWS and others tell a machine its secrets. Azure does so at the second one.
   ["169.254.0.0", 16, "ipv4"],
   ["168.63.129.16", 32, "ipv4"],
   ["172.16.0.0", 12, "ipv4"],

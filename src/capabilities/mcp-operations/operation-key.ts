@@ -77,10 +77,11 @@ const at = (path: string | undefined, text: string): string =>
   path === undefined ? text : `${path} ${text}`;
 
 /** Of two names that meet, one includes the other. One of the keys may have a path, or both have the same. */
-function meet(one: Parts & { readonly text: string }, other: OperationKey): string | undefined {
-  if (one.path !== undefined && other.path !== undefined && one.path !== other.path) return undefined;
-  const narrower = [one, other].find((each) => includesName(each === one ? other : one, each));
-  return narrower && at(one.path ?? other.path, narrower.text);
+function meet(key: Parts & { readonly text: string }, other: OperationKey): string | undefined {
+  if (key.path !== undefined && other.path !== undefined && key.path !== other.path) return undefined;
+  const path = key.path ?? other.path;
+  if (includesName(other, key)) return at(path, key.text);
+  return includesName(key, other) ? at(path, other.text) : undefined;
 }
 
 /** Returns whether an operation matches every name that another one matches, wherever they are called. */

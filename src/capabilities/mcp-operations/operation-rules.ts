@@ -75,12 +75,12 @@ export class OperationRules implements Rules {
   find(key: string): readonly CompiledRule[] {
     const { path, ...called } = splitOperation(key);
     const operation: Operation = { ...called, parameters: {}, isPartial: true };
-    const found = this.transports.named(path).flatMap((place) => {
+    const rules = this.transports.named(path).flatMap((place) => {
       const deciding = this.#decide(operation, place).map(({ compiled }) => compiled);
       // The rule for every resource also decides a template that can't be a key.
       return deciding.length > 0 ? deciding : (this.#rulesFor(operation, place)?.everyName ?? []);
     });
-    return [...new Set(found)];
+    return [...new Set(rules)];
   }
 
   /** Adds the rules for the operations that the body of a request calls to the rules for its path. */

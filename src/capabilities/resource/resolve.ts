@@ -69,8 +69,8 @@ export function resolveResource(
     const origin = originForm(target);
     if (!template) return origin === pathname + search ? document : undefined;
     const path = origin?.startsWith(`${WELL_KNOWN}/`) ? origin.slice(WELL_KNOWN.length) : "";
-    const found = template.find(path);
-    return found?.path === path ? { ...document, resource: found.id } : undefined;
+    const resource = template.find(path);
+    return resource?.path === path ? { ...document, resource: resource.id } : undefined;
   };
   const finder = template && createFinder(template, id, audienceOf);
   // Programs print the resource, and compare it with data: functions aren't listed.
@@ -91,8 +91,8 @@ function createFinder(
 ): ResourceFinder {
   const find: ResourceFinder["find"] = (target) => {
     // The target of an operation begins with the path of its transport.
-    const found = template.find(target.replace(/ .*/s, ""));
-    return found && { id: found.id, metadataUrl: metadataUrlOf(found.id) };
+    const resource = template.find(target.replace(/ .*/s, ""));
+    return resource && { id: resource.id, metadataUrl: metadataUrlOf(resource.id) };
   };
   return Object.freeze({
     find,

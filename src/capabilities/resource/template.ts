@@ -26,8 +26,8 @@ export class ResourceTemplate {
     const segments = path ? segmentsOf(path).slice(0, this.#segments.length) : [];
     // Exactly as they are written: the resource of another spelling would be another one.
     const isSame = this.#segments.every((expected, index) => matches(segments[index], expected));
-    const found = `/${segments.join("/")}`;
-    return isSame ? { id: this.#origin + found, path: found } : undefined;
+    const resourcePath = `/${segments.join("/")}`;
+    return isSame ? { id: this.#origin + resourcePath, path: resourcePath } : undefined;
   }
 }
 

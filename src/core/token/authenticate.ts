@@ -52,8 +52,8 @@ export function createIdentifier(
 async function verifyToken(token: string, issuers: Issuers): Promise<Identified> {
   const parsed = readJwt(token);
   if (parsed.kind === "rejected") return parsed;
-  const found = issuers.verifierFor(parsed.jwt);
-  const verifier = isPending(found) ? await found : found;
+  const lookup = issuers.verifierFor(parsed.jwt);
+  const verifier = isPending(lookup) ? await lookup : lookup;
   if (verifier.kind !== "verifier") return verifier;
   const verification = await verifier.verify(parsed.jwt);
   if (verification.kind !== "verified") return verification;

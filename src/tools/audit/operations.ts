@@ -42,11 +42,11 @@ export function auditOperations(
       findings.push(uncomparable(operation, mistake));
       continue;
     }
-    const found = table.find(operation.pattern);
-    const [compiled] = found;
+    const rules = table.find(operation.pattern);
+    const [compiled] = rules;
     findings.push(...findArgumentsOfPath(operation, table));
     if (compiled) {
-      for (const each of found) reached.add(each);
+      for (const each of rules) reached.add(each);
       findings.push(...findOtherArguments(operation, compiled, table));
       findings.push(...findOtherScopes(operation, compiled));
     } else findings.push(unmapped(operation, fate));

@@ -5,7 +5,9 @@ import {
 } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { McpServer as McpServer2, ResourceTemplate as Template2 } from "@modelcontextprotocol/server";
 import { completable as completable1 } from "@modelcontextprotocol/sdk/server/completable.js";
+import { gunzipSync, gzipSync } from "node:zlib";
 import type { Decision } from "scopegate";
+import { withMcp } from "scopegate/mcp";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createResourceServer } from "../../support/server.ts";
@@ -230,6 +232,23 @@ describe.each(OWN_LINES)("an unknown name on $name, version $line, in JSON: $isJ
       expect(answer.body).toContain(Object.values(params)[0]);
     }
   });
+});
+
+it("sends nothing of a compressed response, which contains the name that the server received", async () => {
+  const compress = async (request: Request): Promise<Response> =>
+    new Response(gzipSync(await request.text()), {
+      headers: { "content-type": "application/json", "content-encoding": "gzip" },
+    });
+  const handler = withMcp(createServer("optional"), compress);
+  const call = async (name: string): Promise<string> => {
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const body = JSON.stringify(message("tools/call", { name }));
+    const response = await handler(new Request("https://api.example/mcp", { method: "POST", headers, body }));
+    const bytes = Buffer.from(await response.arrayBuffer());
+    return bytes.length === 0 ? "" : gunzipSync(bytes).toString();
+  };
+  expect(await call("search")).toContain("search");
+  expect(await call("secret")).toBe("");
 });
 
 describe("a public transport, where no token is read before the operations are known", () => {

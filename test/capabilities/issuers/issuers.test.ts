@@ -131,7 +131,7 @@ describe("a record of find", () => {
     expect(asked).toHaveBeenCalledTimes(2);
   });
 
-  it("is asked for once a second while `find` fails for it, whoever forges its tokens", async () => {
+  it("is asked for once a second while `find` fails for it, even if forged tokens name its issuer", async () => {
     let fails = false;
     const find = () => (fails ? Promise.reject(new Error("down")) : Promise.resolve(acme.record));
     const { answer, asked, pass } = createFinding([], { find, freshSeconds: 10 });
