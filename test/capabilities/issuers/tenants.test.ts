@@ -32,6 +32,14 @@ async function answerOf(
   return answer(await tenant.issuer.token(token as object), target);
 }
 
+const scopeMappings = {
+  "* /orgs/:org{/*path}": {
+    scopes: ["orgs:read"],
+    where: { org: { tenant: true } },
+    unless: ["orgs:cross"],
+  },
+} as const;
+
 describe.each(WAYS)("the tenant of an issuer in %s", (way) => {
   it("is the value of a parameter for `{ tenant: true }`, whatever the token claims", async () => {
     const token = { scopes: ["orgs:read"], claims: { tenant: "globex", org: "globex", org_id: "globex" } };
@@ -58,13 +66,6 @@ describe.each(WAYS)("the tenant of an issuer in %s", (way) => {
   });
 
   it("isn't lifted by `unless`, unless the record's `scopes` name its scope", async () => {
-    const scopeMappings = {
-      "* /orgs/:org{/*path}": {
-        scopes: ["orgs:read"],
-        where: { org: { tenant: true } },
-        unless: ["orgs:cross"],
-      },
-    } as const;
     const target = "/orgs/globex";
     const token = { scopes: ["orgs:read", "orgs:cross"] };
     const implied = { scopeMappings, target, impliedScopes: { "orgs:write": ["orgs:read", "orgs:cross"] } };
@@ -90,14 +91,6 @@ describe.each(WAYS)("the tenant of an issuer in %s", (way) => {
 });
 
 describe("`unless` for an issuer with a tenant in a fixed list", () => {
-  const scopeMappings = {
-    "* /orgs/:org{/*path}": {
-      scopes: ["orgs:read"],
-      where: { org: { tenant: true } },
-      unless: ["orgs:cross"],
-    },
-  } as const;
-
   it("lifts nothing without a ceiling", async () => {
     const { scopes: _, ...record } = createTenant("acme").record;
     const tenant = createTenant("acme");
