@@ -33,7 +33,7 @@ describe("the library, compared with its specification", () => {
     expect([...findWrongEndings()]).toEqual([]);
   });
   it("starts with the same tables, and decides all requests by the same rules", () => {
-    expect([...findWrongTables([0, 4, 8])]).toEqual([]);
+    expect([...findWrongTables([0, 2, 4])]).toEqual([]);
   });
 });
 

@@ -128,13 +128,13 @@ const TABLES: readonly (readonly [string, (count: number) => Options])[] = [
 
 describe("the start of a table with many rules", () => {
   it.runIf(areCountersFree).each(TABLES)("takes linear time if %s", (_, optionsFor) => {
-    const [calls, callsForTwice] = [500, 1_000].map((count) => {
+    const [calls, callsForTwice] = [250, 500].map((count) => {
       const options = optionsFor(count);
       return countCalls(() => expect(starts(options)).toBe(true));
     });
     // Sorting takes a little more than linear time.
     expect((callsForTwice ?? 0) / (calls ?? 0)).toBeLessThan(2.5);
-    expect(calls).toBeGreaterThan(10_000);
+    expect(calls).toBeGreaterThan(5_000);
   });
 
   it.runIf(areCountersFree)("takes little time for rules that are nested 14 times, each with `also`", () => {

@@ -84,7 +84,7 @@ describe("one promise for many calls, which never settles", () => {
     const { promise, reactions } = createCounting();
     const kept: WeakRef<object>[] = [];
     let failed = 0;
-    for (let batch = 0; batch < 200; batch += 1) {
+    for (let batch = 0; batch < 20; batch += 1) {
       for (let call = 0; call < 100; call += 1) {
         const request = { call };
         if (call === 0) kept.push(new WeakRef(request));
@@ -92,7 +92,7 @@ describe("one promise for many calls, which never settles", () => {
       }
       await vi.advanceTimersByTimeAsync(5_000);
     }
-    expect([failed, reactions()]).toEqual([20_000, 1]);
+    expect([failed, reactions()]).toEqual([2_000, 1]);
     setFlagsFromString("--expose-gc");
     const collectGarbage = runInNewContext("gc") as () => void;
     await new Promise(setImmediate);

@@ -18,7 +18,7 @@ import {
 
 /** `PROOF_RUNS=10000 npx vitest run test/proofs/interop` compares more of them and prints counts; `PROOF_SEED` others. */
 const { PROOF_RUNS, PROOF_SEED = "9449" } = process.env;
-const RUNS = Number(PROOF_RUNS ?? 2_000);
+const RUNS = Number(PROOF_RUNS ?? 1_000);
 /** So many that each difference occurs. */
 const MANY_RUNS = 10_000;
 
