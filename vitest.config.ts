@@ -11,7 +11,7 @@ const { CI, FUZZ_RUNS = "100000", RETRIED_TESTS } = process.env;
 const PACKED = "test/package/full/setup.ts";
 
 /** The tests with proxies and with programs of their own. */
-const TLS = ["test/tls/{programs,proxies,sessions,sockets}.test.ts"];
+const TLS = ["test/tls/{external-authorization,programs,proxies,sessions,sockets}.test.ts"];
 
 /** The tests that measure what stays in memory. */
 const MEMORY = [
