@@ -429,6 +429,60 @@ describe("scopegate audit", () => {
   });
 });
 
+describe("scopegate init", () => {
+  /** The lines that it prints for an application with these routes. */
+  const linesFor = async (...routes: readonly object[]): Promise<readonly string[]> => {
+    const app = fileOf(`export const routes = ${JSON.stringify(routes)};`, "app.mjs");
+    return ((await jsonOf(`init --app ${app} --json`)) as { readonly lines: readonly string[] }).lines;
+  };
+
+  it("prints a table in which nothing is decided, so that it opens no route", async () => {
+    const file = join(folder, "policy.mjs");
+    writeFileSync(file, await outputOf(`init --app ${appOf("express.ts")}`));
+    const { scopeMappings } = (await import(file)) as { readonly scopeMappings: object };
+    expect(scopeMappings).toEqual({});
+  });
+
+  it("prints lines with which the application passes its audit, once they are decided", async () => {
+    const printed = await outputOf(`init --app ${appOf("express.ts")}`);
+    expect(printed.match(/^ {2}\/\/ "/gm)).toHaveLength(2);
+    const file = join(folder, "decided.mjs");
+    writeFileSync(file, printed.replaceAll("  // ", "  "));
+    const { scopeMappings } = (await import(file)) as { readonly scopeMappings: object };
+    expect(await outputOf(`audit --app ${appOf("express.ts")} --config ${fileOf(scopeMappings)}`)).toContain(
+      "2 routes, each with a rule",
+    );
+  });
+
+  it.each<[method: string, pattern: string, ...lines: string[]]>([
+    ["GET", "/orders", '"GET /orders": ["orders:read"],'],
+    ["POST", "/api/v1/Orders", '"POST /api/v1/Orders": ["orders:write"],'],
+    ["GET", "/stores/:store_id/orders", '"GET /stores/:store_id/orders": ["stores:<store_id>:read"],'],
+    ["*", "/:tenant/files/*path", '"* /:tenant/files/*path": ["files:write"],'],
+    ["DELETE", "/:id", '"DELETE /:id": ["resource:<id>:write"],'],
+    ["GET", "/a{/:id}", '"GET /a/:id": ["a:<id>:read"],', '"GET /a": ["a:read"],'],
+    ["GET", "/healthz", '"GET /healthz": "public",'],
+    ["MCP", "tools/call search", '"MCP tools/call search": ["search:call"],'],
+    ["HEAD", "/orders"],
+    ["OPTIONS", "/{*path}"],
+  ])("guesses the scopes of %s %s", async (method, pattern, ...lines) => {
+    expect(await linesFor({ method, pattern }, { method, pattern })).toEqual(lines);
+  });
+
+  it("lists no static files, and says why a route can't have a rule", async () => {
+    const files = { method: "GET", pattern: "/{*path}", serves: "static files" };
+    expect(await linesFor(files, { method: "GET", pattern: "/(" })).toEqual([
+      expect.stringContaining("GET /( "),
+    ]);
+  });
+
+  it("needs an application with routes", async () => {
+    const message = "init needs the routes of an application: write --app ./app.js.";
+    expect(await mistakesOf("init")).toContain(message);
+    expect(await mistakesOf(`init --app ${appOf("server.ts")}`)).toContain(message);
+  });
+});
+
 describe("scopegate routes", () => {
   it("lists the effective table with sources and the fate of other routes", async () => {
     const config = fileOf({ scope_mappings: { "GET /agents": [], "GET /x": "public" } });

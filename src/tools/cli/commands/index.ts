@@ -1,6 +1,7 @@
 /** Every command, in the order of the help. */
 import { audit } from "./audit.ts";
 import { explain } from "./explain.ts";
+import { init } from "./init.ts";
 import { key } from "./key.ts";
 import { lint } from "./lint.ts";
 import { matrix } from "./matrix.ts";
@@ -10,4 +11,4 @@ import { revoke } from "./revoke.ts";
 import { routes } from "./routes.ts";
 import { token } from "./token.ts";
 
-export const commands = [token, explain, audit, routes, matrix, lint, openapi, page, revoke, key];
+export const commands = [init, token, explain, audit, routes, matrix, lint, openapi, page, revoke, key];

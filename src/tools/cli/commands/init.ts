@@ -1,0 +1,70 @@
+import type { ListedRoute } from "../../../core/policy/listed-route.ts";
+import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
+import { rulePatternsFor } from "../../../core/policy/rule-pattern.ts";
+import { isOperationRoute } from "../../audit/operations.ts";
+import { loadApplication } from "../application.ts";
+import { type Command, UsageError } from "../command.ts";
+
+const ROUTES_MISSING = "init needs the routes of an application: write --app ./app.js.";
+
+const HEADING = [
+  "The routes of the application. Decide each line, and then remove the slashes before it. Until then,",
+  'scopegate refuses its requests. The scopes are guesses: write those of your tokens, "public", or [] for any',
+  "valid token.",
+];
+
+export const init: Command = {
+  name: "init",
+  summary: "Print a table with a line for each route of an application, for you to decide.",
+  words: [],
+  options: { app: { value: "MODULE", text: "exports `app` or `routes`" } },
+  examples: [["--app ./app.js > policy.mjs", "Writes the first table of an application."]],
+  async run(input) {
+    const [routes] = await input.all(async () => {
+      const module = input.text("app");
+      const application = module === undefined ? undefined : await loadApplication(module);
+      if (!application?.routes) throw new UsageError(ROUTES_MISSING);
+      return application.routes;
+    });
+    const lines = [...new Set(routes.filter(needsRule).flatMap(linesFor))];
+    const text = [
+      ...HEADING.map((line) => `// ${line}`),
+      "export const scopeMappings = {",
+      ...lines.map((line) => `  // ${line}`),
+      "};",
+    ].join("\n");
+    return { data: { lines }, text, isFile: true };
+  },
+};
+
+/** A rule for `GET` also decides `HEAD`, and CORS middleware responds to `OPTIONS`. */
+const needsRule = ({ method, serves }: ListedRoute): boolean =>
+  serves === undefined && method !== "HEAD" && method !== "OPTIONS";
+
+/** Returns a line for each rule that a route needs, or why no rule can be for it. */
+function linesFor(route: ListedRoute): readonly string[] {
+  const { method, pattern } = route;
+  if (isOperationRoute(route)) return [lineFor(method, pattern, pattern.split(/[ /]/).slice(-1), "call")];
+  const parsed = parsePattern(pattern);
+  if (!isPattern(parsed)) return [`${method} ${pattern} ${parsed.message}`];
+  const action = method === "GET" ? "read" : "write";
+  const paths = rulePatternsFor(parsed.alternatives.map(({ segments }) => segments));
+  return paths.map((path) => lineFor(method, path, path.split("/").slice(1), action));
+}
+
+/** What doesn't name a resource. */
+const PREFIX = /^(?:api|v\d+)$/;
+const TEXT = /^[a-z][\w-]*$/i;
+const PARAMETER = /^:(\w+)$/;
+const PROBE = /^\/(?:health|healthz|livez|readyz)$/;
+
+/** Guesses a scope: the first text of a path is the resource, and a parameter behind it is its id. */
+function lineFor(method: string, path: string, segments: readonly string[], action: string): string {
+  const key = JSON.stringify(`${method} ${path}`);
+  if (PROBE.test(path)) return `${key}: "public",`;
+  const index = segments.findIndex((segment) => TEXT.test(segment) && !PREFIX.test(segment));
+  const resource = segments[index]?.toLowerCase() ?? "resource";
+  const [, id] = PARAMETER.exec(segments[index + 1] ?? "") ?? [];
+  const scope = id === undefined ? `${resource}:${action}` : `${resource}:<${id}>:${action}`;
+  return `${key}: [${JSON.stringify(scope)}],`;
+}
