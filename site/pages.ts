@@ -21,7 +21,7 @@ const NAMED: Readonly<Record<string, string>> = {
 /** Pages for people who change scopegate. They are only in the repository. */
 const REPOSITORY_ONLY = [
   "CONTRIBUTING.md",
-  "REVIEW.md",
+  "REVIEW-CHECKLIST.md",
   "bench/RESULTS.md",
   "corpora/",
   "docs/decisions/",
@@ -34,7 +34,7 @@ export const EXCLUDED = [
   "examples/*/**",
   "README.md",
   "CONTRIBUTING.md",
-  "REVIEW.md",
+  "REVIEW-CHECKLIST.md",
   "docs/decisions/**",
 ] as const;
 

@@ -72,6 +72,13 @@ describe("links", () => {
     }
   });
 
+  it("have no equal for tests, which aren't in the package: a page names the file, and it exists", () => {
+    for (const { path, prose } of pages)
+      for (const [, file = ""] of prose.matchAll(/`(test\/[\w/.-]+)`/g))
+        expect(existsSync(join(ROOT, file)), `${path}: ${file}`).toBe(true);
+    expect(pageOf("docs/understand/reviewers.md").prose).toContain("`test/security/tokens/form.ts`");
+  });
+
   it("lead only to files of the package, from every page that is in it, except to pages for contributors", () => {
     const pack = ["pack", "--dry-run", "--json", "--ignore-scripts"];
     const packed = execFileSync("npm", pack, {
@@ -89,7 +96,7 @@ describe("links", () => {
     /** The pages that a map lists although they are only in the repository. */
     const listed = new Set([
       "CONTRIBUTING.md",
-      "REVIEW.md",
+      "REVIEW-CHECKLIST.md",
       "docs/decisions/README.md",
       "corpora/README.md",
       ...["benchmarks", "vulnerabilities"].map((page) => `docs/reference/${page}.md`),
