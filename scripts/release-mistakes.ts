@@ -6,6 +6,7 @@ export interface Release {
     readonly repository?: unknown;
     readonly bugs?: unknown;
     readonly homepage?: unknown;
+    readonly author?: unknown;
   };
   readonly changelog: string;
   readonly readme: string;
@@ -30,7 +31,7 @@ function tagMistakes({ manifest, tag }: Release): readonly string[] {
 }
 
 function addressMistakes({ manifest, publisher }: Release): readonly string[] {
-  const { repository, bugs, homepage } = manifest;
+  const { repository, bugs, homepage, author } = manifest;
   const mistakes: string[] = [];
   const repositoryUrl = urlOf(repository);
   const isGitUrl = /^git\+https:\/\/.+\.git$/.test(repositoryUrl);
@@ -43,6 +44,8 @@ function addressMistakes({ manifest, publisher }: Release): readonly string[] {
     mistakes.push('package.json: set `bugs` to { "url": "https://..." }, where users report problems.');
   if (isPlaceholder(typeof homepage === "string" ? homepage : ""))
     mistakes.push("package.json: set `homepage` to the address of the documentation, with https.");
+  if (typeof author !== "string" || author.trim() === "")
+    mistakes.push("package.json: set `author` to the name that answers for the package.");
   return mistakes;
 }
 

@@ -6,6 +6,7 @@ const MANIFEST = {
   repository: { type: "git", url: "git+https://git.test/team/scopegate.git" },
   bugs: { url: "https://git.test/team/scopegate/issues" },
   homepage: "https://docs.test/scopegate/",
+  author: "The team",
 };
 const CHANGELOG = `# Changelog
 
@@ -73,6 +74,10 @@ describe("releaseMistakes", () => {
       expect(withManifest({ homepage })).toEqual([expect.stringContaining("set `homepage`")]);
     },
   );
+
+  it.each([undefined, " ", { name: "" }])("rejects %j as author", (author) => {
+    expect(withManifest({ author })).toEqual([expect.stringContaining("set `author`")]);
+  });
 
   it.each([
     ["the section is missing", "## [1.2.3]", "## [1.2.4]", "add the heading"],
