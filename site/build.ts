@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build, createServer } from "vitepress";
 import { FILES, MOVED, redirectTo, ROOT } from "./pages.ts";
+import { rawPages } from "./raw-pages.ts";
 import { renderPolicy } from "./policy.ts";
 
 const { values } = parseArgs({
@@ -31,6 +32,11 @@ mkdirSync(join(site, "public"), { recursive: true });
 writeFileSync(join(site, "public/policy.html"), await renderPolicy());
 for (const file of [...FILES, "docs/pictures/logo.svg", "docs/pictures/social.png"])
   copyFileSync(join(ROOT, file), join(site, "public", basename(file)));
+for (const [address, text] of rawPages()) {
+  const file = join(site, "public", address);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
 for (const [address, target] of Object.entries(MOVED)) {
   const file = join(site, "public", `${address}.html`);
   mkdirSync(dirname(file), { recursive: true });

@@ -1,4 +1,4 @@
-/** What readers search for that a page does not say, by the address of the page. */
+/** What readers search for, by the address of the page, which shows it below its title. */
 export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/bound-tokens": "sender-constrained tokens, token theft, stolen token, DPoP proof, RFC 9449",
   "guides/browser-sessions": "session cookie, CSRF, BFF, SPA login, refresh token",

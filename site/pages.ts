@@ -32,6 +32,7 @@ const REPOSITORY_ONLY = [
 export const EXCLUDED = [
   "{src,test,bench,corpora,scripts,config,.github}/**",
   "examples/*/**",
+  "site/public/**",
   "README.md",
   "CONTRIBUTING.md",
   "REVIEW-CHECKLIST.md",
@@ -119,7 +120,11 @@ interface Group {
 /** A heading of the map that lists pages once more. */
 const REPEATED = "Common questions";
 
-/** The headings and links of the map, as the groups and items of a sidebar. */
+/** The title of a page: its first heading. */
+export const titleOf = (path: string): string =>
+  /^# (.*)$/m.exec(readFileSync(join(ROOT, path), "utf8"))?.[1]?.replaceAll("`", "") ?? path;
+
+/** The headings and links of the map, as the groups and items of a sidebar. A page is called by its title. */
 export function sidebarOf(): readonly Group[] {
   const groups: Group[] = [];
   let items: (Item | Group)[] = [];
@@ -132,8 +137,10 @@ export function sidebarOf(): readonly Group[] {
     }
     for (const [, text = "", link = ""] of line.matchAll(/\[([^[\]]+)\]\(([^)]+)\)/g)) {
       const address = resolveLink(MAP, link);
-      if (groups.length > 0 && address !== undefined)
-        items.push({ text: text.replaceAll("`", ""), link: address });
+      if (groups.length === 0 || address === undefined) continue;
+      const isPage = link.endsWith(".md") && !link.startsWith("../examples/");
+      const title = isPage ? titleOf(posix.join(posix.dirname(MAP), link)) : text.replaceAll("`", "");
+      items.push({ text: title, link: address });
     }
   }
   return groups.filter(({ text }) => text !== REPEATED);

@@ -21,9 +21,12 @@ const pathIn = (page: RenderedPage): string =>
     .split(sep)
     .join("/");
 
-const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+const { version, repository } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
   readonly version: string;
+  readonly repository?: { readonly url: string };
 };
+/** The address of the repository in a browser. */
+const repositoryUrl = repository?.url.replace(/^git\+|\.git$/g, "");
 const base = process.env["SITE_BASE"] ?? "/";
 const DESCRIPTION =
   "Authenticate every request to a Node.js service with a JWT, and authorize it by scopes, from one table.";
@@ -47,6 +50,11 @@ export default defineConfig({
     ["meta", { name: "twitter:card", content: "summary_large_image" }],
     ["script", {}, TAB_SCRIPT],
     ["style", {}, TAB_STYLES],
+    // Code that is cut off can't be read, so long lines are wrapped.
+    ["style", {}, ".vp-doc div[class*=language-] code { white-space: pre-wrap; overflow-wrap: anywhere }"],
+    // The playground begins on the first screen.
+    ["style", {}, ".VPHome .VPHero { padding-top: 96px; padding-bottom: 16px }"],
+    ["style", {}, ".topics { margin-top: 0.5rem; font-size: 0.875rem; color: var(--vp-c-text-2) }"],
     ["style", {}, ".chart { display: block; overflow-x: auto } .chart img { max-width: none }"],
     ["style", {}, ".policy { width: 100%; height: 44rem; border: 1px solid var(--vp-c-divider) }"],
   ],
@@ -73,6 +81,13 @@ export default defineConfig({
               return !isDropped;
             }) ?? null;
         }
+      });
+      markdown.core.ruler.push("topics", ({ tokens, env, Token }) => {
+        const address = addressOf(pathIn(env as RenderedPage))?.replace(/\.md$/, "") ?? "";
+        const title = tokens.findIndex(({ type, tag }) => type === "heading_close" && tag === "h1");
+        if (KEYWORDS[address] === undefined || title < 0) return;
+        const content = `<p class="topics">About: ${KEYWORDS[address]}</p>`;
+        tokens.splice(title + 1, 0, Object.assign(new Token("html_block", "", 0), { content }));
       });
       markdown.core.ruler.push("tabs", (state) => {
         if (pathIn(state.env as RenderedPage) !== "docs/start/README.md") return;
@@ -108,12 +123,6 @@ export default defineConfig({
             boostDocument: (id: string) => (id.includes("/api/") ? 0.2 : 1),
           },
         },
-        _render(source, env: RenderedPage, markdown) {
-          const html = markdown.render(source, env);
-          const keywords = KEYWORDS[addressOf(pathIn(env))?.replace(/\.md$/, "") ?? ""];
-          // Below the first heading, so that a search finds the page and not one of its sections.
-          return keywords === undefined ? html : html.replace("</h1>", `</h1><p>${keywords}</p>`);
-        },
       },
     },
     logo: { src: "/logo.svg", alt: "" },
@@ -136,9 +145,15 @@ export default defineConfig({
     ],
     sidebar: sidebarOf().map((group) => ({
       ...group,
-      items: group.text === "Look up" ? [...group.items, { text: "API", link: "/api/" }] : group.items,
+      items: group.text === "Reference" ? [...group.items, { text: "API", link: "/api/" }] : group.items,
     })),
     footer: { message: "MIT license", copyright: `scopegate ${version} for Node.js 20 and later` },
-    docFooter: { prev: false, next: false },
+    ...(repositoryUrl !== undefined && {
+      editLink: {
+        pattern: ({ filePath }) => `${repositoryUrl}/edit/main/${filePath}`,
+        text: "Edit this page",
+      },
+      socialLinks: [{ icon: "github", link: repositoryUrl }],
+    }),
   },
 });

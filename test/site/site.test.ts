@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
-import { extname, join } from "node:path";
+import { extname, join, posix } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { MOVED, ROOT, sidebarOf } from "../../site/pages.ts";
@@ -67,6 +67,25 @@ describe("the documentation site", () => {
       const { pathname, hash } = new URL(target, `http://site${BASE}${address}`);
       expect(readFileSync(fileAt(pathname) ?? "", "utf8")).toContain(` id="${hash.slice(1)}"`);
     }
+  });
+
+  it("lists its pages in llms.txt as Markdown, whose links lead to each other", () => {
+    const dead: string[] = [];
+    const read = new Set<string>();
+    const follow = (address: string): void => {
+      if (read.has(address)) return;
+      read.add(address);
+      const text = readFileSync(join(folder, address), "utf8");
+      for (const [, link = ""] of text.matchAll(/\]\((?!https?:|#)([^()#]+)(?:#[^()]*)?\)/g)) {
+        const target = posix.join(posix.dirname(address), link);
+        if (!existsSync(join(folder, target))) dead.push(`${address}: ${link}`);
+        else if (target.endsWith(".md")) follow(target);
+      }
+    };
+    follow("llms.txt");
+    expect(dead).toEqual([]);
+    expect(read.size).toBeGreaterThan(45);
+    expect([...read]).toContain("understand/table.md");
   });
 
   it("contains the reference of every entry point", () => {
@@ -167,7 +186,7 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
     ["a phone", 375],
     ["a desktop", 1280],
   ])(
-    "shows every page of the map without scrolling sideways on %s",
+    "shows every page of the map without scrolling sideways, and all of its code, on %s",
     async (_, width) => {
       const tab = await open(width);
       const links = ["/map", "/api/", ...linksOf(sidebarOf())];
@@ -179,6 +198,10 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
           "document.documentElement.scrollWidth - document.documentElement.clientWidth",
         );
         expect(extra, link).toBe(0);
+        const cutOff = await tab.evaluate(
+          "[...document.querySelectorAll('.vp-doc pre')].filter((code) => code.scrollWidth > code.clientWidth).length",
+        );
+        expect(cutOff, link).toBe(0);
       }
       await tab.close();
     },

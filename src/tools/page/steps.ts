@@ -1,4 +1,4 @@
-/** The steps of one decision, for a picture: target, rule, credential, scopes, conditions, response. */
+/** The steps of one decision, for a picture: target, rule, token, scopes, conditions, response. */
 import { describeShadow, type Explanation } from "../../capabilities/explain/explain.ts";
 import { describeConditions } from "../../capabilities/conditions/conditions.ts";
 import { describeRequirement } from "../../core/policy/describe.ts";
@@ -11,6 +11,13 @@ const ENDS: Readonly<Record<string, number>> = {
   credential_missing: 2,
   caller_not_allowed: 4,
   authentication_insufficient: 4,
+};
+
+/** Where a rule is written, in words of its reader. */
+const PLACES = {
+  custom: "your rule",
+  override: "your rule, for one of the base table",
+  default: "base table",
 };
 
 /** `unmappedStatus` is the status of a refusal for a request without a rule. */
@@ -26,13 +33,13 @@ export function stepsOf({ decision }: Explanation, unmappedStatus: 403 | 404 = 4
       : [`✗ ${refused.condition} of ${refused.rule?.key} isn't satisfied`];
   const asked = rules.map(
     (rule) =>
-      `${rule.key} (${rule.source}): ${[describeRequirement(rule.requirement), ...describeConditions(rule.conditions)].join("; ")}`,
+      `${rule.key} (${PLACES[rule.source]}): ${[describeRequirement(rule.requirement), ...describeConditions(rule.conditions)].join("; ")}`,
   );
   const scopes = satisfied.map(({ required, granted, by }) => `✓ ${required} by ${granted} (${by})`);
   const texts = [
     ["Target", decision.allowed || end > 0 ? "has one reading" : String(decision.cause)],
     ["Rule", ...asked],
-    ["Credential", principal ? "a valid token" : "no token"],
+    ["Token", principal ? "valid" : "none"],
     ["Scopes", ...scopes, ...missing.map((scope) => `✗ ${scope} is missing`)],
     ...(hasConditions ? [["Conditions", ...unmet] as const] : []),
     [

@@ -148,8 +148,8 @@ describe("stepsOf", () => {
     });
     expect(stepsOf(explanation).map(({ lines }) => lines)).toEqual([
       ["has one reading"],
-      ["GET /agents/:id (custom): agents:<id>:read x"],
-      ["a valid token"],
+      ["GET /agents/:id (your rule): agents:<id>:read x"],
+      ["valid"],
       ["✓ agents:web:read by agents:web:read (exact)", "✗ x is missing"],
       ["403 Forbidden: scope_insufficient"],
     ]);
