@@ -84,10 +84,11 @@ for (const id of ["caller", "claim"]) find(id).addEventListener("input", showCal
 for (const id of ["method", "path"]) find(id).addEventListener("input", explain);
 for (const id of ["filter", "show"]) find(id).addEventListener("input", table.search);
 
-// The page opens with a decision: that of the first rule with scopes, for a caller who has them.
-const [first] = policy.rules.rules;
-const example =
-  policy.rules.rules.find((rule) => !rule.pattern.operation && namedIn(rule).length > 0) ?? first;
+// The page opens with a decision: that of the first rule with scopes, for a caller who has them. The reader's
+// own rules come before those of a base table.
+const candidates = policy.rules.rules.filter((rule) => !rule.pattern.operation && namedIn(rule).length > 0);
+const written = candidates.find(({ rule }) => rule.source !== "default");
+const example = written ?? candidates[0] ?? policy.rules.rules[0];
 if (example) {
   find("caller").value = namedIn(example).join(" ");
   find("method").value = sampleMethodOf(example);

@@ -101,13 +101,21 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
     await tab.close();
   });
 
-  it("opens with a decision: a caller with the scopes of the first rule that needs some", async () => {
+  it("opens with a decision: a caller with the scopes of the first rule that needs some, and isn't of a base table", async () => {
     const scopeMappings: ScopeMappings = { "GET /health": "public", "* /orders/:id": ["orders:<id>:read"] };
     const tab = await open(createServer({ scopeMappings }));
     expect(await tab.inputValue("#caller")).toBe("orders:read");
     expect(await tab.inputValue("#path")).toBe("/orders/id");
     expect(await tab.locator("#response").textContent()).toBe("allowed");
     await tab.close();
+    const withBase = await open(
+      createServer({
+        defaultScopeMappings: { "GET /agents": ["agents:read"] },
+        scopeMappings: { "GET /orders": ["orders:read"] },
+      }),
+    );
+    expect(await withBase.inputValue("#caller")).toBe("orders:read");
+    await withBase.close();
     const other = await open(createServer({ scopeMappings: { "GET /health": "public" } }));
     expect(await other.inputValue("#caller")).toBe("");
     expect(await other.locator("#response").textContent()).toBe("allowed");
