@@ -208,11 +208,15 @@ describe("a query of `explain`", () => {
       { method: "GET", path: "/a", claims: {} },
       "explain: `claims` need `scopes`: write scopes: [] for a token without any.",
     ],
+    ...[{ tenant: "acme" }, { tenant: 5, scopes: [] }].map((caller): [object, string] => [
+      { method: "GET", path: "/a", ...caller },
+      'explain: `tenant` is a string, and needs `scopes`: write scopes: [], tenant: "acme".',
+    ]),
   ])("rejects it if it has the wrong shape: %j", (query, message) => {
     expect(asking(query)).toThrow(new TypeError(message));
   });
 
-  it.each([{}, { scopes: [] }, { scopes: [], claims: { sub: "u1" } }])(
+  it.each([{}, { scopes: [] }, { scopes: [], claims: { sub: "u1" } }, { scopes: [], tenant: "acme" }])(
     "accepts it with scopes and claims, with scopes only, and without a caller: %j",
     (caller) => {
       expect(asking({ method: "GET", path: "/agents", ...caller })).not.toThrow();

@@ -5,6 +5,7 @@ import type { Policy } from "../../core/policy/policy.ts";
 import type { Comparison, FindRules } from "../../core/policy/shadow.ts";
 import type { Governing } from "../../core/policy/governing.ts";
 import type { AccessRequest } from "../../core/request.ts";
+import type { Principal } from "../../core/token/principal.ts";
 
 /** What to explain: a request, and the scopes of a hypothetical caller. */
 export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPattern" | "params"> {
@@ -14,6 +15,11 @@ export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPat
   readonly scopes?: readonly string[];
   /** The claims of the caller, for conditions. Default: none. Only with `scopes`. */
   readonly claims?: Readonly<Record<string, unknown>>;
+  /**
+   * The tenant of the caller's issuer, for `{ tenant: true }`. Default: none. Only with `scopes`. Its
+   * `unless` needs the `scopes` of an issuer in the options: the only one, or the one in the claim `iss`.
+   */
+  readonly tenant?: string;
 }
 
 /** How a request is decided, as data and as text. */
@@ -30,8 +36,8 @@ export interface Explanation {
 
 /** Explains by a policy alone, because the policy page has no server. */
 export function explainByPolicy(policy: Policy, query: ExplainQuery, shadow?: Comparison): Explanation {
-  const { path, scopes, claims, ...rest } = query;
-  const caller = scopes && policy.callerWith(scopes, claims);
+  const { path, scopes, claims, tenant, ...rest } = query;
+  const caller = scopes && policy.callerWith(scopes, claims, tenant);
   const request = { ...rest, target: path };
   const find: FindRules = (asked) => asked.find(request, false);
   const decision = policy.decideFor(caller, request);
@@ -68,11 +74,21 @@ export function explainDecision(
     addLine("note", `the id is missing or contains a colon: only a grant for every id covers ${scope}`);
   if (satisfied.some(({ by }) => by === "admin"))
     addLine("note", "the admin scope satisfies scopes, and nothing else");
+  const refusing = compiled.find(({ rule }) => rule === decision.rule)?.conditions;
+  if (isRefusedByWhere(decision) && refusing?.all.some(({ readsTenant }) => readsTenant))
+    addLine("note", describeTenant(decision.principal));
   addLine("decision", describeDecision(decision));
   const { shadow } = decision;
   if (shadow) addLine("shadow", describeShadow(shadow));
   return { method, path, decision, text: lines.join("\n") };
 }
+
+const isRefusedByWhere = (decision: Decision): boolean => !decision.allowed && decision.condition === "where";
+
+const describeTenant = (principal: Principal | undefined): string =>
+  principal?.tenant === undefined
+    ? "the caller has no tenant, because its issuer has none"
+    : `the tenant of the caller is ${principal.tenant}`;
 
 /** Renders one line of an explanation. */
 export const explanationRow = (name: string, value: string): string => `  ${name.padEnd(10)} ${value}`;

@@ -8,7 +8,8 @@ export type { Explanation, ExplainQuery } from "./explain.ts";
 /**
  * Explains how a request with these scopes, or without a token, would be decided. It verifies no token and
  * calls no hook.
- * @throws TypeError for a query without `path`, and for scopes that aren't an array
+ * @throws TypeError for a query without `path`, for scopes that aren't an array, and for claims or a tenant
+ *   without scopes
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";
@@ -23,12 +24,16 @@ export type { Explanation, ExplainQuery } from "./explain.ts";
  * ```
  */
 export function explain(server: ResourceServer, query: ExplainQuery): Explanation {
-  const { path, scopes, claims } = query;
+  const { path, scopes, claims, tenant } = query;
   requireString(path, "explain takes (server, { method, path, scopes })", "path");
   if (scopes !== undefined && !Array.isArray(scopes))
     throw new TypeError('explain: `scopes` must be an array: write scopes: ["agents:read"].');
   if (claims !== undefined && scopes === undefined)
     throw new TypeError("explain: `claims` need `scopes`: write scopes: [] for a token without any.");
+  if (tenant !== undefined && (typeof tenant !== "string" || scopes === undefined))
+    throw new TypeError(
+      'explain: `tenant` is a string, and needs `scopes`: write scopes: [], tenant: "acme".',
+    );
   const { policy, rules } = pipelineOf(server);
   return explainByPolicy(policy, query, rules.shadow);
 }

@@ -136,9 +136,14 @@ export class Policy {
   }
 
   /** Creates a hypothetical caller. */
-  callerWith(scopes: readonly string[], claims: Readonly<Record<string, unknown>> = {}): Principal {
+  callerWith(
+    scopes: readonly string[],
+    claims: Readonly<Record<string, unknown>> = {},
+    tenant?: string,
+  ): Principal {
     // A copy, because claims are frozen.
-    return createPrincipal({ scopes, audience: [], claims: structuredClone(claims) }, this.rules.scopeRules);
+    const written = { scopes, audience: [], claims: structuredClone(claims), ...compact({ tenant }) };
+    return createPrincipal(written, this.rules.scopeRules);
   }
 }
 

@@ -69,7 +69,7 @@ const invalidClaim = (claim: string): RejectedToken => rejectToken("claims", cla
 
 /** Creates a hypothetical principal, whose claims aren't from a token. */
 export function createPrincipal(
-  { scopes, audience, claims }: Pick<Principal, "scopes" | "audience" | "claims">,
+  { scopes, audience, claims, tenant }: Pick<Principal, "scopes" | "audience" | "claims" | "tenant">,
   rules: ScopeRules,
 ): Principal {
   const set = scopeSetOf(scopes, rules);
@@ -85,6 +85,7 @@ export function createPrincipal(
     ...compact({
       userId: typeof userId === "string" ? userId : undefined,
       issuer: typeof issuer === "string" ? issuer : undefined,
+      tenant,
       actor: delegation.kind === "delegated" ? delegation.actors[0] : undefined,
       delegation: delegation.kind === "delegated" ? Object.freeze(delegation.actors) : undefined,
       binding: describedBinding(claims),

@@ -1,9 +1,14 @@
 /** The server, the routes and the options that a command works on. */
+import { randomBytes } from "node:crypto";
+import { issuersFrom } from "../../capabilities/issuers/index.ts";
 import {
   createResourceServer,
   parseConfiguration,
   type ResourceServerOptions,
+  type TrustedIssuer,
 } from "../../complete/index.ts";
+import { orUndefined } from "../../core/errors.ts";
+import { isSymmetric } from "../../core/keys/algorithm.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import type { ResourceServer } from "../../core/resource-server.ts";
 import { countEveryGuard } from "../audit/other-guards.ts";
@@ -26,8 +31,10 @@ export interface Policy {
 const BY_SCOPES =
   /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|knownScopes|senderConstraint|shadow)$/;
 
-/** With these options, no token is valid. The keys are never fetched. */
-const NO_KEYS: ResourceServerOptions = { keys: { jwksUri: "https://keys.invalid/" }, verifyAudience: false };
+/** Never fetched, so no token is valid. */
+const NO_KEYS_URL = "https://keys.invalid/";
+
+const NO_KEYS: ResourceServerOptions = { keys: { jwksUri: NO_KEYS_URL }, verifyAudience: false };
 
 /** Reads options. A file whose keys all contain spaces is a table, and gets no base table. */
 export function readOptions(path: string): ResourceServerOptions {
@@ -51,8 +58,47 @@ export const withoutKeys = (options: ResourceServerOptions): ResourceServerOptio
   // A table alone doesn't contain `senderConstraint`, but may require tokens that are bound to a key.
   ...(isTableAlone(options) ? { senderConstraint: { mtls: { from: "socket" as const } } } : {}),
   ...Object.fromEntries(Object.entries(options).filter(([name]) => BY_SCOPES.test(name))),
-  ...NO_KEYS,
+  // Nor does it contain the issuers whose tenants it compares.
+  ...(isTableAlone(options) && readsTenants(options) ? UNKNOWN_ISSUERS : NO_KEYS),
 });
+
+const UNKNOWN_ISSUERS: ResourceServerOptions = {
+  issuers: issuersFrom(() => undefined),
+  verifyAudience: false,
+};
+
+/** The table isn't checked yet, so any value can be in it. */
+const readsTenants = ({ scopeMappings = {} }: ResourceServerOptions): boolean =>
+  Object.values(scopeMappings as Readonly<Record<string, unknown>>)
+    .flatMap((entry) => Object.values((entry as { where?: object } | null)?.where ?? {}).flat() as unknown[])
+    .some((source) => (source as { tenant?: unknown } | null)?.tenant === true);
+
+/** Creates a server for questions without a token: all options decide, except for the keys. */
+function createWithoutKeys(options: ResourceServerOptions): ResourceServer {
+  // Other mistakes than those of the table are for `lint`.
+  const complete = orUndefined(() => createResourceServer(withOtherKeys(options)));
+  return complete ?? createResourceServer(withoutKeys(options));
+}
+
+/** Replaces the keys of every issuer by keys of nobody, so that the digest of the policy stays the same. */
+function withOtherKeys(options: ResourceServerOptions): ResourceServerOptions {
+  const { issuers } = options;
+  return Array.isArray(issuers)
+    ? { ...options, issuers: issuers.map(withKeysOfNobody) }
+    : withKeysOfNobody(options);
+}
+
+function withKeysOfNobody(issuer: Partial<TrustedIssuer> & Pick<ResourceServerOptions, "algorithm">) {
+  const { algorithm, algorithms = [] } = issuer;
+  const isSecret = [algorithm, ...algorithms].some((name) => name !== undefined && isSymmetric(name));
+  const others = Object.fromEntries(
+    Object.entries(issuer).filter(([name]) => !/^(?:keys|verificationKeys)$/.test(name)),
+  ) as unknown as TrustedIssuer;
+  const keys = isSecret
+    ? { verificationKeys: [randomBytes(64).toString("base64")] }
+    : { keys: { jwksUri: NO_KEYS_URL } };
+  return { ...others, ...keys };
+}
 
 /** Creates the server of `--config`, or takes that of `--app`. */
 export async function readPolicy(input: CommandInput, needsKeys = false): Promise<Policy> {
@@ -64,7 +110,7 @@ export async function readPolicy(input: CommandInput, needsKeys = false): Promis
   const { values, mistakes } = await readAll<[ResourceServer | undefined, Partial<Policy> | undefined]>([
     () => {
       const create = (options: ResourceServerOptions) =>
-        createResourceServer(needsKeys ? options : withoutKeys(options));
+        needsKeys ? createResourceServer(options) : createWithoutKeys(options);
       return config === undefined ? undefined : readConfiguration(config, create);
     },
     () => (app === undefined ? undefined : loadApplication(app)),

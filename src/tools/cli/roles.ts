@@ -23,7 +23,8 @@ export function readRoles(file: string): Roles {
 const WITH_CLAIMS = '{ "scopes": ["agents:read"], "claims": { "org_id": "acme" } }';
 
 function findMistakes(role: unknown): readonly string[] {
-  if (!isRole(role)) return [`must be an array of scopes or "anonymous", or have claims: ${WITH_CLAIMS}.`];
+  if (!isRole(role))
+    return [`must be an array of scopes or "anonymous", or have claims or a tenant: ${WITH_CLAIMS}.`];
   if (role === "anonymous") return [];
   const { scopes } = "scopes" in role ? role : { scopes: role };
   if (scopes.some((scope) => scope.includes(",")))

@@ -9,7 +9,8 @@ export const MARKUP = `<!doctype html>
 <textarea id="caller" rows="3" spellcheck="false" autocomplete="off" aria-describedby="hint"></textarea>
 <p id="hint">Empty: no token. What you enter stays in this browser. Signatures and expiry aren't checked.</p>
 <div><p><label for="add">Add a scope or a role</label><select id="add"></select></p>
-<p><label for="claim">Claim with the scopes</label><input id="claim" value="scopes" spellcheck="false"></p></div>
+<p><label for="claim">Claim with the scopes</label><input id="claim" value="scopes" spellcheck="false"></p>
+<p><label for="tenant">Tenant of the issuer</label><input id="tenant" spellcheck="false" autocomplete="off"></p></div>
 <p id="read" role="status"></p></section>
 <section aria-labelledby="why"><h2 id="why">Why not?</h2>
 <div><p><label for="method">Method</label><input id="method" value="GET" spellcheck="false"></p>

@@ -31,20 +31,27 @@ export interface PageData extends Pick<PolicyRules, "authorization" | "unmappedR
   readonly roles: readonly (readonly [string, PageRole])[];
 }
 
-/** The scopes of a role, also with claims for conditions; `"anonymous"` for callers without a token. */
+/**
+ * The scopes of a role, also with claims and the tenant of its issuer, for conditions; `"anonymous"` for
+ * callers without a token.
+ */
 export type PageRole =
   | readonly string[]
-  | { readonly scopes: readonly string[]; readonly claims?: Readonly<Record<string, unknown>> }
+  | {
+      readonly scopes: readonly string[];
+      readonly claims?: Readonly<Record<string, unknown>>;
+      readonly tenant?: string;
+    }
   | "anonymous";
 
 /** Rejects unknown properties, because a caller without the misspelled `claims` would meet no condition. */
 export function isRole(role: unknown): role is PageRole {
   if (role === "anonymous") return true;
   const parts = (Array.isArray(role) ? { scopes: role } : Object(role)) as Record<string, unknown>;
-  const { scopes, claims = {}, ...others } = parts;
+  const { scopes, claims = {}, tenant = "", ...others } = parts;
   const isObject = typeof claims === "object" && claims !== null && !Array.isArray(claims);
   const areStrings = Array.isArray(scopes) && scopes.every((scope) => typeof scope === "string");
-  return areStrings && isObject && Object.keys(others).length === 0;
+  return areStrings && isObject && typeof tenant === "string" && Object.keys(others).length === 0;
 }
 
 export const readShadow = (data: PageData): Comparison | undefined =>

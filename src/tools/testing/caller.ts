@@ -24,6 +24,8 @@ export interface ScopedCaller {
   readonly sessionId?: string;
   /** Further claims, for conditions and handlers. Default: only `sub` and `session_id`. */
   readonly claims?: Readonly<Record<string, unknown>>;
+  /** The tenant of its issuer, for `{ tenant: true }`. Default: none. */
+  readonly tenant?: string;
 }
 
 /** A caller with a token. */
@@ -70,15 +72,16 @@ const SCOPED_CALLER: OptionChecks<ScopedCaller> = {
   userId: anyString,
   sessionId: anyString,
   claims: anyValue,
+  tenant: anyString,
 };
 
 /** Returns the principal of a caller without a token. Its claims contain its user and its session. */
 export function principalOf(
   server: ResourceServer,
-  { scopes, userId = "user-1", sessionId, claims = {} }: ScopedCaller,
+  { scopes, userId = "user-1", sessionId, claims = {}, tenant }: ScopedCaller,
 ): Principal {
   const ownClaims = { sub: userId, ...compact({ session_id: sessionId }), ...claims };
-  const principal = pipelineOf(server).policy.callerWith(scopes, ownClaims);
+  const principal = pipelineOf(server).policy.callerWith(scopes, ownClaims, tenant);
   return Object.freeze({ ...principal, userId, ...compact({ sessionId }) });
 }
 

@@ -142,7 +142,9 @@ function decideByScopes(
 ): Decision {
   const principal = principalOf(server, caller);
   const { claims } = principal;
-  const { decision } = explain(server, { method, path: target, params, scopes: caller.scopes, claims });
+  const { scopes, tenant } = caller;
+  const query = { method, path: target, params, scopes, claims, ...compact({ tenant }) };
+  const { decision } = explain(server, query);
   if (!decision.principal || method === OPERATION_METHOD) return decision;
   // A public route has no principal, because the server reads no credential there.
   if (decision.rule?.requirement === "public") return explain(server, { method, path: target }).decision;

@@ -25,6 +25,7 @@ const KEYLESS = fileOf({ service_id: "a", keys: { jwks_file: "/nowhere/keys.json
 const CONTROL = /[^\P{C}\n]|\p{Zl}/u;
 const keyFile = () => join(folder, `key-${Math.random()}.pem`);
 const urlOf = (file: string) => JSON.stringify(new URL(`../../../src/${file}`, import.meta.url).href);
+const LISTED = { algorithms: ["RS256"], scopes: ["agents:read"] };
 /** A file of rules without the base table. */
 const tableOf = (scope_mappings: object) => fileOf({ default_scope_mappings: {}, scope_mappings });
 
@@ -179,6 +180,25 @@ describe("scopegate explain", () => {
   const users = `GET /orgs/acme/users --config ${orgs} --scope users:read`;
   const logs = `GET /orgs/acme/logs --config ${orgs} --scope users:read --claim org_id=acme`;
   const configured = fileOf({ sender_constraint: bound, scope_mappings: payments });
+  const tenantRules = {
+    "* /orgs/:org{/*path}": { scopes: [], where: { org: { tenant: true } }, unless: ["orgs:cross"] },
+  };
+  const tenantConfig = fileOf({
+    default_scope_mappings: {},
+    scope_mappings: tenantRules,
+    service_id: "agents-prod",
+    issuers: [
+      {
+        issuer: "https://login.acme.example",
+        keys: { jwks_file: "/absent/keys.json" },
+        algorithms: ["ES256"],
+        tenant: "acme",
+        scopes: ["orgs:cross"],
+      },
+    ],
+  });
+  const tenants = `GET /orgs/acme --config ${tenantConfig} --scope`;
+  const tenantTable = `GET /orgs/acme --config ${fileOf(tenantRules)} --scope`;
   const SUBSCRIBE = operation("resources/subscribe docs://a", "docs:read");
 
   it.each<[requirement: string, line: string, code: number, ...parts: string[]]>([
@@ -205,6 +225,27 @@ describe("scopegate explain", () => {
     ["counts the scopes of the rule that decides", logs, 1, "requires   orgs:read"],
     ["asks for a proof", pay(configured), 1, "proof_missing"],
     ["asks for a proof by a table alone", pay(fileOf(payments)), 1, "proof_missing"],
+    [
+      "shows that a caller has no tenant",
+      `${tenants} ''`,
+      1,
+      "the caller has no tenant, because its issuer has",
+    ],
+    ["shows another tenant", `${tenants} '' --tenant globex`, 1, "the tenant of the caller is globex"],
+    ["gives the caller a tenant", `${tenants} '' --tenant acme`, 0, "decision   allowed"],
+    [
+      "gives the caller a tenant by a table alone",
+      `${tenantTable} '' --tenant acme`,
+      0,
+      "decision   allowed",
+    ],
+    ["lifts `unless` if the issuer can grant it", `${tenants} orgs:cross --tenant x`, 0],
+    [
+      "lifts no `unless` for an unknown issuer",
+      `${tenantTable} orgs:cross --tenant x`,
+      1,
+      "caller_not_allowed",
+    ],
     ["accepts a bound caller", `${pay(configured)} --claim 'cnf={"jkt":"x"}'`, 0, "allowed"],
     ["accepts a bound caller by a table alone", `${pay(fileOf(payments))} --claim 'cnf={"jkt":"x"}'`, 0],
   ])("%s", async (_, line, code, ...parts) => {
@@ -579,6 +620,38 @@ describe("scopegate matrix", () => {
     const hidden = fileOf({ "GET /a/:id": ["a:read"], "GET /a/me": [] });
     const { out } = await scopegate(`matrix --roles ${roles} --config ${hidden} --param id=me`);
     expect(out).toMatch(/^\| GET \/a\/:id +\| every role \| no path found/m);
+  });
+
+  it("shows roles with a tenant", async () => {
+    const config = fileOf({ "GET /orgs/:org": { scopes: [], where: { org: { tenant: true } } } });
+    const owners = fileOf({ acme: { scopes: [], tenant: "acme" }, globex: { scopes: [], tenant: "globex" } });
+    const rows = await outputOf(`matrix --config ${config} --roles ${owners} --param org=acme`);
+    expect(rows).toMatch(/GET \/orgs\/acme +\| acme +\| allowed/);
+    expect(rows).toMatch(/GET \/orgs\/acme +\| globex +\| caller_not_allowed/);
+  });
+
+  const SECRET = "a secret with more than 32 characters";
+  it.each<[what: string, keys: object, absent: object]>([
+    ["a file of keys", { verification_keys: [issuer.publicPem] }, { keys: { jwks_file: "/absent.json" } }],
+    ["a secret", { algorithm: "HS256", verification_keys: [SECRET] }, { algorithm: "HS256" }],
+    [
+      "issuers",
+      {
+        issuers: [
+          { ...LISTED, issuer: "https://a.example", tenant: "a", verification_keys: [issuer.publicPem] },
+        ],
+      },
+      {
+        issuers: [
+          { ...LISTED, issuer: "https://a.example", tenant: "a", keys: { jwks_file: "/absent.json" } },
+        ],
+      },
+    ],
+  ])("prints the digest of the service without reading its keys: %s", async (_, keys, absent) => {
+    const file = { service_id: "agents", required_claims: ["exp"], clock_tolerance_seconds: 5 };
+    const printed = await jsonOf(`matrix --config ${fileOf({ ...file, ...absent })} --roles ${roles} --json`);
+    const service = createResourceServer(parseConfiguration({ ...file, ...keys }));
+    expect(printed).toMatchObject({ policy: service.health().policy });
   });
 
   it("shows with --shadow what the shadow table decides", async () => {

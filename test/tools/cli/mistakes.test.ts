@@ -69,6 +69,7 @@ describe("the command line refuses a line", () => {
     [REPEAT, "explain GET /agents --scope orders:read,reports:read"],
     [REPEAT, "explain GET /agents --scope 'orders:read reports:read'"],
     ["--scope", `explain GET /agents --config ${agents} --claim a=b`],
+    ["--tenant needs --scope", `explain GET /agents --config ${agents} --tenant a`],
     ["can't be read", `explain GET /agents --config ${absentKeys} --token -`],
     ["verification_keys: is missing.", `explain GET /agents --config ${keyless} --token -`],
     ["write --route '/agents/:id'.", `explain GET /a --config ${agents} --route 'GET /a'`],

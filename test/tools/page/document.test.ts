@@ -105,6 +105,7 @@ describe("page", () => {
       (reader): [string, unknown] => [INVALID, { roles: { reader } }],
     ),
     [INVALID, { roles: { reader: { scopes: [], claims: [] } } }],
+    [INVALID, { roles: { reader: { scopes: [], tenant: 5 } } }],
   ])("throws %j for the options %j", (message, options) => {
     expect(() => page(createServer(), options as PageOptions)).toThrow(message);
   });

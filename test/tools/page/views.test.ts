@@ -185,6 +185,7 @@ describe("readCaller", () => {
   it.each<[PageRole, string]>([
     [["agents:read", "x:read"], "agents:read x:read"],
     [{ scopes: ["agents:read"] }, "agents:read"],
+    [{ scopes: ["agents:read"], tenant: "acme" }, "agents:read"],
     [{ scopes: ["a:read"], claims: { org_id: "acme" } }, '{"org_id":"acme","roles":["a:read"]}'],
     ["anonymous", ""],
   ])("reads what a chosen role %j enters: %s", (role, text) => {

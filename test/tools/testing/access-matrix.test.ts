@@ -88,6 +88,27 @@ expired      401 expired             401 expired             401 expired        
     expect(pathsOf(cells)).toEqual(routes);
   });
 
+  it("gives a caller the tenant of its issuer", async () => {
+    const { trustedIssuer } = createTestIssuer({ issuer: "https://login.acme.example" });
+    const server = createResourceServer({
+      serviceId: "orgs",
+      issuers: [{ ...trustedIssuer, tenant: "acme" }],
+      scopeMappings: { "GET /orgs/:org": { scopes: [], where: { org: { tenant: true } } } },
+    });
+    const callers = {
+      acme: { scopes: [], tenant: "acme" },
+      globex: { scopes: [], tenant: "globex" },
+      nobody: { scopes: [], claims: { tenant: "acme" } },
+    };
+    const { cells } = await accessMatrix(server, { callers, params: { org: "acme" } });
+    expect(cells.map(({ caller, decision }) => [caller, decision.allowed])).toEqual([
+      ["acme", true],
+      ["globex", false],
+      ["nobody", false],
+    ]);
+    expect(cells[0]?.decision.principal?.tenant).toBe("acme");
+  });
+
   it("lists the rules for which it found no path", async () => {
     const table: ScopeMappings = { "GET /a/:id": ["a:read"], "GET /a/me": [] };
     const { unasked, text } = await accessMatrix(serverWith(table), { callers, params: { id: "me" } });

@@ -54,6 +54,7 @@ export const explain: Command = {
       isRepeatable: true,
       text: "a claim of the caller, for conditions; the value is JSON or a string. Needs --scope",
     },
+    tenant: { value: "ID", text: "the tenant of the caller's issuer, for conditions. Needs --scope" },
     arg: { value: "NAME=VALUE", isRepeatable: true, text: "an argument of an MCP operation" },
   },
   examples: [
@@ -93,10 +94,11 @@ export const explain: Command = {
       () => readPairs(input, "arg"),
       () => readPolicy(input, isToken),
       () => {
-        if (isToken && (input.has("scope") || input.has("claim")))
-          throw new UsageError("--token can't be combined with --scope and --claim.");
-        if (input.has("claim") && !input.has("scope"))
-          throw new UsageError('--claim needs --scope: write --scope "" for a token without scopes.');
+        if (isToken && ["scope", "claim", "tenant"].some((name) => input.has(name)))
+          throw new UsageError("--token can't be combined with --scope, --claim and --tenant.");
+        const dependent = ["claim", "tenant"].find((name) => input.has(name));
+        if (dependent !== undefined && !input.has("scope"))
+          throw new UsageError(`--${dependent} needs --scope: write --scope "" for a token without scopes.`);
         requireStandardInput(input);
       },
       () => {
@@ -107,7 +109,8 @@ export const explain: Command = {
       },
     );
     const { method, target: path } = request;
-    const caller = input.has("scope") ? { scopes, claims } : {};
+    const tenant = input.text("tenant");
+    const caller = input.has("scope") ? { scopes, claims, ...compact({ tenant }) } : {};
     const query = { method, path, params, matchedPattern: route, ...caller };
     const tokenText = isToken ? (await input.io.read()).trim().replace(/^(?:bearer|dpop) +/i, "") : "";
     const authorization = authorizationOf(tokenText);

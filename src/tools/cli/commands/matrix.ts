@@ -19,7 +19,7 @@ export const matrix: Command = {
     ...POLICY_OPTIONS,
     roles: {
       value: "FILE",
-      text: 'the scopes of each role: { "reader": ["agents:read"], "nobody": "anonymous" }; with claims: { "scopes": [...], "claims": {...} }',
+      text: 'the scopes of each role: { "reader": ["agents:read"], "nobody": "anonymous" }; for conditions: { "scopes": [...], "claims": {...}, "tenant": "acme" }',
     },
     param: {
       value: "NAME=VALUE",

@@ -9,6 +9,7 @@ type Claims = Readonly<Record<string, unknown>>;
 interface EnteredCaller {
   readonly scopes?: readonly string[];
   readonly claims?: Claims;
+  readonly tenant?: string;
   /** Describes what was read. */
   readonly note: string;
 }

@@ -18,8 +18,9 @@ const readEntered = () => readCaller(find("caller").value, find("claim").value);
 
 function explain(): void {
   const { scopes, claims } = readEntered();
+  const tenant = find("tenant").value || undefined;
   const query = { method: find("method").value, path: find("path").value };
-  const explanation = explainByPolicy(policy, { ...query, ...compact({ scopes, claims }) }, shadow);
+  const explanation = explainByPolicy(policy, { ...query, ...compact({ scopes, claims, tenant }) }, shadow);
   const unmappedStatus = data.unmappedRoutes === "not_found" ? 404 : 403;
   const steps = stepsOf(explanation, unmappedStatus).map(({ name, state, lines }) => {
     const texts = lines.map((line) => make("code", "", line));
@@ -56,9 +57,10 @@ const choices = new Map<string, PageRole>([
 ]);
 find("add").append(make("option", ""), ...[...choices.keys()].map((name) => make("option", "", name)));
 find("add").addEventListener("change", () => {
-  const { scopes, claims } = callerWithRole(choices.get(find("add").value) ?? []);
+  const { scopes, claims, tenant } = callerWithRole(choices.get(find("add").value) ?? []);
   const added = scopes && [...(readEntered().scopes ?? []), ...scopes];
   find("caller").value = renderCaller(compact({ scopes: added, claims }), find("claim").value);
+  find("tenant").value = tenant ?? find("tenant").value;
   find("add").value = "";
   showCaller();
 });
@@ -81,7 +83,7 @@ for (const { severity, message, hint } of data.findings)
     make("li", "", make("b", severity, severity), ` ${message} `, make("small", "", hint)),
   );
 for (const id of ["caller", "claim"]) find(id).addEventListener("input", showCaller);
-for (const id of ["method", "path"]) find(id).addEventListener("input", explain);
+for (const id of ["tenant", "method", "path"]) find(id).addEventListener("input", explain);
 for (const id of ["filter", "show"]) find(id).addEventListener("input", table.search);
 
 // The page opens with a decision: that of the first rule with scopes, for a caller who has them. The reader's

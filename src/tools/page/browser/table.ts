@@ -13,8 +13,8 @@ const LABELS = { yes: "✓ allowed", some: "◐ partly", no: "✗ refused" };
 /** Creates the table. Returns functions to show another caller and to search. */
 export function createTable(policy: Policy, data: PageData, ask: (method: string, path: string) => void) {
   const roles = data.roles.map(([name, role]) => {
-    const { scopes, claims } = callerWithRole(role);
-    return { name, caller: scopes && policy.callerWith(scopes, claims) };
+    const { scopes, claims, tenant } = callerWithRole(role);
+    return { name, caller: scopes && policy.callerWith(scopes, claims, tenant) };
   });
   const headings = ["Rule", "Requires", "Source", "Caller", ...roles.map(({ name }) => name)];
   find("head").append(...headings.map((heading) => make("th", "", heading)));
