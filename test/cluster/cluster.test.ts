@@ -28,6 +28,7 @@ import {
   startService,
   statusOf,
 } from "./service.ts";
+import { startTenants } from "./tenants.ts";
 
 /** Longer than the processes use old answers. */
 const LONG_MS = STALE_SECONDS * 1_000 + 1_500;
@@ -80,9 +81,49 @@ async function expectWorks(service: Service): Promise<void> {
 
 const IN_OUTAGE = `known callers: no change for ${STALE_SECONDS} s, then 503`;
 
-describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () => {
-  afterAll(finishResults);
+afterAll(finishResults);
 
+describe.skipIf(!HAS_REDIS_SERVER)("two processes with the issuers of tenants in Redis", () => {
+  it("lose no request of a tenant while others are added and removed, whose tokens and streams end", async () => {
+    const redis = cleanedUp(await startRedis());
+    const service = cleanedUp(await startTenants(redis.port, ["a", "b", "c"]));
+    const { tenants, tally } = service;
+    const [first, , changing] = tenants;
+    if (!first || !changing) throw new Error("No tenants.");
+    await service.settle();
+    const staying = Promise.race(service.openStreams(first));
+    for (let round = 0; round < 10; round += 1) {
+      const streams = service.openStreams(changing);
+      // The streams are open when the record goes.
+      await passing(200);
+      await service.change(changing, false);
+      const events = await Promise.all(streams);
+      for (const event of events) expect(event).toContain('event: access_ended\ndata: {"reason":"revoked"');
+      expect(performance.now() - changing.change.at).toBeLessThan(2_500);
+      await service.settle();
+      await service.change(changing, true);
+      await service.settle();
+    }
+    const before = await Promise.all(service.members.map((member) => member.questions()));
+    const since = performance.now();
+    const statuses = await service.flood(500);
+    expect(new Set(statuses)).toEqual(new Set([401]));
+    const seconds = (performance.now() - since) / 1_000;
+    const after = await Promise.all(service.members.map((member) => member.questions()));
+    for (const [index, count] of after.entries())
+      expect(count - (before[index] ?? 0)).toBeLessThan(100 + 20 * seconds + tenants.length * (seconds + 2));
+    expect(tally).toMatchObject({ wronglyAccepted: 0, wronglyRefused: 0, unavailable: 0 });
+    expect(tally.requests).toBeGreaterThan(1_000);
+    expect(await Promise.race([staying, Promise.resolve("open")])).toBe("open");
+    addRow({
+      fault: "two processes, three issuers: one is removed and added 10 times, then 500 invented issuers",
+      gets: "the right response; streams of the removed issuer end",
+      tally,
+    });
+  }, 180_000);
+});
+
+describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () => {
   it("refuse every revoked token within `freshMs` and a round trip, and no other, with a heap that stays", async () => {
     const { service } = await start();
     const heapOf = async () =>
