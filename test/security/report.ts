@@ -6,11 +6,13 @@ import type { Summary } from "../routing/harness.ts";
 import { DOCUMENTED, refusedSpellings } from "../routing/refused-spellings.ts";
 import { runRouting } from "../routing/run.ts";
 import { printTable, type Row } from "../support/table.ts";
+import { runTenants } from "./hostile-tenants.ts";
 import { runTokens } from "./tokens.ts";
 
 const started = performance.now();
 const routing = await runRouting({ scale: process.argv.includes("--full") ? "full" : "medium" });
 const tokens = await runTokens();
+const tenants = await runTenants({ tries: 10_000, seed: 54 });
 const seconds = ((performance.now() - started) / 1000).toFixed(0);
 
 const total = (summaries: readonly Summary[], count: (summary: Summary) => number): number =>
@@ -46,6 +48,10 @@ printTable(
   ["tokens", "tried", "false accepts", "false rejects"],
   ["all", tokens.tokens, falseAccepts.length, falseRejects.length],
 );
+printTable(
+  ["attacks of a tenant", "tried", "successes"],
+  ...tenants.map(({ kind, tried, successes }): Row => [kind, tried, successes.length]),
+);
 console.log(`${seconds} s.`);
 
 const failures = [
@@ -60,6 +66,7 @@ const failures = [
   ),
   ...falseAccepts.map((name) => `accepted: ${name}`),
   ...falseRejects.map((name) => `rejected: ${name}`),
+  ...tenants.flatMap(({ kind, successes }) => successes.map((success) => `tenant, ${kind}: ${success}`)),
 ];
 for (const failure of failures) console.error(failure);
 process.exitCode = failures.length > 0 || routing.length === 0 || tokens.tokens === 0 ? 1 : 0;
