@@ -64,15 +64,20 @@ const PUBLIC = [
 
 /** A port on loopback, and how often something has connected to it. */
 async function listen() {
-  let connections = 0;
+  let [connections, bytes] = [0, 0];
   const server = createServer((socket) => {
     connections += 1;
-    socket.destroy();
+    socket.on("data", ({ length }) => {
+      bytes += length;
+      socket.destroy();
+    });
+    // The client may end the connection first.
+    socket.on("error", () => undefined);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const { port } = server.address() as { readonly port: number };
-  return { port, count: () => connections };
+  return { port, count: () => connections, received: () => bytes };
 }
 
 const fetchFrom = (url: string) =>
@@ -140,6 +145,31 @@ describe("the keys of a record of find", () => {
     await expect(fetchFrom(`https://keys.example:${port}/`)).rejects.toThrow();
     expect(lookup.mock.calls.filter(([name]) => name === "keys.example")).toHaveLength(1);
     expect(count()).toBe(0);
+  });
+
+  it("aren't fetched from a private address that a socket has connected to in spite of the lookup", async () => {
+    const { port, count, received } = await listen();
+    let reads = 0;
+    // The lookup reads a public address, and the socket another one.
+    const changing = {
+      family: 4,
+      get address() {
+        reads += 1;
+        return reads === 1 ? "8.8.8.8" : "127.0.0.1";
+      },
+    };
+    lookup.mockImplementation(((
+      _name: string,
+      _options: object,
+      callback: (...values: unknown[]) => void,
+    ) => {
+      callback(null, [changing]);
+    }) as never);
+    await expect(fetchFrom(`https://keys.example:${port}/`)).rejects.toMatchObject({
+      code: "PRIVATE_ADDRESS",
+    });
+    await expect.poll(count).toBe(1);
+    expect(received()).toBe(0);
   });
 
   it("aren't fetched from a private URL that public metadata names", async () => {
