@@ -7,7 +7,7 @@
  *     npm run test:mutation -- --fresh                           forgets what an interrupted run found
  *     npm run test:mutation -- --again --seconds 300             tries the survivors of an earlier run for longer
  *     npm run test:mutation -- --report                          writes report.json from what is known
- *     npm run test:mutation -- --checks                          removes each check of checks.ts instead
+ *     npm run test:mutation -- --checks                          removes each check of checks.ts instead; --only too
  *
  * A mutant is tried with the tests of its folder (homes.ts): first those that killed others of its file.
  */
@@ -62,7 +62,8 @@ async function sampleCode(): Promise<number> {
 
 /** Returns the exit code: 1 if the tests of a sentence pass without its check. */
 async function removeChecks(): Promise<number> {
-  const tasks = CHECKS.map((check) => ({
+  const checks = CHECKS.filter(({ file }) => file.startsWith(options.only));
+  const tasks = checks.map((check) => ({
     check,
     mutant: mutantOf(check),
     tests: findTests(ROOT, [check.tests]),
@@ -73,7 +74,7 @@ async function removeChecks(): Promise<number> {
     if (killedBy === undefined) survivors += 1;
     console.log(`${killedBy === undefined ? "SURVIVED" : "killed  "}  ${sentence}  (${killedBy ?? home})`);
   });
-  console.log(`${CHECKS.length - survivors} of ${CHECKS.length} removed checks are noticed.`);
+  console.log(`${checks.length - survivors} of ${checks.length} removed checks are noticed.`);
   return survivors === 0 ? 0 : 1;
 }
 

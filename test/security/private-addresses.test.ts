@@ -46,6 +46,7 @@ const PRIVATE = [
   "fd00:ec2::254",
   "fe80::1",
   "fe80::1%eth0",
+  "2606:4700::1111%eth0",
   "ff02::1",
   "2001::1",
   "2001:db8::1",
@@ -146,6 +147,21 @@ describe("the keys of a record of find", () => {
     expect(lookup.mock.calls.filter(([name]) => name === "keys.example")).toHaveLength(1);
     expect(count()).toBe(0);
   });
+
+  it.each(["http://keys.example/keys", "http://1.1.1.1/keys", "ftp://keys.example/keys"])(
+    "aren't fetched from %s, also by a `fetch` of the record",
+    async (url) => {
+      const fetch = vi.fn();
+      const init = {
+        method: "GET",
+        headers: {},
+        redirect: "manual",
+        signal: new AbortController().signal,
+      } as const;
+      await expect(guardFetch(fetch)(url, init)).rejects.toThrow("need https URLs");
+      expect(fetch).not.toHaveBeenCalled();
+    },
+  );
 
   it("aren't fetched from a private address that a socket has connected to in spite of the lookup", async () => {
     const { port, count, received } = await listen();

@@ -131,6 +131,15 @@ describe("a record of find", () => {
     expect(asked).toHaveBeenCalledTimes(2);
   });
 
+  it("is asked for as rarely as that of an unknown issuer after its removal", async () => {
+    const { answer, asked, records, pass } = createFinding([acme], { freshSeconds: 10 });
+    expect(await answer(await signed())).toBe("200");
+    records.clear();
+    pass(10);
+    for (let tries = 0; tries < 50; tries += 1) expect(await answer(await signed())).toBe("401 issuer");
+    expect(asked).toHaveBeenCalledTimes(2);
+  });
+
   it("is asked for once a second while `find` fails for it, even if forged tokens name its issuer", async () => {
     let fails = false;
     const find = () => (fails ? Promise.reject(new Error("down")) : Promise.resolve(acme.record));
