@@ -395,6 +395,13 @@ describe("an example of a page", () => {
   it("serves Swagger UI as the page shows", () =>
     checkProgram("complete/swagger-ui.mts", "docs/guides/openapi.md", "Serve Swagger UI"));
 
+  it.each([
+    ["metrics", "Prometheus"],
+    ["decision-log", "Write a log"],
+  ])("is a program of a guide that responds as the page shows: %s", (name, section) =>
+    checkProgram(`complete/${name}.mts`, `docs/guides/${name}.md`, section),
+  );
+
   it("is the complete server that the page shows", () => {
     const shown = snippets.filter(({ code }) => code.includes('"./service.mts"'));
     const start = shown.filter(({ block }) => block?.page === "docs/start/README.md");

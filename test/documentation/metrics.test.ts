@@ -40,8 +40,8 @@ const { panels } = JSON.parse(readFileSync(join(ROOT, "docs/grafana/scopegate.js
   readonly panels: readonly Panel[];
 };
 const page = pageOf("docs/guides/metrics.md");
-const [yaml] = page.blocks.filter(({ language }) => language === "yaml");
-const alerts = (parseYaml(yaml?.code ?? "") as Rules).groups.flatMap(({ rules }) => rules);
+const yaml = readFileSync(join(ROOT, "docs/grafana/alerts.yml"), "utf8");
+const alerts = (parseYaml(yaml) as Rules).groups.flatMap(({ rules }) => rules);
 const queries = [
   ...panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const)),
   ...alerts.map(({ alert, expr }) => [alert, expr] as const),

@@ -1,0 +1,26 @@
+/** Writes one line of JSON for each decision, and the last lines before the process ends. */
+import express from "express";
+import { createResourceServer } from "scopegate";
+import { decisionLog } from "scopegate/decision-log";
+import { protect } from "scopegate/express";
+
+const decisions = decisionLog(process.stdout, { include: ["path"] });
+const server = createResourceServer({
+  serviceId: "agents-prod",
+  verificationKeys: [process.env["JWT_PUBLIC_KEY"]!],
+  requiredClaims: ["exp"],
+  scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"] },
+  onDecision: decisions,
+});
+
+const app = express().use(protect(server));
+app.get("/agents/:agent_id", (req, res) => {
+  res.json({ agent: req.params.agent_id });
+});
+const listening = app.listen(3000);
+
+process.once("SIGTERM", () => {
+  listening.prependListener("request", (_req, res) => res.setHeader("Connection", "close"));
+  listening.close(() => void decisions.close()); // writes the lines that are still waiting
+  setTimeout(() => listening.closeAllConnections(), 10_000).unref();
+});
