@@ -49,7 +49,11 @@ export function addressOf(path: string): string | undefined {
 }
 
 /** The files that pages link to, and that a browser loads as they are. */
-export const FILES = ["docs/ci/policy.yml", "docs/grafana/scopegate.json"] as const;
+export const FILES = [
+  "docs/ci/policy.yml",
+  "docs/grafana/alerts.yml",
+  "docs/grafana/scopegate.json",
+] as const;
 
 /**
  * What a link from a page leads to on the site, or `undefined` if only the repository has the page. A link that leads

@@ -25,6 +25,7 @@ describe("the tarball", () => {
       ...["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "configuration.schema.json"],
       "docs/ci/policy.yml",
       ...[
+        "docs/grafana/alerts.yml",
         "docs/grafana/scopegate.json",
         "docs/pictures/policy-page.png",
         "examples/README.md",
