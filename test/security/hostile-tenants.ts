@@ -180,11 +180,11 @@ const GRANTS = [
   ["orgs:admin"],
   ["root", ADMIN, "reports:read", "*", "orgs:*:read"],
 ];
-const FOREIGN = [
+const FOREIGN: readonly Readonly<Record<string, unknown>>[] = [
   {},
   { tenant: "acme", org: "acme", org_id: "acme", tid: "acme" },
   { tenant: ["acme", "mallory"] },
-  { tenant: true, __proto__: { tenant: "acme" } },
+  { tenant: true, ["__proto__"]: { tenant: "acme" } },
   { principal: { tenant: "acme" }, constructor: { tenant: "acme" } },
   { sub: "user-1", azp: "acme", client_id: "acme", act: { sub: "acme" } },
   { cnf: {}, scope: "orgs:cross", permissions: ["orgs:cross"], groups: ["acme"] },
@@ -192,11 +192,11 @@ const FOREIGN = [
 
 function createAttack(kind: Exclude<AttackKind, "address">, setting: Setting): Attack {
   const { random, victim, attacker, id } = setting;
-  const claims = {
+  const claims: Record<string, unknown> = {
     sub: "user-1",
     jti: id,
-    aud: AUDIENCE as unknown,
-    iss: attacker.record.issuer as unknown,
+    aud: AUDIENCE,
+    iss: attacker.record.issuer,
     iat: START / 1_000,
     exp: START / 1_000 + 100_000,
     scopes: random.pick(GRANTS),
@@ -209,17 +209,17 @@ function createAttack(kind: Exclude<AttackKind, "address">, setting: Setting): A
   };
   let [target, how] = [random.pick(VICTIMS_PATHS), "own key" as SigningWay];
   if (kind === "audience") {
-    claims.aud = wrongAudience(random, victim);
+    claims["aud"] = wrongAudience(random, victim);
     // Its own tenant, so that only the audience is wrong.
     target = "/orgs/mallory";
     header["kid"] = "key-1";
-    claims.scopes = ["orgs:read"];
+    claims["scopes"] = ["orgs:read"];
   }
-  if (kind === "issuer") claims.iss = spell(victim.record.issuer, random);
+  if (kind === "issuer") claims["iss"] = spell(victim.record.issuer, random);
   if (kind === "flood")
-    claims.iss = `https://login-${id}.${random.pick(["acme", "x"])}.example${random.pick(["", "/"])}`;
+    claims["iss"] = `https://login-${id}.${random.pick(["acme", "x"])}.example${random.pick(["", "/"])}`;
   if (kind === "key") {
-    claims.iss = victim.record.issuer;
+    claims["iss"] = victim.record.issuer;
     how = random.pick(["own key", "secret", "none", "other signature"] as const);
     const { publicJwk } = attacker.issuer.key;
     const hints = [
@@ -232,7 +232,7 @@ function createAttack(kind: Exclude<AttackKind, "address">, setting: Setting): A
     if (how === "secret") header["alg"] = random.pick(["HS256", "HS384", "HS512", "hs256"]);
     if (how === "none") header["alg"] = random.pick(["none", "None", "NONE", ""]);
   }
-  return { token: seal(header, claims, how, setting), iss: claims.iss, target };
+  return { token: seal(header, claims, how, setting), iss: claims["iss"], target };
 }
 
 const wrongAudience = (random: Random, { record }: Tenant): unknown =>
