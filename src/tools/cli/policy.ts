@@ -1,5 +1,4 @@
 /** The server, the routes and the options that a command works on. */
-import { randomBytes } from "node:crypto";
 import { issuersFrom } from "../../capabilities/issuers/index.ts";
 import {
   createResourceServer,
@@ -95,7 +94,7 @@ function withKeysOfNobody(issuer: Partial<TrustedIssuer> & Pick<ResourceServerOp
     Object.entries(issuer).filter(([name]) => !/^(?:keys|verificationKeys)$/.test(name)),
   ) as unknown as TrustedIssuer;
   const keys = isSecret
-    ? { verificationKeys: [randomBytes(64).toString("base64")] }
+    ? { verificationKeys: [crypto.randomUUID() + crypto.randomUUID()] }
     : { keys: { jwksUri: NO_KEYS_URL } };
   return { ...others, ...keys };
 }
