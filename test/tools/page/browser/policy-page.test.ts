@@ -82,11 +82,11 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
     await tab.keyboard.press("Tab");
     expect(await evaluate(tab, "() => document.activeElement.textContent")).toBe("Skip to the rules");
     const order = [];
-    for (let left = 5; left > 0; left -= 1) {
+    for (let left = 6; left > 0; left -= 1) {
       await tab.keyboard.press("Tab");
       order.push(await focused());
     }
-    expect(order).toEqual(["caller", "add", "claim", "method", "path"]);
+    expect(order).toEqual(["caller", "add", "claim", "tenant", "method", "path"]);
     await tab.locator("#caller").focus();
     await tab.keyboard.press("Control+A");
     await tab.keyboard.type("agents:web:run");
@@ -128,6 +128,7 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
       ["textbox", "Scopes, the claims of a token as JSON, or a token"],
       ["combobox", "Add a scope or a role"],
       ["textbox", "Claim with the scopes"],
+      ["textbox", "Tenant of the issuer"],
       ["textbox", "Method"],
       ["textbox", "Path"],
       ["searchbox", "Search"],
