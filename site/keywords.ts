@@ -28,12 +28,12 @@ export const KEYWORDS: Readonly<Record<string, string>> = {
   "guides/several-issuers":
     "multiple issuers, issuer per customer, bring your own identity provider, SSO, two identity providers, staging and production",
   "guides/sockets": "WebSocket, ws, Socket.IO, SSE, EventSource, streaming",
-  "guides/static-files": "SPA, React, Vite, express.static, assets, index.html",
+  "guides/static-files":
+    "SPA, React, Vite, express.static, assets, index.html, multer, multipart, file upload, 413, body size",
   "guides/testing":
     "unit tests, integration tests, end-to-end tests, e2e, Jest, Vitest, supertest, mock token, fake JWT",
   "guides/troubleshooting": "debug, why 401, why 403, unauthorized, forbidden, not working, error",
   "guides/types": "user id, current user, TypeScript, req.user, Express.Request, augmentation, generics",
-  "guides/uploads": "multer, multipart, file upload, 413, body size",
   "reference/benchmarks": "performance, speed, latency, latency per request, overhead, throughput",
   "reference/versions":
     "breaking changes, semver, license, MIT, commercial use, price, pricing, free, help, questions, contact, LTS, Node.js versions",

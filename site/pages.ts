@@ -14,6 +14,7 @@ const NAMED: Readonly<Record<string, string>> = {
   "CHANGELOG.md": "changelog.md",
   "SECURITY.md": "security-policy.md",
   "examples/README.md": "examples.md",
+  "docs/migrate/README.md": "migrate/index.md",
   "docs/providers/README.md": "providers/index.md",
   "docs/start/README.md": "start/index.md",
 };
@@ -95,6 +96,14 @@ export const MOVED: Readonly<Record<string, string>> = {
   "guides/swagger-ui": "openapi#serve-swagger-ui",
   "guides/policy-page": "ci#the-policy-page",
   "guides/proxy-tokens": "../providers/#tokens-in-other-header-fields",
+  "migrate/express-jwt": "./#express-jwt-and-koa-jwt",
+  "migrate/koa-jwt": "./#express-jwt-and-koa-jwt",
+  "migrate/passport-jwt": "./#passport-jwt",
+  "migrate/fastify-jwt": "./#fastifyjwt",
+  "migrate/express-oauth2-jwt-bearer": "./#express-oauth2-jwt-bearer",
+  "migrate/nestjs-guards": "./#nestjs-guards",
+  "migrate/python": "./#a-python-service",
+  "guides/uploads": "static-files#uploads",
   "reference/errors": "refusals#responses",
   "understand/decisions": "../reference/server#decisions",
 };

@@ -56,12 +56,12 @@ function drawRequest(): string {
 
 function drawTwoRules(): string {
   const server = createServer({
-    "GET /agents/me": ["self:read"],
-    "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+    "GET /stores/new": ["stores:create"],
+    "GET /stores/:store_id": ["stores:<store_id>:read"],
   });
   const requiredOf = (matchedPattern: string): readonly string[] =>
-    explain(server, { method: "GET", path: "/agents/me", matchedPattern, scopes: [] }).decision.required;
-  const [route, path] = ["/agents/:agent_id", "/agents/me"];
+    explain(server, { method: "GET", path: "/stores/new", matchedPattern, scopes: [] }).decision.required;
+  const [route, path] = ["/stores/:store_id", "/stores/new"];
   const both = requiredOf(route);
   const row = (y: number, what: string, pattern: string, scopes: readonly string[]) => [
     box("box", { x: 4, y }, 336, 78),
@@ -75,7 +75,7 @@ function drawTwoRules(): string {
     344,
     276,
     [
-      text("GET /agents/me", { x: 172, y: 22 }, "bold", "middle"),
+      text("GET /stores/new", { x: 172, y: 22 }, "bold", "middle"),
       arrow({ x: 172, y: 32 }, { x: 172, y: 50 }),
       ...row(52, "the narrowest rule for the path", path, ofPath),
       text("and", { x: 172, y: 149 }, "small", "middle"),

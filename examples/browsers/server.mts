@@ -13,10 +13,10 @@ const { privateKey, publicKey } = await generateKeyPair("ES256"); // new at ever
 /** Returns a token, or `undefined` if the password is wrong. */
 async function signIn(user: unknown, password: unknown): Promise<string | undefined> {
   if (user !== "user-1" || password !== "example") return undefined;
-  return new SignJWT({ scopes: ["notes:read", "notes:write"] })
+  return new SignJWT({ scopes: ["orders:read", "orders:write"] })
     .setProtectedHeader({ alg: "ES256" })
     .setSubject(user)
-    .setAudience("notes-prod")
+    .setAudience("orders")
     .setJti(randomUUID()) // distinguishes this token from the next one, so that it can be revoked alone
     .setIssuedAt()
     .setExpirationTime("15m")
@@ -29,7 +29,7 @@ const COOKIE = "__Host-access_token";
 const ATTRIBUTES: CookieOptions = { httpOnly: true, secure: true, sameSite: "strict", path: "/" };
 
 const server = createResourceServer({
-  serviceId: "notes-prod",
+  serviceId: "orders",
   algorithm: "ES256",
   verificationKeys: [publicKey],
   requiredClaims: ["exp"], // rejects tokens that never expire
@@ -38,8 +38,8 @@ const server = createResourceServer({
   scopeMappings: {
     "POST /api/login": "public",
     "POST /api/logout": "optional",
-    "GET /api/notes": ["notes:read"],
-    "POST /api/notes": ["notes:write"],
+    "GET /api/orders": ["orders:read"],
+    "POST /api/orders": ["orders:write"],
     "* /api{/*path}": ["api:closed"], // routes under /api without a rule of their own stay closed
     "GET /{*path}": "public", // the page. Every other GET route is public
   },
@@ -53,7 +53,7 @@ const sameOrigin: RequestHandler = (req, res, next) => {
 };
 
 const files = join(import.meta.dirname, "public");
-const notes = ["first"];
+const orders = ["first"];
 const app = express();
 app.use(express.static(files)); // the files of the page
 app.use(sameOrigin);
@@ -83,12 +83,12 @@ app.post("/api/logout", async (req, res) => {
   }
   res.status(204).end();
 });
-app.get("/api/notes", (req, res) => {
-  res.json({ user: principalOf(req)?.userId, notes });
+app.get("/api/orders", (req, res) => {
+  res.json({ user: principalOf(req)?.userId, orders });
 });
-app.post("/api/notes", (req, res) => {
-  notes.push(String(((req.body ?? {}) as { text?: unknown }).text));
-  res.status(201).json(notes);
+app.post("/api/orders", (req, res) => {
+  orders.push(String(((req.body ?? {}) as { text?: unknown }).text));
+  res.status(201).json(orders);
 });
 app.get("/{*path}", (_req, res) => {
   res.sendFile("index.html", { root: files });

@@ -2,7 +2,7 @@ import cors from "cors";
 import express, { type ErrorRequestHandler } from "express";
 import { audit, routesOf } from "scopegate/audit";
 import { principalOf, protect, requireScopes } from "scopegate/express";
-import { agentsFor, server, textOf } from "./service.mts";
+import { storesFor, server, textOf } from "./service.mts";
 
 const app = express();
 app.use(cors({ origin: "https://app.example", exposedHeaders: ["WWW-Authenticate", "DPoP-Nonce"] })); // 1. preflights
@@ -10,16 +10,16 @@ app.use(cors({ origin: "https://app.example", exposedHeaders: ["WWW-Authenticate
 app.use(protect(server)); // 2. checks every request
 app.use(express.json()); // 3. reads bodies only of allowed callers
 
-app.get("/agents", (req, res) => {
-  res.json(agentsFor(principalOf(req)));
+app.get("/stores", (req, res) => {
+  res.json(storesFor(principalOf(req)));
 });
-app.get("/agents/:agent_id", (req, res) => {
-  res.json({ agent: req.params.agent_id, caller: principalOf(req)?.userId });
+app.get("/stores/:store_id", (req, res) => {
+  res.json({ store: req.params.store_id, caller: principalOf(req)?.userId });
 });
-app.get("/agents/:agent_id/logs", requireScopes("logs:<agent_id>:read"), (_req, res) => {
+app.get("/stores/:store_id/logs", requireScopes("logs:<store_id>:read"), (_req, res) => {
   res.json([]);
 });
-app.post("/notes", (req, res) => {
+app.post("/orders", (req, res) => {
   res.status(201).json({ text: textOf(req.body), by: principalOf(req)?.userId });
 });
 app.get("/health", (_req, res) => {

@@ -2,7 +2,7 @@ import cors from "@fastify/cors";
 import fastify from "fastify";
 import { audit, routesOf } from "scopegate/audit";
 import { principalOf, protect, requireScopes } from "scopegate/fastify";
-import { agentsFor, server, textOf } from "./service.mts";
+import { storesFor, server, textOf } from "./service.mts";
 
 const app = fastify();
 const routes = routesOf(app); // directly after fastify(): it records the routes from here on
@@ -12,13 +12,13 @@ await app.register(cors, {
 }); // 1. preflights
 await app.register(protect(server)); // 2. checks every request in `onRequest`, before its body is read
 
-app.get("/agents", (request) => agentsFor(principalOf(request)));
-app.get<{ Params: { agent_id: string } }>("/agents/:agent_id", (request) => ({
-  agent: request.params.agent_id,
+app.get("/stores", (request) => storesFor(principalOf(request)));
+app.get<{ Params: { store_id: string } }>("/stores/:store_id", (request) => ({
+  store: request.params.store_id,
   caller: principalOf(request)?.userId,
 }));
-app.get("/agents/:agent_id/logs", { onRequest: requireScopes("logs:<agent_id>:read") }, () => []);
-app.post("/notes", (request, reply) => {
+app.get("/stores/:store_id/logs", { onRequest: requireScopes("logs:<store_id>:read") }, () => []);
+app.post("/orders", (request, reply) => {
   reply.code(201);
   return { text: textOf(request.body), by: principalOf(request)?.userId };
 });

@@ -1,20 +1,20 @@
 import { serve } from "@hono/node-server";
 import { requireScopes, withScopes } from "scopegate/fetch";
-import { agentsFor, server, textOf } from "./service.mts";
+import { storesFor, server, textOf } from "./service.mts";
 
-const mayReadLogs = requireScopes("logs:<agent_id>:read");
+const mayReadLogs = requireScopes("logs:<store_id>:read");
 
 const handler = withScopes(server, async (request: Request, { principal }) => {
   const { pathname } = new URL(request.url);
-  const [, id, logs] = /^\/agents\/([^/]+)(\/logs)?$/.exec(pathname) ?? [];
-  const agent = id && decodeURIComponent(id);
+  const [, id, logs] = /^\/stores\/([^/]+)(\/logs)?$/.exec(pathname) ?? [];
+  const store = id && decodeURIComponent(id);
   if (pathname === "/health") return Response.json({ status: "ok" });
-  if (pathname === "/agents") return Response.json(agentsFor(principal));
-  if (pathname === "/notes")
+  if (pathname === "/stores") return Response.json(storesFor(principal));
+  if (pathname === "/orders")
     return Response.json({ text: textOf(await request.json()), by: principal?.userId }, { status: 201 });
-  if (agent === undefined) return new Response(null, { status: 404 });
-  if (!logs) return Response.json({ agent, caller: principal?.userId });
-  return mayReadLogs(request, { agent_id: agent }) ?? Response.json([]); // the refusal, or `undefined`
+  if (store === undefined) return new Response(null, { status: 404 });
+  if (!logs) return Response.json({ store, caller: principal?.userId });
+  return mayReadLogs(request, { store_id: store }) ?? Response.json([]); // the refusal, or `undefined`
 });
 
 /** CORS before the guard: a browser can read a refusal only with these headers. */

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { audit, routesOf } from "scopegate/audit";
 import { principalOf, protect, requireScopes } from "scopegate/hono";
-import { agentsFor, server, textOf } from "./service.mts";
+import { storesFor, server, textOf } from "./service.mts";
 
 const app = new Hono();
 app.onError((error, c) => {
@@ -13,12 +13,12 @@ app.onError((error, c) => {
 });
 app.use(cors({ origin: "https://app.example", exposeHeaders: ["WWW-Authenticate", "DPoP-Nonce"] })); // 1. preflights
 app.use(protect(server)); // 2. checks every request
-app.get("/agents", (c) => c.json(agentsFor(principalOf(c))));
-app.get("/agents/:agent_id", (c) =>
-  c.json({ agent: c.req.param("agent_id"), caller: principalOf(c)?.userId }),
+app.get("/stores", (c) => c.json(storesFor(principalOf(c))));
+app.get("/stores/:store_id", (c) =>
+  c.json({ store: c.req.param("store_id"), caller: principalOf(c)?.userId }),
 );
-app.get("/agents/:agent_id/logs", requireScopes("logs:<agent_id>:read"), (c) => c.json([]));
-app.post("/notes", async (c) =>
+app.get("/stores/:store_id/logs", requireScopes("logs:<store_id>:read"), (c) => c.json([]));
+app.post("/orders", async (c) =>
   c.json({ text: textOf(await c.req.json()), by: principalOf(c)?.userId }, 201),
 );
 app.get("/health", (c) => c.json({ status: "ok" }));

@@ -4,19 +4,19 @@ import Router from "@koa/router";
 import Koa from "koa";
 import { audit, routesOf } from "scopegate/audit";
 import { principalOf, protect, requireScopes } from "scopegate/koa";
-import { agentsFor, server, textOf } from "./service.mts";
+import { storesFor, server, textOf } from "./service.mts";
 
 const router = new Router();
-router.get("/agents", (ctx) => {
-  ctx.body = agentsFor(principalOf(ctx));
+router.get("/stores", (ctx) => {
+  ctx.body = storesFor(principalOf(ctx));
 });
-router.get("/agents/:agent_id", (ctx) => {
-  ctx.body = { agent: ctx.params["agent_id"], caller: principalOf(ctx)?.userId };
+router.get("/stores/:store_id", (ctx) => {
+  ctx.body = { store: ctx.params["store_id"], caller: principalOf(ctx)?.userId };
 });
-router.get("/agents/:agent_id/logs", requireScopes("logs:<agent_id>:read"), (ctx) => {
+router.get("/stores/:store_id/logs", requireScopes("logs:<store_id>:read"), (ctx) => {
   ctx.body = [];
 });
-router.post("/notes", (ctx) => {
+router.post("/orders", (ctx) => {
   ctx.body = { text: textOf(ctx.request.body), by: principalOf(ctx)?.userId };
   ctx.status = 201;
 });

@@ -3,10 +3,10 @@ import { createResourceServer, type Principal } from "scopegate";
 import { protect } from "scopegate/fetch";
 
 const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env["JWT_PUBLIC_KEY"]!],
   requiredClaims: ["exp"],
-  scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"], "POST /notes": ["notes:write"] },
+  scopeMappings: { "GET /stores/:store_id": ["stores:<store_id>:read"], "POST /orders": ["orders:write"] },
 });
 
 const guard = protect(server);

@@ -4,29 +4,29 @@ import { NestFactory } from "@nestjs/core";
 import type { Principal } from "scopegate";
 import { audit, routesOf } from "scopegate/audit";
 import { CurrentPrincipal, Public, RequireScopes, ScopegateModule } from "scopegate/nest";
-import { agentsFor, server, textOf } from "./service.mts";
+import { storesFor, server, textOf } from "./service.mts";
 
 @Controller()
-class AgentsController {
-  @Get("agents")
+class StoresController {
+  @Get("stores")
   list(@CurrentPrincipal() caller: Principal) {
-    return agentsFor(caller);
+    return storesFor(caller);
   }
 
-  @Get("agents/:agent_id")
-  agent(@Param("agent_id") agent: string, @CurrentPrincipal() caller: Principal) {
-    return { agent, caller: caller.userId };
+  @Get("stores/:store_id")
+  store(@Param("store_id") store: string, @CurrentPrincipal() caller: Principal) {
+    return { store, caller: caller.userId };
   }
 
-  @Get("agents/:agent_id/logs")
-  @RequireScopes("logs:<agent_id>:read") // in addition to the rule in the table
+  @Get("stores/:store_id/logs")
+  @RequireScopes("logs:<store_id>:read") // in addition to the rule in the table
   logs() {
     return [];
   }
 
-  @Post("notes")
-  note(@Body() note: unknown, @CurrentPrincipal() caller: Principal) {
-    return { text: textOf(note), by: caller.userId };
+  @Post("orders")
+  order(@Body() order: unknown, @CurrentPrincipal() caller: Principal) {
+    return { text: textOf(order), by: caller.userId };
   }
 
   @Get("health")
@@ -36,7 +36,7 @@ class AgentsController {
   }
 }
 
-@Module({ imports: [ScopegateModule.forRoot(server)], controllers: [AgentsController] })
+@Module({ imports: [ScopegateModule.forRoot(server)], controllers: [StoresController] })
 class AppModule {}
 
 const app = await NestFactory.create(AppModule);

@@ -1,24 +1,24 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { principalOf, protect, requireScopes } from "scopegate/node";
-import { agentsFor, server, textOf } from "./service.mts";
+import { storesFor, server, textOf } from "./service.mts";
 
 const guard = protect(server);
-const mayReadLogs = requireScopes("logs:<agent_id>:read");
+const mayReadLogs = requireScopes("logs:<store_id>:read");
 
 async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname } = new URL(request.url ?? "", "http://localhost"); // as the guard reads it
-  const [, id, logs] = /^\/agents\/([^/]+)(\/logs)?$/.exec(pathname) ?? [];
-  const agent = id && decodeURIComponent(id);
+  const [, id, logs] = /^\/stores\/([^/]+)(\/logs)?$/.exec(pathname) ?? [];
+  const store = id && decodeURIComponent(id);
   const caller = principalOf(request);
   const send = (status: number, body: unknown) =>
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
   if (pathname === "/health") send(200, { status: "ok" });
-  else if (pathname === "/agents") send(200, agentsFor(caller));
-  else if (pathname === "/notes") send(201, { text: textOf(await json(request)), by: caller?.userId });
-  else if (agent === undefined) send(404, { title: "Not Found", status: 404 });
-  else if (!logs) send(200, { agent, caller: caller?.userId });
-  else if (mayReadLogs(request, response, { agent_id: agent })) send(200, []);
+  else if (pathname === "/stores") send(200, storesFor(caller));
+  else if (pathname === "/orders") send(201, { text: textOf(await json(request)), by: caller?.userId });
+  else if (store === undefined) send(404, { title: "Not Found", status: 404 });
+  else if (!logs) send(200, { store, caller: caller?.userId });
+  else if (mayReadLogs(request, response, { store_id: store })) send(200, []);
 }
 
 async function listener(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -2,28 +2,28 @@
 import { createResourceServer, type Principal } from "scopegate";
 
 export const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env["JWT_PUBLIC_KEY"]!],
   requiredClaims: ["exp"],
   scopeMappings: {
-    "GET /agents": ["agents:<any>:read"],
-    "GET /agents/:agent_id": ["agents:<agent_id>:read"],
-    "GET /agents/:agent_id/logs": ["agents:<agent_id>:read"],
-    "POST /notes": ["notes:write"],
+    "GET /stores": ["stores:<any>:read"],
+    "GET /stores/:store_id": ["stores:<store_id>:read"],
+    "GET /stores/:store_id/logs": ["stores:<store_id>:read"],
+    "POST /orders": ["orders:write"],
     "GET /health": "public",
   },
 });
 
-const agents = ["web", "api"];
+const stores = ["berlin", "oslo"];
 
-/** The agents that a caller may read. */
-export function agentsFor(caller: Principal | undefined): readonly string[] {
-  const ids = caller?.resourceIds("agents", "read");
-  return ids === "all" ? agents : agents.filter((id) => ids?.has(id));
+/** The stores that a caller may read. */
+export function storesFor(caller: Principal | undefined): readonly string[] {
+  const ids = caller?.resourceIds("stores", "read");
+  return ids === "all" ? stores : stores.filter((id) => ids?.has(id));
 }
 
-export function textOf(note: unknown): string {
-  const { text } = Object(note) as { text?: unknown };
-  if (typeof text !== "string") throw new TypeError("A note needs a `text` string.");
+export function textOf(order: unknown): string {
+  const { text } = Object(order) as { text?: unknown };
+  if (typeof text !== "string") throw new TypeError("An order needs a `text` string.");
   return text;
 }

@@ -7,16 +7,16 @@ import { protect } from "scopegate/express";
 import { toSecurity } from "scopegate/openapi";
 
 const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env["JWT_PUBLIC_KEY"]!],
   requiredClaims: ["exp"],
-  scopeMappings: { "GET /agents": ["agents:read"] },
+  scopeMappings: { "GET /stores": ["stores:read"] },
 });
 const document = toSecurity(
   {
     openapi: "3.1.0",
-    info: { title: "Agents", version: "1" },
-    paths: { "/agents": { get: { responses: { 200: { description: "All agents" } } } } },
+    info: { title: "Stores", version: "1" },
+    paths: { "/stores": { get: { responses: { 200: { description: "All stores" } } } } },
   },
   server,
 );
@@ -31,7 +31,7 @@ app.get("/docs/swagger-initializer.js", (_req, res) => {
 });
 app.use("/docs", express.static(assets));
 app.use(protect(server)); // the routes above are public
-app.get("/agents", (_req, res) => {
-  res.json(["web"]);
+app.get("/stores", (_req, res) => {
+  res.json(["berlin"]);
 });
 app.listen(3000);

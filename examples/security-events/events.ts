@@ -5,7 +5,7 @@ import { inMemoryRevocation, securityEvents } from "scopegate/revocation";
 
 const issuer = "https://login.example/";
 export const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   issuer,
   keys: remoteKeys({ discovery: true }),
   revocation: inMemoryRevocation(),
@@ -14,5 +14,5 @@ export const server = createResourceServer({
 export const receive = securityEvents(server, {
   issuer,
   keys: remoteKeys({ discovery: true }),
-  audience: "agents-prod",
+  audience: "orders",
 });

@@ -5,15 +5,15 @@ import { createResourceServer } from "scopegate";
 import { principalOf, protect } from "scopegate/fastify";
 
 const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env["JWT_PUBLIC_KEY"]!],
   requiredClaims: ["exp"],
-  scopeMappings: { "GET /agents/:agent_id/events": ["agents:<agent_id>:read"] },
+  scopeMappings: { "GET /stores/:store_id/events": ["stores:<store_id>:read"] },
 });
 const app = fastify();
 await app.register(websocket);
 await app.register(protect(server));
-app.get("/agents/:agent_id/events", { websocket: true }, (socket, request) => {
+app.get("/stores/:store_id/events", { websocket: true }, (socket, request) => {
   socket.send(`hello ${principalOf(request)?.userId}`);
 });
 await app.listen({ port: 3000 });

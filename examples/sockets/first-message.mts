@@ -5,7 +5,7 @@ import { authenticateFirst } from "scopegate/node";
 import { WebSocketServer } from "ws";
 
 const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env["JWT_PUBLIC_KEY"]!],
   requiredClaims: ["exp"],
   scopeMappings: { "GET /live": ["events:read"] },

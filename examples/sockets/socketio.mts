@@ -6,7 +6,7 @@ import { principalOf, protect } from "scopegate/socketio";
 import { Server } from "socket.io";
 
 const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env["JWT_PUBLIC_KEY"]!],
   requiredClaims: ["exp"],
   scopeMappings: {

@@ -7,24 +7,24 @@ import { principalOf, protectUpgrade } from "scopegate/node";
 import { WebSocketServer } from "ws";
 
 const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env["JWT_PUBLIC_KEY"]!],
   requiredClaims: ["exp"],
   scopeMappings: {
-    "GET /agents/:agent_id": ["agents:<agent_id>:read"],
-    "GET /agents/:agent_id/events": ["agents:<agent_id>:read"],
+    "GET /stores/:store_id": ["stores:<store_id>:read"],
+    "GET /stores/:store_id/events": ["stores:<store_id>:read"],
   },
 });
 const app = express();
 app.use(protect(server));
-app.get("/agents/:agent_id", (req, res) => res.json({ agent: req.params.agent_id }));
+app.get("/stores/:store_id", (req, res) => res.json({ store: req.params.store_id }));
 
 const mayUpgrade = protectUpgrade(server);
 const sockets = new WebSocketServer({ noServer: true });
 const http = createServer(app);
 http.on("upgrade", async (request, socket, head) => {
   if (!(await mayUpgrade(request, socket, head))) return; // answered and closed
-  if (!/^\/agents\/[^/?]+\/events(\?|$)/.test(request.url ?? "")) {
+  if (!/^\/stores\/[^/?]+\/events(\?|$)/.test(request.url ?? "")) {
     socket.destroy(); // has a rule, but isn't a WebSocket route
     return;
   }

@@ -147,7 +147,10 @@ export default defineConfig({
       ...group,
       items: group.text === "Reference" ? [...group.items, { text: "API", link: "/api/" }] : group.items,
     })),
-    footer: { message: "MIT license", copyright: `scopegate ${version} for Node.js 20 and later` },
+    footer: {
+      message: "MIT license",
+      copyright: `scopegate ${version} for Node.js 20.19 or later, or 22.12 or later`,
+    },
     ...(repositoryUrl !== undefined && {
       editLink: {
         pattern: ({ filePath }) => `${repositoryUrl}/edit/main/${filePath}`,

@@ -8,7 +8,7 @@ import { examples, FOLDER, type Snippet, snippets } from "./snippets.ts";
 
 const ENTRIES = Object.values(tsup.entry).map((file) => join(ROOT, file));
 
-/** The options of the libraries that the pages of migration compare with. */
+/** The options of the libraries that the page of migration compares with. */
 const PEERS = join(FOLDER, "peers.ts");
 const PEERS_CODE = `
 import type { Params } from "express-jwt";
@@ -17,11 +17,11 @@ import type { Options } from "koa-jwt";
 import type { FastifyJWTOptions } from "@fastify/jwt";
 import type { StrategyOptions } from "passport-jwt";
 export type Peers = {
-  "docs/migrate/express-jwt.md": Params;
-  "docs/migrate/express-oauth2-jwt-bearer.md": AuthOptions;
-  "docs/migrate/koa-jwt.md": Options;
-  "docs/migrate/fastify-jwt.md": FastifyJWTOptions & NonNullable<FastifyJWTOptions["verify"]>;
-  "docs/migrate/passport-jwt.md": StrategyOptions;
+  "express-jwt": Params;
+  "express-oauth2-jwt-bearer": AuthOptions;
+  "koa-jwt": Options;
+  "@fastify/jwt": FastifyJWTOptions & NonNullable<FastifyJWTOptions["verify"]>;
+  "passport-jwt": StrategyOptions;
 };
 `;
 
@@ -147,7 +147,7 @@ export function exportedNames(program: ts.Program): ReadonlyMap<string, string> 
   return found;
 }
 
-/** The names of the options of each library, by the page that covers it. */
+/** The names of the options of each library. */
 export function peerOptions(program: ts.Program): ReadonlyMap<string, readonly string[]> {
   const checker = program.getTypeChecker();
   const file = program.getSourceFile(PEERS);
@@ -157,9 +157,9 @@ export function peerOptions(program: ts.Program): ReadonlyMap<string, readonly s
     checker
       .getTypeAtLocation(alias)
       .getProperties()
-      .map((page) => {
-        const type = checker.getTypeOfSymbol(page);
-        return [page.name, type.getProperties().map(({ name }) => name)] as const;
+      .map((library) => {
+        const type = checker.getTypeOfSymbol(library);
+        return [library.name, type.getProperties().map(({ name }) => name)] as const;
       }),
   );
 }

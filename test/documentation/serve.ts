@@ -73,7 +73,7 @@ export async function serveFetch(file: string): Promise<Served> {
 /** Calls the entry as its host does. Where the host would continue, the answer is an empty 200. */
 function handlerOf({ default: main, GET, proxy, handle }: Entries): Handler {
   if (main) return main.fetch;
-  if (GET) return (request) => GET(request, { params: Promise.resolve({ agent_id: basename(request.url) }) });
+  if (GET) return (request) => GET(request, { params: Promise.resolve({ store_id: basename(request.url) }) });
   if (proxy) return async (request) => (await proxy(request)) ?? new Response();
   if (!handle) throw new Error("The program exports nothing that a host calls.");
   return (request) => {

@@ -10,8 +10,6 @@ export interface Expected {
   readonly exceptions: ReadonlyMap<string, number>;
   /** The body, if the page shows it: the answer must be the same JSON. */
   readonly body?: unknown;
-  /** 401 and `expired`: the last line that the server printed. */
-  readonly printed?: string;
 }
 
 export interface Request {
@@ -30,16 +28,16 @@ export type Mint = (args: readonly string[]) => Promise<string>;
 
 /**
  * Parses the requests of some blocks of one page, in order; variables hold tokens. Each request has its response in the
- * next row of the tables of its page.
+ * next row of the tables of its page, unless the page shows no responses.
  */
 export async function requestsOf(
   blocks: readonly Block[],
   mint: Mint,
-  rows: readonly ResponseRow[] = [],
+  rows: readonly ResponseRow[] | "not shown" = [],
 ): Promise<readonly Request[]> {
   const tokens = new Map<string, string>();
   const requests: Request[] = [];
-  const nextRow = rows.values();
+  const nextRow = rows === "not shown" ? undefined : rows.values();
   for (const { code } of blocks) {
     for (const line of code.replaceAll("\\\n", " ").split("\n")) {
       const [, name, args] = /^(\w+)=\$\(npx scopegate token ?(.*)\)$/.exec(line) ?? [];
@@ -59,7 +57,11 @@ export async function requestsOf(
   return requests;
 }
 
-function readCurl(line: string, tokens: ReadonlyMap<string, string>, rows: Iterator<ResponseRow>): Request {
+function readCurl(
+  line: string,
+  tokens: ReadonlyMap<string, string>,
+  rows: Iterator<ResponseRow> | undefined,
+): Request {
   const filled = line.replaceAll(/\$(\w+)/g, (_, name: string) => {
     const token = tokens.get(name);
     if (token === undefined) throw new Error(`$${name} is not set above ${line}`);
@@ -91,7 +93,9 @@ function readCurl(line: string, tokens: ReadonlyMap<string, string>, rows: Itera
     text: line,
     asked: { ...asked, ...(content !== undefined && { content }) },
     cookies,
-    expected: readRow(rows, { request: `${asked.method} ${shownPath}`, content, token }, line),
+    expected: rows
+      ? readRow(rows, { request: `${asked.method} ${shownPath}`, content, token }, line)
+      : { statuses: [], exceptions: new Map() },
   };
 }
 
@@ -114,12 +118,10 @@ function readRow(
   const [, status, newStatus, rest = ""] = /^(\d{3})(?: → (\d{3}))?(.*)$/.exec(response) ?? [];
   if (status === undefined) throw new Error(`The response of ${row.join(" | ")} has no status.`);
   const body = /^ `([{["][^`]*)`/.exec(rest)?.[1];
-  const printed = /^ `(\w+)`/.exec(rest)?.[1];
   const exceptions = [...rest.matchAll(/\b([A-Z]\w*): (\d{3})\b/g)];
   return {
     statuses: [status, newStatus].filter((text) => text !== undefined).map(Number),
     exceptions: new Map(exceptions.map(([, name = "", code]) => [name.toLowerCase(), Number(code)])),
-    ...(printed !== undefined && { printed }),
     ...(body !== undefined && { body: JSON.parse(body) as unknown }),
   };
 }
@@ -140,7 +142,7 @@ const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) 
   [/^deno serve --port 3000 (?:--allow-\w+ )+server\.mts$/],
   [/^npm (?:ci|install|test|start(?: -- \w+)?|owner ls scopegate)$/],
   // In a project of Next.js or SvelteKit.
-  [/^npm run dev$/],
+  [/^npm run dev(?: -- --port 3000)?$/],
   [
     /^npm install (.+)$/,
     (names, { packages }) => names.split(" ").every((name) => name.startsWith("-") || packages.has(name)),

@@ -111,22 +111,32 @@ export function roleOf({ code }: Snippet): Role {
   return /^export const /m.test(code) ? "configuration" : "program";
 }
 
-/** Modules of the reader that blocks import: each is the block of the same page that exports this name. */
+/** Modules of the reader that blocks import: each is the block of the same page and language that exports this name. */
 const MODULES = {
   "@/lib/server": /^export const server = /m,
-  "./events.js": /^export const receive = /m,
   "./postgres.js": /^export async function postgresStore\b/m,
+  "./service.mjs": /^export const server = /m,
   "./service.mts": /^export const server = /m,
 };
 
-/** A module of the reader that no block of the page shows. */
-const COMPLETE_SERVICE = "../../examples/complete/service.mts";
+/** Modules of the reader that are files of `examples/`, if no block of the page shows them. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  "./service.mts": "../../examples/complete/service.mts",
+};
 
 function resolveModules({ code, block }: Snippet): string {
-  return Object.entries(MODULES).reduce((text, [name, exported]) => {
-    const module = snippets.find((other) => other.block?.page === block?.page && exported.test(other.code));
-    return text.replace(`"${name}"`, `"${module ? `./${basename(module.file)}` : COMPLETE_SERVICE}"`);
-  }, code);
+  const shown = Object.entries(MODULES).flatMap(([name, exported]) => {
+    const language = name.endsWith(".mjs") ? "js" : "ts";
+    const module = snippets.find(
+      (other) =>
+        other.block?.page === block?.page && other.block?.language === language && exported.test(other.code),
+    );
+    return module ? [[name, `./${basename(module.file)}`] as const] : [];
+  });
+  return Object.entries({ ...EXAMPLES, ...Object.fromEntries(shown) }).reduce(
+    (text, [name, file]) => text.replace(`"${name}"`, `"${file}"`),
+    code,
+  );
 }
 
 export function writeSnippets(): void {

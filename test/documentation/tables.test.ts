@@ -127,13 +127,13 @@ describe("the tables of patterns, values and scopes", () => {
     expect(rows.length).toBeGreaterThanOrEqual(6);
     for (const [cell = ""] of rows) {
       const [value = ""] = codesOf(cell);
-      const scopeMappings = readObject(`{ "GET /agents": ${value} }`);
+      const scopeMappings = readObject(`{ "GET /stores": ${value} }`);
       expect(codesOfIssues({ scopeMappings }), value).toEqual([]);
     }
   });
 
   it("show which scope covers which", () => {
-    const required = ["agents:read", "agents:web:read"];
+    const required = ["stores:read", "stores:berlin:read"];
     for (const [granted = "", ...covers] of rowsBelow("Scopes", "granted"))
       for (const scope of codesOf(granted))
         expect(

@@ -38,7 +38,7 @@ const readManifest = (folder: string): Manifest =>
 
 const root = readManifest(ROOT);
 const tested = { ...root.dependencies, ...root.devDependencies };
-const issuer = createIssuer();
+const issuer = createIssuer({ audience: "orders" });
 const folder = temporaryFolder("starters");
 /** Signs a token that expires in an hour. */
 const sign = (claims: object): Promise<string> =>
@@ -143,20 +143,20 @@ function isAllowed(range: string, version: string): boolean {
 
 describe.each(hosts)("the starter for $name", (starter) => {
   it("returns 200, 401 and 403", async () => {
-    const token = await sign({ scopes: ["agents:web:read"] });
-    const eternal = await issuer.token({ scopes: ["agents:web:read"] });
+    const token = await sign({ scopes: ["stores:berlin:read"] });
+    const eternal = await issuer.token({ scopes: ["stores:berlin:read"] });
     await withStarter(starter, async (port) => {
       const get = (path: string, credential?: string) => ask(port, { path, token: credential });
       expect(await get("/health")).toMatchObject({ status: 200, body: { status: "ok" } });
-      const body = { agent: "web", caller: "user-1" };
-      expect(await get("/agents/web", token)).toMatchObject({ status: 200, body });
-      expect(await get("/agents/web")).toMatchObject({ status: 401 });
-      expect(await get("/agents/web", eternal)).toMatchObject({ status: 401 });
-      expect(await get("/agents/api", token)).toMatchObject({ status: 403 });
+      const body = { store: "berlin", caller: "user-1" };
+      expect(await get("/stores/berlin", token)).toMatchObject({ status: 200, body });
+      expect(await get("/stores/berlin")).toMatchObject({ status: 401 });
+      expect(await get("/stores/berlin", eternal)).toMatchObject({ status: 401 });
+      expect(await get("/stores/oslo", token)).toMatchObject({ status: 403 });
 
-      // A target in absolute form: its host must not become the agent.
-      expect((await get("http://web/health")).text).not.toContain("agent");
-      expect((await get("http://api/agents/web", token)).text).not.toContain('"api"');
+      // A target in absolute form: its host must not become the store.
+      expect((await get("http://berlin/health")).text).not.toContain("store");
+      expect((await get("http://oslo/stores/berlin", token)).text).not.toContain('"oslo"');
     });
   });
 });

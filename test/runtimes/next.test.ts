@@ -17,7 +17,7 @@ import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 const MODULES = fileURLToPath(new URL("node_modules", import.meta.url));
 const project = temporaryFolder("next");
-const issuer = createIssuer();
+const issuer = createIssuer({ audience: "orders" });
 const token = (...scopes: readonly string[]): Promise<string> =>
   issuer.token({ scopes, exp: Math.floor(Date.now() / 1_000) + 300 });
 
@@ -71,7 +71,7 @@ beforeAll(() => {
     "jsconfig.json": JSON.stringify({ compilerOptions: { paths: { "@/*": ["./*"] } } }),
     "lib/server.js": transpile(recipeOf("export const server =")),
     "next.config.js": transpile(recipeOf("redirects:")),
-    "app/api/agents/[agent_id]/route.js": transpile(recipeOf("export const GET =")),
+    "app/api/stores/[store_id]/route.js": transpile(recipeOf("export const GET =")),
     "app/api/[name]/route.js": 'export const GET = () => Response.json({ status: "open" });',
     "app/api/health/route.js": 'export const GET = () => Response.json({ status: "ok" });',
   });
@@ -91,21 +91,21 @@ describe.skipIf(!existsSync(join(MODULES, "next"))).each([
     ask(started?.port ?? 0, { path, token: scopes && (await token(...scopes)) });
 
   it("passes the caller to the handler, with the context of Next.js", async () => {
-    const { status, body } = await get("/api/agents/web", ["agents:web:read"]);
-    expect({ status, body }).toEqual({ status: 200, body: { agent: "web", caller: "user-1" } });
+    const { status, body } = await get("/api/stores/berlin", ["stores:berlin:read"]);
+    expect({ status, body }).toEqual({ status: 200, body: { store: "berlin", caller: "user-1" } });
   });
 
   it("sends refusals with their status, headers and body", async () => {
-    const missing = await get("/api/agents/web");
+    const missing = await get("/api/stores/berlin");
     expect(missing).toMatchObject({ status: 401, body: { code: "credential_missing" } });
     expect(missing.headers).toMatchObject({
       "www-authenticate": "Bearer",
       "content-type": "application/problem+json",
       "cache-control": "no-store",
     });
-    const other = await get("/api/agents/api", ["agents:web:read"]);
+    const other = await get("/api/stores/oslo", ["stores:berlin:read"]);
     expect(other).toMatchObject({ status: 403, body: { code: "scope_insufficient" } });
-    expect(other.headers["www-authenticate"]).toContain('scope="agents:api:read"');
+    expect(other.headers["www-authenticate"]).toContain('scope="stores:oslo:read"');
   });
 
   it("guards pages without a wrapped handler if the proxy is guarded", async () => {
@@ -145,14 +145,14 @@ const replay = {
 };
 
 export const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env.JWT_PUBLIC_KEY],
   senderConstraint: senderConstraint({ dpop: { origins: ["${ORIGIN}"], replay } }),
   scopeMappings: {
     "GET /teams{/*path}": "public",
     "GET /api/admin/users": ["admin:read"],
-    "GET /api/agents/:agent_id": ["agents:<agent_id>:read"],
-    "DELETE /api/agents/:agent_id": ["agents:<agent_id>:delete"],
+    "GET /api/stores/:store_id": ["stores:<store_id>:read"],
+    "DELETE /api/stores/:store_id": ["stores:<store_id>:delete"],
     "GET /api/docs{/*path}": ["docs:read"],
     "GET /api/docs/private{/*path}": ["docs:private"],
   },
@@ -180,13 +180,13 @@ describe.skipIf(!existsSync(join(MODULES, "next"))).each(["start", "dev"])("a re
       "proxy.js": transpile(proxy),
       "app/api/admin/users/route.js": `${imports}export const GET = withScopes(server, { route: "GET /api/admin/users" }, respond);`,
       "app/api/plain/route.js": `${imports}export const GET = withScopes(server, respond);`,
-      "app/api/agents/[agent_id]/route.js": `${imports}export const { GET, DELETE } = withScopes(server, { route: "/api/agents/:agent_id" }, { GET: respond, DELETE: respond });`,
+      "app/api/stores/[store_id]/route.js": `${imports}export const { GET, DELETE } = withScopes(server, { route: "/api/stores/:store_id" }, { GET: respond, DELETE: respond });`,
       "app/api/docs/[[...path]]/route.js": `${imports}export const GET = withScopes(server, { route: "GET /api/docs{/*path}" }, respond);`,
     });
     if (mode === "start") build(folder);
     started = await launchNext(folder, mode, ...(mode === "dev" ? ["--webpack"] : []));
     // In development, Next.js compiles a handler when it's first called.
-    for (const path of ["admin/users", "plain", "agents/web", "docs"]) await get(`/teams/7/api/${path}`);
+    for (const path of ["admin/users", "plain", "stores/berlin", "docs"]) await get(`/teams/7/api/${path}`);
   });
   afterAll(() => started?.stop());
 
@@ -196,7 +196,7 @@ describe.skipIf(!existsSync(join(MODULES, "next"))).each(["start", "dev"])("a re
   it("doesn't open the handler by the public rule for the client's path", async () => {
     const path = "/teams/7/api/admin/users";
     expect((await get(path)).body).toMatchObject({ status: 401, code: "credential_missing" });
-    expect((await get(path, ["agents:read"])).body).toMatchObject({
+    expect((await get(path, ["stores:read"])).body).toMatchObject({
       status: 403,
       code: "scope_insufficient",
     });
@@ -212,15 +212,15 @@ describe.skipIf(!existsSync(join(MODULES, "next"))).each(["start", "dev"])("a re
   });
 
   it("decides by the parameters that the handler receives", async () => {
-    const agent = "/teams/7/api/agents/a%40b";
-    expect((await get(agent, ["agents:a@b:read"])).body).toEqual({
-      params: { agent_id: "a@b" },
+    const store = "/teams/7/api/stores/a%40b";
+    expect((await get(store, ["stores:a@b:read"])).body).toEqual({
+      params: { store_id: "a@b" },
       caller: "user-1",
     });
-    expect((await get("/teams/7/api/agents/api", ["agents:web:read"])).status).toBe(403);
-    expect((await get("/api/agents/web", ["agents:web:read"])).status).toBe(200);
-    expect((await get("/api/agents/web", ["agents:web:read"], "HEAD")).status).toBe(200);
-    expect((await get("/api/agents/web", ["agents:web:read"], "DELETE")).status).toBe(403);
+    expect((await get("/teams/7/api/stores/oslo", ["stores:berlin:read"])).status).toBe(403);
+    expect((await get("/api/stores/berlin", ["stores:berlin:read"])).status).toBe(200);
+    expect((await get("/api/stores/berlin", ["stores:berlin:read"], "HEAD")).status).toBe(200);
+    expect((await get("/api/stores/berlin", ["stores:berlin:read"], "DELETE")).status).toBe(403);
   });
 
   it("reads a wildcard with and without a segment", async () => {

@@ -15,7 +15,7 @@ import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 const MODULES = fileURLToPath(new URL("node_modules", import.meta.url));
 const project = temporaryFolder("sveltekit");
-const issuer = createIssuer();
+const issuer = createIssuer({ audience: "orders" });
 
 const [hook = ""] = pageOf("docs/guides/fetch-hosts.md")
   .blocks.filter(({ section, language }) => section === "SvelteKit" && language === "ts")
@@ -29,15 +29,15 @@ const FILES: Readonly<Record<string, string>> = {
   "svelte.config.js": "export default { kit: { experimental: { remoteFunctions: true } } };",
   "src/app.html": "<head>%sveltekit.head%</head><body>%sveltekit.body%</body>",
   "src/hooks.server.ts": hook,
-  "src/routes/agents/+page.svelte": "<script>let { data } = $props();</script>{data.caller}",
-  "src/routes/agents/+page.server.js": LOAD,
+  "src/routes/stores/+page.svelte": "<script>let { data } = $props();</script>{data.caller}",
+  "src/routes/stores/+page.server.js": LOAD,
   "src/routes/health/+page.svelte": `<script>import { secrets } from "./secrets.remote.js";</script>
     <button onclick={() => secrets()}>show</button>`,
   "src/routes/health/+page.server.js": LOAD,
   "src/routes/health/secrets.remote.js": `import { query } from "$app/server";
     export const secrets = query(() => "secret");`,
-  "src/routes/api/agents/[agent_id]/+server.js": `export const GET = ({ params, locals }) =>
-    Response.json({ agent: params.agent_id, caller: locals.principal?.userId });`,
+  "src/routes/api/stores/[store_id]/+server.js": `export const GET = ({ params, locals }) =>
+    Response.json({ store: params.store_id, caller: locals.principal?.userId });`,
 };
 
 interface Manifest {
@@ -88,30 +88,30 @@ describe.skipIf(!existsSync(join(MODULES, "@sveltejs/kit")))("SvelteKit", () => 
     });
 
   it("passes the caller to endpoints and pages", async () => {
-    const { status, body } = await get("/api/agents/web", ["agents:web:read"]);
-    expect({ status, body }).toEqual({ status: 200, body: { agent: "web", caller: "user-1" } });
-    expect((await get("/agents", ["agents:read"])).text).toContain("user-1");
+    const { status, body } = await get("/api/stores/berlin", ["stores:berlin:read"]);
+    expect({ status, body }).toEqual({ status: 200, body: { store: "berlin", caller: "user-1" } });
+    expect((await get("/stores", ["stores:read"])).text).toContain("user-1");
     expect((await get("/health")).status).toBe(200);
   });
 
   it("sends refusals with their status, headers and body", async () => {
-    const missing = await get("/api/agents/web");
+    const missing = await get("/api/stores/berlin");
     expect(missing).toMatchObject({ status: 401, body: { code: "credential_missing" } });
     expect(missing.headers).toMatchObject({
       "www-authenticate": "Bearer",
       "content-type": "application/problem+json",
       "cache-control": "no-store",
     });
-    const other = await get("/api/agents/api", ["agents:web:read"]);
+    const other = await get("/api/stores/oslo", ["stores:berlin:read"]);
     expect(other).toMatchObject({ status: 403, body: { code: "scope_insufficient" } });
-    expect((await get("/API/agents/web", ["agents:web:read"])).status).toBe(400);
+    expect((await get("/API/stores/berlin", ["stores:berlin:read"])).status).toBe(400);
     expect((await get("/elsewhere/else")).status).toBe(403);
   });
 
   it("decides the data of a page by the rule for the page", async () => {
-    expect((await get("/agents/__data.json")).status).toBe(401);
-    expect((await get("/agents/__data.json", [])).status).toBe(403);
-    expect((await get("/agents/__data.json", ["agents:read"])).text).toContain("user-1");
+    expect((await get("/stores/__data.json")).status).toBe(401);
+    expect((await get("/stores/__data.json", [])).status).toBe(403);
+    expect((await get("/stores/__data.json", ["stores:read"])).text).toContain("user-1");
     expect((await get("/health/__data.json")).status).toBe(200);
   });
 

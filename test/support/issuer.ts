@@ -27,13 +27,18 @@ const UNDATED = { iss: undefined, iat: undefined, exp: undefined };
 
 export function createIssuer({
   algorithm = "RS256",
+  audience = "agents-prod",
   kid,
-}: { readonly algorithm?: IssuerAlgorithm; readonly kid?: string } = {}): Issuer {
+}: {
+  readonly algorithm?: IssuerAlgorithm;
+  readonly audience?: string;
+  readonly kid?: string;
+} = {}): Issuer {
   const name = `${keyKind(algorithm)} ${kid ?? ""}`;
   const signingKey = signingKeys.get(name);
   const issuer = createTestIssuer({
     algorithm,
-    audience: "agents-prod",
+    audience,
     kid: kid ?? null,
     ...(signingKey && { signingKey }),
   });

@@ -93,7 +93,7 @@ const fieldsOf = ({ token, headers = [] }: TlsRequest): [string, string][] => [
 async function askHttp1(agent: Agent, request: TlsRequest): Promise<Answer> {
   const sent = httpRequest({
     agent,
-    path: request.path ?? "/agents/web",
+    path: request.path ?? "/stores/berlin",
     headers: [["host", "api.example"], ...fieldsOf(request)].flat(),
   });
   sent.end();
@@ -102,7 +102,7 @@ async function askHttp1(agent: Agent, request: TlsRequest): Promise<Answer> {
 }
 
 async function askHttp2(session: ClientHttp2Session, request: TlsRequest): Promise<Answer> {
-  const headers: Record<string, string | string[]> = { ":path": request.path ?? "/agents/web" };
+  const headers: Record<string, string | string[]> = { ":path": request.path ?? "/stores/berlin" };
   for (const [name, text] of fieldsOf(request)) headers[name] = [headers[name] ?? [], text].flat();
   const stream = session.request(headers);
   const [received] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status"?: number }];

@@ -45,11 +45,11 @@ export type Protocol = "http/1.1" | "h2";
 export interface TlsHost {
   readonly name: string;
   readonly protocols: readonly Protocol[];
-  /** Serves `GET /agents/:agent_id`, which answers with the binding of the caller. */
+  /** Serves `GET /stores/:store_id`, which answers with the binding of the caller. */
   readonly start: (guard: ResourceServer, tls: TlsOptions) => Promise<Listening>;
 }
 
-const PATH = "/agents/:agent_id";
+const PATH = "/stores/:store_id";
 
 const bodyOf = (principal: Principal | undefined): { readonly binding: string } => ({
   binding: String((principal as { readonly binding?: string } | undefined)?.binding),

@@ -51,7 +51,7 @@ function prepare(format: Format): { readonly send: Send; readonly sendUnbound: S
     const fields = values.map((value): [string, string] => [header, value]);
     const text = await exchange(
       port,
-      render("GET /agents/web HTTP/1.1", [
+      render("GET /stores/berlin HTTP/1.1", [
         ["Host", "api.example"],
         ["Connection", "close"],
         ["Authorization", `Bearer ${token}`],
@@ -97,7 +97,7 @@ type Row = readonly [name: string, verdict: string, ...values: readonly string[]
 const WRITERS: Readonly<Record<Format, (certificate: TestCertificate) => string>> = {
   rfc9440: byteSequenceOf,
   "pem-urlencoded": escapedPemOf,
-  xfcc: (certificate) => `By=spiffe://api.example/agents;Hash=${hexHashOf(certificate)}`,
+  xfcc: (certificate) => `By=spiffe://api.example/stores;Hash=${hexHashOf(certificate)}`,
 };
 
 describe.each(Object.entries(WRITERS))("%s", (format, write) => {
@@ -169,7 +169,7 @@ describe("the lines of a request", () => {
       ["Authorization", `Bearer ${await tokenFor(LONG)}`],
       ["Client-Cert", byteSequenceOf(LONG)],
     ] as const;
-    expect(await exchange(port, render("GET /agents/web HTTP/1.1", fields))).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await exchange(port, render("GET /stores/berlin HTTP/1.1", fields))).toMatch(/^HTTP\/1\.1 200 /);
   });
 });
 
@@ -189,7 +189,7 @@ describe("a handler of the Fetch standard, whose requests have no socket", () =>
     const handle = withScopes(guard.server, () => Response.json({ binding: "mtls" }));
     const headers = new Headers({ authorization: `Bearer ${await tokenFor(ec)}` });
     for (const value of values) headers.append("client-cert", value);
-    const response = await handle(new Request("https://api.example/agents/web", { headers }));
+    const response = await handle(new Request("https://api.example/stores/berlin", { headers }));
     expect(guard.verdictOn(await answerOf(response))).toBe(verdict);
   });
 });

@@ -13,12 +13,12 @@ closeAfterwards();
 const issuer = createTestIssuer({ audience: "agents-prod" });
 const ORIGIN = "https://api.example";
 const { authority } = certificates;
-const scopes = ["agents:web:read"];
+const scopes = ["stores:berlin:read"];
 
 function start(senderConstraint: ResourceServerOptions["senderConstraint"]): Promise<Listening> {
   const server = createResourceServer({
     serviceId: "agents-prod",
-    scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"] },
+    scopeMappings: { "GET /stores/:store_id": ["stores:<store_id>:read"] },
     ...(senderConstraint && { senderConstraint }),
     ...issuer.resourceServerOptions,
   });
@@ -63,7 +63,7 @@ describe("a token that is bound to a key and to a certificate", () => {
       claims: { cnf: { ...cnf, "x5t#S256": ec.thumbprint } },
     });
     const ask = async (certificate: typeof ec | undefined, hasProof: boolean): Promise<string> => {
-      const url = `${ORIGIN}/agents/web`;
+      const url = `${ORIGIN}/stores/berlin`;
       const proof = await issuer.proofFor({ method: "GET", url, token });
       const headers: (readonly [string, string])[] = [
         ["authorization", `${hasProof ? "DPoP" : "Bearer"} ${token}`],

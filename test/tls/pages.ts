@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, vi } from "vitest";
 import type { ResourceServer } from "scopegate";
-import { pageOf, ROOT } from "../documentation/markdown.ts";
-import { issuer } from "../support/resource-servers.ts";
+import { pageOf, ROOT, tableOf } from "../documentation/markdown.ts";
+import { createIssuer } from "../support/issuer.ts";
 import { type ProxyName, replaceOnce } from "../support/proxies.ts";
 
 const page = pageOf("docs/guides/client-certificates.md");
@@ -78,7 +78,10 @@ export const configurationOf =
 /** Inside the project, so that the programs find the packages that they import; one for each file of tests. */
 const FOLDER = join(ROOT, "test/.snippets", `client-certificates-${randomUUID()}`);
 
-/** Writes a program of the page to a file, and imports it with the key of the issuer of the tests. */
+/** Signs the tokens of the service that the page protects. */
+export const issuer = createIssuer({ audience: "orders" });
+
+/** Writes a program of the page to a file, and imports it with the key of the issuer. */
 export async function importBlock(name: string, code: string): Promise<unknown> {
   mkdirSync(FOLDER, { recursive: true });
   const file = join(FOLDER, name);
@@ -91,9 +94,13 @@ export async function importBlock(name: string, code: string): Promise<unknown> 
   }
 }
 
-/** The server of the page for a format. */
+/** The server of the page for a format, with the header of this format. */
 export async function serverOf(format: string): Promise<ResourceServer> {
-  const code = blockWith("ts", `format: "${format}"`);
+  const row = tableOf(page.text, "TLS ends at").find(([, , name]) => name === `\`"${format}"\``);
+  const [, header = ""] = /`([\w-]+)`/.exec(row?.[1] ?? "") ?? [];
+  const code = blockWith("ts", "trusted: [")
+    .replace('header: "client-cert"', `header: "${header}"`)
+    .replace('"pem-urlencoded"', `"${format}"`);
   const { server } = (await importBlock(`${format}.ts`, code)) as { readonly server: ResourceServer };
   return server;
 }

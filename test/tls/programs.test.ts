@@ -1,18 +1,18 @@
 /** The program of the page for Node.js, and the options of the page for Envoy with header values as Envoy writes them. */
 import { createServer } from "node:http";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AddressInfo, Server } from "node:net";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { principalOf, protect } from "scopegate/node";
+import { ROOT } from "../documentation/markdown.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { ask, listen } from "../support/http.ts";
 import { replaceOnce } from "../support/proxies.ts";
-import { issuer } from "../support/resource-servers.ts";
 import { askTls } from "../support/tls-client.ts";
 import type { TestCertificate } from "../support/x509.ts";
-import { blockWith, importBlock, removeBlocksAfterwards, serverOf } from "./pages.ts";
+import { blockWith, importBlock, issuer, removeBlocksAfterwards, serverOf } from "./pages.ts";
 import { certificates, closeAfterwards, closing, ec, escapedPemOf, hexHashOf, rsa } from "./setup.ts";
 
 closeAfterwards();
@@ -22,7 +22,7 @@ const folder = temporaryFolder("program");
 /** The servers of the page require `exp`. */
 const tokenFor = (certificate: TestCertificate): Promise<string> =>
   issuer.token({
-    scopes: ["agents:web:read"],
+    scopes: ["stores:berlin:read"],
     exp: Math.floor(Date.now() / 1000) + 60,
     cnf: { "x5t#S256": certificate.thumbprint },
   });
@@ -34,16 +34,19 @@ describe("the program for Node.js", () => {
     writeFileSync(join(folder, "server.pem"), server.pem);
     writeFileSync(join(folder, "server.key"), server.keyPem, { mode: 0o600 });
     writeFileSync(join(folder, "clients.pem"), authority.pem);
-    const code = blockWith("js", "requestCert").replaceAll("/etc/api.example", folder);
+    const code = readFileSync(join(ROOT, "examples/complete/mtls.mts"), "utf8").replaceAll(
+      "/etc/api.example",
+      folder,
+    );
     const listening = new Promise<Server>((resolve) => {
       Reflect.set(globalThis, "started", resolve);
     });
     const program = replaceOnce(
       code,
       ".listen(443);",
-      '.listen(0, "127.0.0.1", function () { started(this); });',
+      '.listen(0, "127.0.0.1", function () { Reflect.get(globalThis, "started")(this); });',
     );
-    await importBlock("server.mjs", program);
+    await importBlock("server.mts", program);
     const http = await listening;
     Reflect.deleteProperty(globalThis, "started");
     const { port } = http.address() as AddressInfo;
@@ -51,7 +54,7 @@ describe("the program for Node.js", () => {
     const client = { port, authority };
     const token = await tokenFor(ec);
     const answer = await askTls({ ...client, certificate: ec, token });
-    expect([answer.status, answer.body]).toEqual([200, { agent: "web", binding: "mtls" }]);
+    expect([answer.status, answer.body]).toEqual([200, { store: "berlin", binding: "mtls" }]);
     expect(await askTls({ ...client, certificate: rsa, token })).toMatchObject({
       status: 401,
       body: { code: "proof_rejected" },
@@ -77,7 +80,7 @@ describe("the options for Envoy", () => {
     const token = await tokenFor(ec);
     const statusFor = async (...values: readonly string[]): Promise<number> => {
       const headers = values.map((value) => [HEADER, value] as const);
-      return (await ask(port, { path: "/agents/web", token, headers })).status;
+      return (await ask(port, { path: "/stores/berlin", token, headers })).status;
     };
     const own = replaceOnce(shown, hash, hexHashOf(ec));
     expect(await statusFor(shown)).toBe(401);

@@ -50,7 +50,8 @@ const PROTOCOLS: Readonly<Record<ProxyName, readonly Protocol[]>> = {
 /** The servers of the page require `exp`. */
 const tokenFor = (certificate?: TestCertificate): Promise<string> =>
   issuer.token({
-    scopes: ["agents:web:read"],
+    aud: ["orders", "agents-prod"], // the service of the page, and that of other tests
+    scopes: ["stores:berlin:read"],
     exp: Math.floor(Date.now() / 1000) + 60,
     ...(certificate && { cnf: { "x5t#S256": certificate.thumbprint } }),
   });

@@ -14,10 +14,10 @@ export const { ec, rsa, odd, selfSigned } = certificates;
 /** The header of a proxy, in the options. */
 export type CertificateHeader = Exclude<MtlsOptions["from"], "socket">;
 
-/** Signs a token that may read any agent; bound to a certificate, if there is one. */
+/** Signs a token that may read any store; bound to a certificate, if there is one. */
 export const tokenFor = (certificate?: TestCertificate): Promise<string> =>
   issuer.token({
-    scopes: ["agents:*:read"],
+    scopes: ["stores:*:read"],
     ...(certificate && { cnf: { "x5t#S256": certificate.thumbprint } }),
   });
 
@@ -31,7 +31,7 @@ export interface Guard {
 export function guardFor(from: MtlsOptions["from"], more: SenderConstraintOptions = {}): Guard {
   let newest: Decision | undefined;
   const server = createServer({
-    scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"] },
+    scopeMappings: { "GET /stores/:store_id": ["stores:<store_id>:read"] },
     senderConstraint: { mtls: { from }, ...more },
     onDecision: (decision) => void (newest = decision),
   });

@@ -54,7 +54,7 @@ type Where = { readonly host: string; readonly port: number } | { readonly socke
 
 async function ask(where: Where, token: string, value?: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${token}`, ...(value !== undefined && { "client-cert": value }) };
-  const sent = httpRequest({ ...where, path: "/agents/web", agent: false, headers });
+  const sent = httpRequest({ ...where, path: "/stores/berlin", agent: false, headers });
   sent.end();
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   const chunks: Buffer[] = [];
@@ -165,7 +165,7 @@ describe("a framework that believes forwarded addresses", () => {
       ["x-real-ip", "10.0.0.1"],
       ["client-cert", byteSequenceOf(ec)],
     ] as const;
-    const answer = await askHttp(port, { path: "/agents/web", token: await tokenFor(ec), headers });
+    const answer = await askHttp(port, { path: "/stores/berlin", token: await tokenFor(ec), headers });
     expect(guard.verdictOn(answer)).toBe(REJECTED);
   });
 });

@@ -8,20 +8,20 @@ const post = (path, value = {}) =>
     body: JSON.stringify(value),
   });
 
-async function showNotes() {
-  const response = await fetch("/api/notes"); // the browser adds the cookie
+async function showOrders() {
+  const response = await fetch("/api/orders"); // the browser adds the cookie
   form.hidden = response.status !== 401; // 401: nobody is signed in
   page.hidden = !form.hidden;
-  document.querySelector("#notes").textContent = await response.text();
+  document.querySelector("#orders").textContent = await response.text();
 }
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   await post("/api/login", Object.fromEntries(new FormData(form)));
-  await showNotes();
+  await showOrders();
 });
 document.querySelector("#sign-out").addEventListener("click", async () => {
   await post("/api/logout");
-  await showNotes();
+  await showOrders();
 });
-await showNotes();
+await showOrders();

@@ -3,19 +3,19 @@ import { createResourceServer } from "scopegate";
 import { principalOf, protect } from "scopegate/fastify";
 
 const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env.JWT_PUBLIC_KEY],
   requiredClaims: ["exp"],
   scopeMappings: {
-    "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+    "GET /stores/:store_id": ["stores:<store_id>:read"],
     "GET /health": "public",
   },
 });
 
 const app = fastify();
 app.register(protect(server));
-app.get("/agents/:agent_id", (request) => ({
-  agent: request.params.agent_id,
+app.get("/stores/:store_id", (request) => ({
+  store: request.params.store_id,
   caller: principalOf(request)?.userId,
 }));
 app.get("/health", () => ({ status: "ok" }));

@@ -4,18 +4,18 @@ import { createResourceServer } from "scopegate";
 import { principalOf, protect } from "scopegate/koa";
 
 const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env.JWT_PUBLIC_KEY],
   requiredClaims: ["exp"],
   scopeMappings: {
-    "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+    "GET /stores/:store_id": ["stores:<store_id>:read"],
     "GET /health": "public",
   },
 });
 
 const router = new Router();
-router.get("/agents/:agent_id", (ctx) => {
-  ctx.body = { agent: ctx.params.agent_id, caller: principalOf(ctx)?.userId };
+router.get("/stores/:store_id", (ctx) => {
+  ctx.body = { store: ctx.params.store_id, caller: principalOf(ctx)?.userId };
 });
 router.get("/health", (ctx) => {
   ctx.body = { status: "ok" };

@@ -8,20 +8,20 @@ const { JWT_PUBLIC_KEY, PORT = "3000" } = process.env;
 if (JWT_PUBLIC_KEY === undefined) throw new TypeError("Set JWT_PUBLIC_KEY.");
 
 const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [JWT_PUBLIC_KEY],
   requiredClaims: ["exp"],
   scopeMappings: {
-    "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+    "GET /stores/:store_id": ["stores:<store_id>:read"],
     "GET /health": "public",
   },
 });
 
 @Controller()
-class AgentsController {
-  @Get("agents/:agent_id")
-  agent(@Param("agent_id") agent: string, @CurrentPrincipal() caller: Principal) {
-    return { agent, caller: caller.userId };
+class StoresController {
+  @Get("stores/:store_id")
+  store(@Param("store_id") store: string, @CurrentPrincipal() caller: Principal) {
+    return { store, caller: caller.userId };
   }
 
   @Get("health")
@@ -31,7 +31,7 @@ class AgentsController {
   }
 }
 
-@Module({ imports: [ScopegateModule.forRoot(server)], controllers: [AgentsController] })
+@Module({ imports: [ScopegateModule.forRoot(server)], controllers: [StoresController] })
 class AppModule {}
 
 const app = await NestFactory.create(AppModule);
