@@ -1,7 +1,6 @@
 /** The challenge of a handler that learns from its backend that its caller needs more scopes. */
 import { type Refused, refuse } from "../../core/policy/decision.ts";
 import { pipelineOf } from "../../core/port.ts";
-import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
 import type { HttpResponse } from "../../core/response/http-response.ts";
 import { compileScopeList } from "../../core/scopes/required-scope.ts";
 import type { ResourceServer } from "../../core/resource-server.ts";
@@ -9,22 +8,12 @@ import { guardsOf, notesOf, verdictOf } from "../shared/guard.ts";
 import { CallerInfo, type HandlerExtra, infoOf } from "./caller.ts";
 import type { Messages } from "./messages.ts";
 import { explainRefusal } from "./refusals.ts";
+import { type ChallengeResult, toResult } from "./security-schemes.ts";
 
 /** A request of Node.js or the Fetch standard that `protectMcp` has passed on. */
 export interface PassedRequest {
   /** What `protectMcp` adds: the token and its scopes. */
   readonly auth?: object | undefined;
-}
-
-/** The result of a tool that asks for more scopes: return it. */
-export interface ChallengeResult {
-  [name: string]: unknown;
-  /** Says that more scopes are needed. */
-  content: { type: "text"; text: string }[];
-  /** The call has failed. */
-  isError: true;
-  /** The challenge, as in `WWW-Authenticate`. */
-  _meta: { "mcp/www_authenticate": string[] };
 }
 
 /** A request that a handler can still refuse. */
@@ -87,11 +76,7 @@ export function challenge(request: HandlerExtra | PassedRequest, scopes: readonl
   const response = call ? explainRefusal(refusal, refused, server, call.messages) : refusal;
   // The other operations of a batch have run.
   if (call?.messages.messages.length === 1) call.replaceBy(response);
-  return {
-    content: [{ type: "text", text: refusal.problem.detail }],
-    isError: true,
-    _meta: { "mcp/www_authenticate": [response.headers[CHALLENGE_FIELD] ?? ""] },
-  };
+  return toResult({ ...refusal, headers: response.headers });
 }
 
 /** Finds the server and the guarded request. Only a request has them for a caller without a token. */

@@ -185,10 +185,7 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     const others = calls.filter((call) => !all.has(call));
     return andThen(decide(exchange, others), (again) => {
       if (!again.isAllowed) return hideOperations(refused, again, all);
-      const { messages: replaced, ...response } = hideCalls(messages, all, {
-        methods: rules.methods,
-        header: exchange.header,
-      });
+      const { messages: replaced, ...response } = hideCalls(messages, all, exchange.header);
       return { ...pass(replaced, exchange), ...response };
     });
   };

@@ -3,12 +3,9 @@
  * that it can't have, so it responds as to any unknown name, and the response gets the caller's name back.
  */
 import { randomBytes } from "node:crypto";
-import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { hrefOf } from "../../capabilities/mcp-operations/operation-rules.ts";
-import { COMPLETION, type OperationMethods } from "../../capabilities/mcp-operations/operation-methods.ts";
-import type { Json } from "../../core/runtime/json.ts";
 import type { Exchange } from "./exchange.ts";
-import { type Messages, ownObject } from "./messages.ts";
+import type { Call, Messages } from "./messages.ts";
 
 /** A request with other names. */
 export interface HiddenCalls {
@@ -31,35 +28,31 @@ const REPLACED = new RegExp(`${SECRET}(\\d+)x(:x)?`, "gi");
 /** Replaces the names of these calls, each of which is a call of one of the messages. */
 export function hideCalls(
   messages: Messages,
-  hidden: ReadonlySet<Operation>,
-  { methods, header }: { readonly methods: OperationMethods } & Pick<Exchange, "header">,
+  hidden: ReadonlySet<Call>,
+  header: Exchange["header"],
 ): HiddenCalls {
+  const body = JSON.parse(JSON.stringify(messages.body)) as object;
+  const entries = [body].flat() as readonly { readonly params: Names }[];
   const names: string[] = [];
+  const headers: Record<string, string> = {};
+  for (const [index, { params }] of entries.entries())
+    for (const call of messages.messages[index]?.calls ?? []) {
+      if (!hidden.has(call)) continue;
+      const { method, name = "", nameAt = [] } = call;
+      const isUri = method.startsWith("resources/");
+      const placeholder = isUri ? `${URI_SECRET}${names.length}x:x` : `${SECRET}${names.length}x`;
+      names.push(name);
+      writeAt(params, nameAt, placeholder);
+      // Only a request with one message has this header.
+      if (header("mcp-name") !== undefined) headers["mcp-name"] = placeholder;
+    }
+  const bytes = messages.bytes && Buffer.from(JSON.stringify(body));
+  if (bytes && header("content-length") !== undefined) headers["content-length"] = String(bytes.length);
   const restoreName = (placeholder: string, index: string, uriEnd = ""): string => {
     const name = names[Number(index)] ?? "";
     const isNormalized = uriEnd !== "" && !placeholder.startsWith(URI_SECRET);
     return JSON.stringify(isNormalized ? hrefOf(name) : name).slice(1, -1);
   };
-  const replace = (name: string, isUri: boolean): string => {
-    names.push(name);
-    const index = names.length - 1;
-    return isUri ? `${URI_SECRET}${index}x:x` : `${SECRET}${index}x`;
-  };
-  const entries = [messages.body].flat() as readonly Json[];
-  const replaced = entries.map((entry, index) => {
-    const { method = "", calls = [] } = messages.messages[index] ?? {};
-    if (!calls.some((call) => hidden.has(call))) return entry;
-    const params = ownObject(entry, "params") ?? {};
-    return { ...entry, params: replaceNames({ method, params, calls, hidden, methods, replace }) };
-  });
-  const body = Array.isArray(messages.body) ? replaced : (replaced[0] ?? {});
-  const bytes = messages.bytes && Buffer.from(JSON.stringify(body));
-  const headers: Record<string, string> = {};
-  if (bytes && header("content-length") !== undefined) headers["content-length"] = String(bytes.length);
-  // Only a request with one message has this header.
-  const [only] = messages.messages;
-  if (header("mcp-name") !== undefined && names.length > 0)
-    headers["mcp-name"] = isUriOf(only?.calls[0]) ? `${URI_SECRET}0x:x` : `${SECRET}0x`;
   return {
     messages: { ...messages, body, bytes },
     headers,
@@ -67,29 +60,13 @@ export function hideCalls(
   };
 }
 
-const isUriOf = (call: Operation | undefined): boolean => call?.method.startsWith("resources/") === true;
-
-interface ReplacedMessage {
-  readonly method: string;
-  readonly params: Json;
-  readonly calls: readonly Operation[];
-  readonly hidden: ReadonlySet<Operation>;
-  readonly methods: OperationMethods;
-  readonly replace: (name: string, isUri: boolean) => string;
+/** The objects and arrays in which a message has names. */
+interface Names {
+  [key: string | number]: string | Names;
 }
 
-/** Returns the parameters of a message with other names, at the places where `readMessages` has read them. */
-function replaceNames({ method, params, calls, hidden, methods, replace }: ReplacedMessage): Json {
-  const [first] = calls;
-  const nameOf = (call: Operation | undefined): string => replace(call?.name ?? "", isUriOf(call));
-  if (method === COMPLETION) {
-    const property = isUriOf(first) ? "uri" : "name";
-    return { ...params, ref: { ...ownObject(params, "ref"), [property]: nameOf(first) } };
-  }
-  const parameter = methods.get(method)?.nameParameter;
-  if (parameter !== undefined) return { ...params, [parameter]: nameOf(first) };
-  const resourceSubscriptions = calls
-    .filter(({ name }) => name !== undefined)
-    .map((call) => (hidden.has(call) ? nameOf(call) : call.name));
-  return { ...params, notifications: { ...ownObject(params, "notifications"), resourceSubscriptions } };
+/** Replaces a string in an object. */
+function writeAt(object: Names, [key = "", ...rest]: readonly (string | number)[], text: string): void {
+  if (rest.length === 0) object[key] = text;
+  else writeAt(object[key] as Names, rest, text);
 }

@@ -10,12 +10,13 @@ import { createGateFinder, type McpGate } from "./frameworks/index.ts";
 import { type McpOptions, resolveOptions } from "./options.ts";
 
 export { type AuthInfo, type HandlerExtra, mayCall, principalOf } from "./caller.ts";
-export { challenge, type ChallengeResult, type PassedRequest } from "./challenge.ts";
+export { challenge, type PassedRequest } from "./challenge.ts";
 export type { McpOptions } from "./options.ts";
 export type { McpAccess } from "./frameworks/fetch.ts";
 export type { McpGate } from "./frameworks/index.ts";
 export type { McpServer } from "./memory-client.ts";
 export { operationsOf, scopesOf } from "./operations-of.ts";
+export type { ChallengeResult } from "./security-schemes.ts";
 export * from "../../capabilities/mcp-operations/index.ts";
 
 /**

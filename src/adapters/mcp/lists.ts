@@ -1,4 +1,4 @@
-/** The lists that an MCP server offers, and the filter that removes what a caller may not call. */
+/** The lists that an MCP server offers, and what is changed in them for a caller. */
 import type { Json } from "../../core/runtime/json.ts";
 import { ownObject } from "./messages.ts";
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
@@ -33,18 +33,20 @@ export const operationOf = (entry: Json, { operation, name }: List): Pick<Operat
   name: String((Object(entry) as Json)[name]),
 });
 
-/** Removes the entries that the caller may not call from a message with the result of a list. */
-export function filterLists(
-  message: Json,
-  isCallable: (operation: Pick<Operation, "method" | "name">) => boolean,
-): Json {
+/** What is sent in place of an entry: nothing, or the entry with other properties. */
+export type EditEntry = (entry: Json, operation: Pick<Operation, "method" | "name">) => readonly Json[];
+
+/** Edits each entry of a message with the result of a list. */
+export function editLists(message: Json, editEntry: EditEntry): Json {
   const result = ownObject(message, "result");
   const present = LISTS.filter(({ property }) => Array.isArray(result?.[property]));
   if (!result || present.length === 0) return message;
-  const filtered: Record<string, unknown> = { ...result };
+  const edited: Record<string, unknown> = { ...result };
   for (const list of present)
-    filtered[list.property] = entriesOf(result, list).filter((entry) => isCallable(operationOf(entry, list)));
+    edited[list.property] = entriesOf(result, list).flatMap((entry) =>
+      editEntry(entry, operationOf(entry, list)),
+    );
   // Another caller must not receive this list from a cache.
-  if (Object.hasOwn(result, "cacheScope")) filtered["cacheScope"] = "private";
-  return { ...message, result: filtered };
+  if (Object.hasOwn(result, "cacheScope")) edited["cacheScope"] = "private";
+  return { ...message, result: edited };
 }

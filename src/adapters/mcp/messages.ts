@@ -13,6 +13,12 @@ import { isObject, isOnlyReading, isText, type Json } from "../../core/runtime/j
 import { withoutFractions } from "./fractions.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
 
+/** An operation that a message calls. */
+export interface Call extends Operation {
+  /** Where the message has its name: the path in `params`. Absent for a call without a name. */
+  readonly nameAt?: readonly (string | number)[];
+}
+
 /** One message: a response of the client has no method. */
 export interface Message {
   readonly method?: string;
@@ -26,7 +32,7 @@ export interface Message {
    */
   readonly isStateless: boolean;
   /** Empty for the protocol's housekeeping and for responses. */
-  readonly calls: readonly Operation[];
+  readonly calls: readonly Call[];
 }
 
 /** A body that was read. */
@@ -37,7 +43,7 @@ export interface Messages {
   /** The body as it was received; `undefined` if an earlier parser has parsed it. */
   readonly bytes: Buffer | undefined;
   readonly messages: readonly Message[];
-  readonly calls: readonly Operation[];
+  readonly calls: readonly Call[];
 }
 
 const MAX_BATCH = 100;
@@ -181,7 +187,7 @@ function readNamedCall(method: string, nameParameter: string, params: Json): Con
   if (!isText(name) || (nameParameter === "uri" && !isUri(name))) return INVALID.name;
   const callArguments = ownProperty(params, "arguments");
   const parameters = isObject(callArguments) ? callArguments : NONE;
-  return { name, calls: [{ method, name, parameters }] };
+  return { name, calls: [{ method, name, parameters, nameAt: [nameParameter] }] };
 }
 
 /** The property of `_meta` that relates a message to a task: servers deliver it in the stream of the task. */
@@ -206,25 +212,32 @@ const isStatelessRevision = (revision: unknown): boolean =>
   typeof revision === "string" && /^\d{4}-\d\d-\d\d$/.test(revision) && revision >= STATELESS;
 
 /** A subscription to a resource needs the rule that reads the resource. */
-function readSubscriptions(params: Json): readonly Operation[] | undefined {
+function readSubscriptions(params: Json): readonly Call[] | undefined {
   const notifications = ownProperty(params, "notifications") ?? NONE;
   if (!isObject(notifications) || hasOtherSpelling(notifications, SUBSCRIPTION_NAMES)) return undefined;
   const uris = ownProperty(notifications, "resourceSubscriptions") ?? [];
   if (!Array.isArray(uris) || uris.length > MAX_BATCH || !uris.every(isUri)) return undefined;
-  return uris.map((uri) => ({ method: "resources/read", name: uri, parameters: NONE }));
+  const nameAt = (index: number) => ["notifications", "resourceSubscriptions", index];
+  return uris.map((name, index) => ({
+    method: "resources/read",
+    name,
+    parameters: NONE,
+    nameAt: nameAt(index),
+  }));
 }
 
 /**
  * A completion needs the rule for its prompt or resource template. The argument that is completed has no
  * value yet: a server may offer every value, so a scope with this argument must be granted for all of them.
  */
-function readCompletion(params: Json): (Operation & { readonly name: string }) | undefined {
+function readCompletion(params: Json): (Call & { readonly name: string }) | undefined {
   const ref = ownProperty(params, "ref");
   if (!isObject(ref) || hasOtherSpelling(ref, REFERENCE_NAMES)) return undefined;
   // Servers choose the property by the type.
   const isPrompt = ownProperty(ref, "type") === "ref/prompt";
   if (!isPrompt && ownProperty(ref, "type") !== "ref/resource") return undefined;
-  const name = ownProperty(ref, isPrompt ? "name" : "uri");
+  const property = isPrompt ? "name" : "uri";
+  const name = ownProperty(ref, property);
   if (!isText(name) || (!isPrompt && !isUri(name))) return undefined;
   const argument = ownProperty(params, "argument") ?? NONE;
   const context = ownProperty(params, "context") ?? NONE;
@@ -235,7 +248,8 @@ function readCompletion(params: Json): (Operation & { readonly name: string }) |
   const parameters = Object.fromEntries(
     Object.entries(isObject(otherArguments) ? otherArguments : NONE).filter(([key]) => key !== completed),
   );
-  return { method: isPrompt ? "prompts/get" : "resources/read", name, parameters, isPartial: true };
+  const method = isPrompt ? "prompts/get" : "resources/read";
+  return { method, name, parameters, isPartial: true, nameAt: ["ref", property] };
 }
 
 /** A URI has none of the characters that patterns use as placeholders. */

@@ -13,10 +13,11 @@ import type { HttpResponse } from "../../core/response/http-response.ts";
 import { isCallable } from "./caller.ts";
 import { allowChallenge } from "./challenge.ts";
 import { type Exchange, SESSION_FIELD, sessionsInQuery } from "./exchange.ts";
-import { filterLists, LISTS } from "./lists.ts";
+import { type EditEntry, editLists, LISTS } from "./lists.ts";
 import { idOf, type Messages } from "./messages.ts";
 import type { Ownership, OwnersAt } from "./owners.ts";
 import type { ResponseEdits } from "./response-editor.ts";
+import { createSchemeWriter } from "./security-schemes.ts";
 import { filterTasks, findStartedTask, readOperation, writeOperation } from "./tasks.ts";
 
 export interface WatchSettings {
@@ -102,30 +103,34 @@ export class ResponseWatch {
   /** What is read and changed in the body; `undefined` if it's sent as the handler writes it. */
   get edits(): ResponseEdits | undefined {
     const { server, rules, sessions, tasks, listFilter, path } = this.#settings;
-    const { principal } = this.#verdict;
+    const { principal, request } = this.#verdict;
     const isGet = this.#exchange.method === "GET";
     const { policy } = pipelineOf(server);
     const hasTasks = rules.hasTasks || policy.unmapped === "open";
     const isLegacyStream = isGet && this.#exchange.header(SESSION_FIELD) === undefined;
     // The stream of a session can replay the responses to earlier requests.
-    const isListFilter =
-      (listFilter || rules.hidden) && (isGet || LISTS.some(({ method }) => this.#has(method)));
+    const hasLists = isGet || LISTS.some(({ method }) => this.#has(method));
+    const isListFilter = hasLists && (listFilter || rules.hidden);
+    const writeSchemes =
+      hasLists && rules.securitySchemes ? createSchemeWriter(rules, policy, request) : undefined;
     const isTaskFilter = hasTasks && (isGet || this.#has("tasks/list"));
     const canStartTasks = hasTasks && (isGet || this.#messages.calls.length > 0);
     // Every response to a named call is sent in the same way, so that hidden ones don't differ in headers.
     const hasNames = rules.hidden && this.#messages.calls.some(({ name }) => name !== undefined);
-    if (!isLegacyStream && !isListFilter && !canStartTasks && !hasNames) return undefined;
+    if (!isLegacyStream && !isListFilter && !writeSchemes && !canStartTasks && !hasNames) return undefined;
     // A task is listed as its result is sent: only while its caller may repeat the call.
     const isListed = (task: Ownership): boolean => {
       if (task.kind !== "own") return false;
       const operation = readOperation(task.note);
       return !operation || policy.decideGoverned(principal, rules.forOperation(operation, path)).allowed;
     };
+    const editEntry: EditEntry = (entry, called) =>
+      isListFilter && !isCallable(server, principal, called, { path })
+        ? []
+        : [writeSchemes?.(entry, called) ?? entry];
     const editMessage = (message: Json): Pending<Json> => {
       const started = canStartTasks ? this.#startTask(message) : undefined;
-      const listed = isListFilter
-        ? filterLists(message, (called) => isCallable(server, principal, called, { path }))
-        : message;
+      const listed = isListFilter || writeSchemes ? editLists(message, editEntry) : message;
       const findTask = (id: string) => andThen(tasks.find(id, principal), isListed);
       return andThen(started, () => (isTaskFilter ? filterTasks(listed, findTask) : listed));
     };

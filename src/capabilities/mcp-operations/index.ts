@@ -29,6 +29,13 @@ export interface McpOperationsOptions {
    * they are in no list, and a call gets the server's response for an unknown name. Default: `false`.
    */
   readonly hidden?: boolean;
+  /**
+   * Whether clients such as ChatGPT can serve guests and users on one server. The list of tools says what each
+   * tool needs: `securitySchemes`, in the tool and in its `_meta`. A refused call of a tool is a result with
+   * `_meta["mcp/www_authenticate"]` instead of 401 or 403. Other clients then don't ask for more scopes.
+   * Default: `false`.
+   */
+  readonly securitySchemes?: boolean;
 }
 
 const METHODS =
@@ -43,6 +50,7 @@ const names = {
   methods: z.exactOptional(z.record(methodName, z.nullable(values.text(METHODS)), { error: METHODS })),
   paths: z.exactOptional(paths),
   hidden: z.exactOptional(values.flag),
+  securitySchemes: z.exactOptional(values.flag),
 };
 const shape = values.plain(z.strictObject(names), 'Write { methods: { "skills/list": null } }.');
 
@@ -76,6 +84,7 @@ export function mcpOperations(options: McpOperationsOptions = {}): McpOperations
         methods: new OperationMethods(written.methods),
         transports,
         hidden: written.hidden === true,
+        securitySchemes: written.securitySchemes === true,
       });
     },
   });

@@ -36,6 +36,8 @@ export interface McpFacts {
   readonly transports?: Transports;
   /** Whether operations that a caller may not call don't exist for it. */
   readonly hidden?: boolean;
+  /** Whether lists say what each tool needs, and refused calls of tools are results. */
+  readonly securitySchemes?: boolean;
 }
 
 /** A rule that matches a name, with the values that the name has for its variables. */
@@ -51,8 +53,8 @@ const NO_PATH: Path = { text: "/", end: 0, isPlain: true };
 export class OperationRules implements Rules {
   readonly methods: OperationMethods;
   readonly transports: Transports;
-  /** Whether operations that a caller may not call don't exist for it. */
   readonly hidden: boolean;
+  readonly securitySchemes: boolean;
   readonly #rules: Layer;
   readonly #conditioned: OperationRestrictions | undefined;
   /** Whether clients may fetch results later. */
@@ -60,12 +62,13 @@ export class OperationRules implements Rules {
 
   constructor(
     rules: readonly CompiledRule[],
-    { methods, transports = new Transports(), hidden = false }: McpFacts,
+    { methods, transports = new Transports(), hidden = false, securitySchemes = false }: McpFacts,
     conditioned?: OperationRestrictions,
   ) {
     this.methods = methods;
     this.transports = transports;
     this.hidden = hidden;
+    this.securitySchemes = securitySchemes;
     this.#rules = toLayer(rules);
     this.hasTasks = [...this.#rules.keys()].some((key) => /^(?:\/\S* )?tasks\//.test(key));
     this.#conditioned = conditioned;

@@ -3,7 +3,7 @@ import { orUndefined, type Report } from "../../core/errors.ts";
 import type { Resource, ResourceContext, ResourceFinder } from "../../core/options/resource.ts";
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { findPathRule } from "../../core/policy/find-rules.ts";
-import { scopesOf } from "../../core/policy/requirement.ts";
+import { requestableScopesOf } from "../../core/policy/requirement.ts";
 import { type CompiledRule, hasOperations } from "../../core/policy/rule.ts";
 import { originForm, readPath } from "../../core/request.ts";
 import type { Principal } from "../../core/token/principal.ts";
@@ -144,15 +144,5 @@ function supportedScopes(
   return scopesOfRules(rules.filter(({ rule }) => rule.source !== "default"));
 }
 
-/** A template isn't a scope: its parameters have no values. With `<any>`, clients request every id. */
 const scopesOfRules = (rules: readonly CompiledRule[]): readonly string[] =>
-  [
-    ...new Set(
-      rules.flatMap(({ requirement }) =>
-        scopesOf(requirement).flatMap(({ template, text }) => {
-          if (!template) return [text];
-          return template.parameter === undefined ? [`${template.resource}:${template.action}`] : [];
-        }),
-      ),
-    ),
-  ].sort();
+  [...new Set(rules.flatMap(({ requirement }) => requestableScopesOf(requirement)))].sort();

@@ -18,7 +18,12 @@ export interface McpOperations extends Capability {
 
 /** What the compiler says about plain data in place of a value. */
 export type PlainMcpOperations = Readonly<
-  Partial<Record<"methods" | "paths" | "hidden", "write mcp: mcpOperations({ ... }), from scopegate/mcp">>
+  Partial<
+    Record<
+      "methods" | "paths" | "hidden" | "securitySchemes",
+      "write mcp: mcpOperations({ ... }), from scopegate/mcp"
+    >
+  >
 >;
 
 /** Reads keys that have the name of an operation instead of a path: `MCP tools/call search`. */

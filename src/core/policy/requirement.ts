@@ -25,6 +25,16 @@ export type CompiledRequirement =
 export const scopesOf = (requirement: CompiledRequirement): readonly RequiredScope[] =>
   "scopes" in requirement ? requirement.scopes : [];
 
+/**
+ * Returns the scopes that clients can request. A template isn't one: its parameter has no value. With `<any>`,
+ * clients request every id.
+ */
+export const requestableScopesOf = (requirement: CompiledRequirement): readonly string[] =>
+  scopesOf(requirement).flatMap(({ template, text }) => {
+    if (!template) return [text];
+    return template.parameter === undefined ? [`${template.resource}:${template.action}`] : [];
+  });
+
 /** Returns the parameters of the request that the scopes of a requirement name. */
 export const templatesOf = (requirement: CompiledRequirement): readonly string[] =>
   scopesOf(requirement).flatMap(({ template }) => template?.parameter ?? []);

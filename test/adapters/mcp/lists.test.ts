@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { filterLists } from "../../../src/adapters/mcp/lists.ts";
+import { editLists, type EditEntry } from "../../../src/adapters/mcp/lists.ts";
 import { createEditor } from "../../../src/adapters/mcp/response-editor.ts";
 
 const message = { jsonrpc: "2.0", id: 1, result: { tools: [{ name: "open" }, { name: "closed" }] } };
@@ -9,8 +9,8 @@ const json = JSON.stringify(message);
 
 /** Filters a body that arrives in pieces of `size` characters. */
 async function filterBody(body: string, names: readonly string[], size = Infinity): Promise<string> {
-  const isCallable = ({ name = "" }) => names.includes(name);
-  const edits = { isFilter: true, editMessage: (one: object) => filterLists(one as never, isCallable) };
+  const editEntry: EditEntry = (entry, { name = "" }) => (names.includes(name) ? [entry] : []);
+  const edits = { isFilter: true, editMessage: (one: object) => editLists(one as never, editEntry) };
   const type = /^\W?(?:event|data|id|retry)?:/.test(body) ? "text/event-stream" : "application/json";
   const editor = createEditor(edits, { type, encoding: undefined });
   let sent = "";
@@ -20,7 +20,7 @@ async function filterBody(body: string, names: readonly string[], size = Infinit
 }
 const filter = (body: string) => filterBody(body, ["open"]);
 
-describe("filterLists", () => {
+describe("editLists", () => {
   it.each([json, ` ${json}`, `\r\n${json}`])("removes what may not be called from JSON: %j", async (body) => {
     expect(JSON.parse(await filter(body))).toEqual(without);
   });
@@ -50,7 +50,7 @@ describe("filterLists", () => {
 
   it("makes a list private that caches would share", () => {
     const shared = { ...message, result: { ...message.result, cacheScope: "public" } };
-    expect(filterLists(shared, () => true)).toMatchObject({ result: { cacheScope: "private" } });
+    expect(editLists(shared, (entry) => [entry])).toMatchObject({ result: { cacheScope: "private" } });
   });
 
   it("leaves a message without a list as it is", async () => {

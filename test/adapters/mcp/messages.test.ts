@@ -35,7 +35,7 @@ describe("parseMessages", () => {
       name: "run_agent",
       isStateless: false,
       taskIds: [],
-      calls: [{ method: "tools/call", name: "run_agent", parameters: { agent_id: "web" } }],
+      calls: [{ method: "tools/call", name: "run_agent", parameters: { agent_id: "web" }, nameAt: ["name"] }],
     });
   });
 
