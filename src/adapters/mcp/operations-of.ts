@@ -9,6 +9,8 @@ import type { McpServer } from "./memory-client.ts";
  * are listed as `scopes`, and the audit compares them with the table: with version 2 of the SDK those of
  * `scopeChallenge: requireScopes(...)`, with both versions those of `_meta: { "scopegate/scopes": [...] }`.
  * Add what the server registers later yourself: `{ method: "MCP", pattern: "tools/call export_*" }`.
+ *
+ * @param path the path of this server, as in `paths` of `mcpOperations`, if there are several servers
  * @throws Error if the server is already connected, or doesn't respond
  * @example
  * ```ts
@@ -22,16 +24,24 @@ import type { McpServer } from "./memory-client.ts";
  * audit(server, await operationsOf(new McpServer({ name: "docs", version: "1.0.0" }))).orThrow();
  * ```
  */
-export async function operationsOf(mcpServer: McpServer): Promise<readonly ListedRoute[]> {
+export async function operationsOf(mcpServer: McpServer, path?: string): Promise<readonly ListedRoute[]> {
   // Services that only check requests don't load it.
   const { listOperations } = await import("./list-operations.ts");
-  return listOperations(mcpServer);
+  return (await listOperations(mcpServer)).map((operation) => ({
+    ...operation,
+    pattern: at(path, operation.pattern),
+  }));
 }
+
+const at = (path: string | undefined, operation: string): string =>
+  path === undefined ? operation : `${path} ${operation}`;
 
 /**
  * Returns the table that the code of an MCP server declares: the scopes of its tools, prompts, resources and
  * templates, as `operationsOf` lists them, and `[]` for the methods without a name. An operation that
  * declares none, or scopes that depend on the call, isn't in the table, so calls of it are refused.
+ *
+ * @param path the path of this server, as in `paths` of `mcpOperations`: the keys are for it only
  * @throws Error if the server is already connected, or doesn't respond
  * @example
  * ```ts
@@ -45,13 +55,16 @@ export async function operationsOf(mcpServer: McpServer): Promise<readonly Liste
  * createResourceServer({ serviceId: "docs", scopeMappings, mcp: mcpOperations(), verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
  * ```
  */
-export async function scopesOf(mcpServer: McpServer): Promise<Readonly<Record<string, readonly string[]>>> {
+export async function scopesOf(
+  mcpServer: McpServer,
+  path?: string,
+): Promise<Readonly<Record<string, readonly string[]>>> {
   const entries = (await operationsOf(mcpServer)).flatMap(({ method, pattern, scopes }) => {
     const isNamed = pattern.includes(" ");
     // As a key, such a name would be a pattern for other names.
     if (isNamed && pattern.endsWith("*")) return [];
     const declared = scopes ?? (isNamed ? undefined : []);
-    return declared && declared !== "unknown" ? [[`${method} ${pattern}`, declared] as const] : [];
+    return declared && declared !== "unknown" ? [[`${method} ${at(path, pattern)}`, declared] as const] : [];
   });
   return Object.fromEntries(entries);
 }

@@ -5,7 +5,7 @@ import { suggest } from "../../core/errors.ts";
 import type { KeyMistake } from "../../core/policy/key-language.ts";
 import { MCP_MISSING } from "../../core/policy/operations.ts";
 import { contains, parseTemplate } from "../../capabilities/mcp-operations/name-pattern.ts";
-import { splitOperation } from "../../capabilities/mcp-operations/operation-key.ts";
+import { renderOperation, splitOperation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { scopesOf, templatesOf } from "../../core/policy/requirement.ts";
 import type { UnmappedRoutes } from "../../core/policy/policy.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
@@ -87,7 +87,7 @@ function findUnlisted(rules: CompiledTable["rules"]): readonly AuditFinding[] {
  */
 const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
   kind: "route_unmapped",
-  severity: route.pattern === "subscriptions/listen" ? "note" : "error",
+  severity: route.pattern.endsWith("subscriptions/listen") ? "note" : "error",
   route,
   message: `\`${renderRoute(route)}\` has no rule: ${fate !== "refused" ? "any valid token is enough for it" : "every call of it is refused"}.`,
   hint: `Add to scopeMappings: ${JSON.stringify(renderRoute(route))}: ["resource:action"]`,
@@ -172,12 +172,13 @@ function findOtherScopes(route: ListedRoute, { rule, requirement }: CompiledRule
 /** The SDK serves a URI with the template that was registered first; the table decides by the narrowest. */
 function findShadowed(operations: readonly ListedRoute[]): readonly AuditFinding[] {
   const templates = operations.flatMap((route) => {
-    const { method, name = "" } = splitOperation(route.pattern);
+    const { path, method, name = "" } = splitOperation(route.pattern);
     const pattern = method === "resources/read" && name.includes("{") ? parseTemplate(name) : undefined;
-    return pattern && !("message" in pattern) ? [{ route, pattern }] : [];
+    return pattern && !("message" in pattern) ? [{ route, path, pattern }] : [];
   });
-  return templates.flatMap(({ route, pattern }, index) => {
-    const wider = templates.slice(0, index).find((earlier) => contains(earlier.pattern, pattern));
+  return templates.flatMap(({ route, path, pattern }, index) => {
+    const ofServer = templates.slice(0, index).filter((earlier) => earlier.path === path);
+    const wider = ofServer.find((earlier) => contains(earlier.pattern, pattern));
     if (!wider) return [];
     return [
       {
@@ -192,6 +193,13 @@ function findShadowed(operations: readonly ListedRoute[]): readonly AuditFinding
 }
 
 /** Clients call some methods unasked. Below a listed `docs_*`, a server may offer further names. */
-const mustBeListed = (text: string, listed: readonly string[]): boolean =>
-  !/^(?:subscriptions|tasks|logging)\/|^[\w/]+\/list$/.test(text) &&
-  !listed.some((pattern) => pattern.endsWith("*") && text.startsWith(pattern.slice(0, -1)));
+function mustBeListed(text: string, listed: readonly string[]): boolean {
+  // A list without a path is for the servers of all paths.
+  const operation = renderOperation(splitOperation(text));
+  return (
+    !/^(?:subscriptions|tasks|logging)\/|^[\w/]+\/list$/.test(operation) &&
+    !listed
+      .filter((pattern) => pattern.endsWith("*"))
+      .some((pattern) => [text, operation].some((each) => each.startsWith(pattern.slice(0, -1))))
+  );
+}

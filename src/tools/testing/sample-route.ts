@@ -1,12 +1,15 @@
 import { explain } from "../../capabilities/explain/index.ts";
 import { optionError } from "../../core/options/option-checks.ts";
 import { suggest } from "../../core/errors.ts";
-import { namesOf } from "../../core/policy/pattern.ts";
+import { type Alternative, namesOf } from "../../core/policy/pattern.ts";
+import { isPattern } from "../../core/policy/parse-pattern.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
+import { parseRulePattern } from "../../core/policy/rule-pattern.ts";
 import type { CompiledRule } from "../../core/policy/rule.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { fillName } from "../../capabilities/mcp-operations/name-pattern.ts";
-import { type OperationKey, splitOperation } from "../../capabilities/mcp-operations/operation-key.ts";
+import type { OperationKey } from "../../capabilities/mcp-operations/operation-key.ts";
+import { parametersOf } from "../../capabilities/mcp-operations/transports.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import type { ResourceServer } from "../../core/resource-server.ts";
 import { samplePath, type SampleValue } from "../shared/sample-path.ts";
@@ -48,9 +51,10 @@ function sampleOf(
       templatesOf(requirement).map((name) => [name, params[name] ?? name]),
     );
     const valueOf = (name: string): string => params[name] ?? (name === "" ? "x" : name);
-    const { pattern: names } = pattern.operation as OperationKey;
-    const name = names && fillName(names, valueOf);
-    const target = name === undefined ? rule.pattern : `${splitOperation(rule.pattern).method} ${name}`;
+    const { path, method, pattern: names, text } = pattern.operation as OperationKey;
+    const operation = names ? `${method} ${fillName(names, valueOf)}` : text;
+    const [transport] = path === undefined ? [] : alternativesOf(path);
+    const target = transport ? `${samplePath(transport, valuesFor(params, 0))} ${operation}` : operation;
     return { method: rule.method, target, params: callArguments };
   }
   for (const method of methods) {
@@ -64,11 +68,20 @@ function sampleOf(
   return undefined;
 }
 
+/** Returns the forms of the path of an MCP server. */
+function alternativesOf(path: string): readonly Alternative[] {
+  const parsed = parseRulePattern(path);
+  return isPattern(parsed) ? parsed.alternatives : [];
+}
+
 /** @throws ConfigurationError for a parameter that no rule has */
 export function requireParams(call: string, params: SampleParams, rules: readonly CompiledRule[]): void {
   const ruleParams = new Set(
     rules.flatMap(({ rule, pattern, requirement }) => {
-      if (rule.method === OPERATION_METHOD) return templatesOf(requirement);
+      if (rule.method === OPERATION_METHOD) {
+        const { path } = pattern.operation as OperationKey;
+        return [...templatesOf(requirement), ...(path === undefined ? [] : parametersOf(path))];
+      }
       return pattern.alternatives.flatMap(({ segments }) => segments.flatMap(namesOf));
     }),
   );

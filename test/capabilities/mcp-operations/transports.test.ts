@@ -1,9 +1,11 @@
 /** The paths of MCP servers: keys for one path, and parameters that no argument can replace. */
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { describe, expect, it } from "vitest";
 import { createResourceServer, type ConfigurationIssue } from "scopegate";
 import { audit } from "scopegate/audit";
 import { callerConditions } from "scopegate/conditions";
-import { mcpOperations } from "scopegate/mcp";
+import { mcpOperations, operationsOf, scopesOf } from "scopegate/mcp";
+import { accessMatrix } from "scopegate/testing";
 import { issuer, thrownBy } from "../../support/resource-servers.ts";
 
 type Options = Parameters<typeof createResourceServer>[0];
@@ -222,5 +224,73 @@ describe("the paths of mcpOperations", () => {
       audit(server, [{ method: "MCP", pattern: "tools/call search", parameters }]).findings;
     expect(list(["query", "org"])).toMatchObject([{ kind: "argument_of_path", severity: "warning" }]);
     expect(list(["query"])).toEqual([]);
+  });
+});
+
+describe("two servers at paths of their own", () => {
+  const TABLE = {
+    "MCP /t/:org/mcp tools/list": [],
+    "MCP /t/:org/mcp tools/call search": ["orgs:<org>:read"],
+    "MCP /t/:org/mcp tools/call docs_*": ["docs:read"],
+    "MCP /admin/mcp tools/list": [],
+    "MCP /admin/mcp tools/call search": ["admin:search"],
+    "MCP /admin/mcp resources/read note://{id}": ["notes:<id>:read"],
+  };
+  const server = create(TABLE, ["/t/:org/mcp", "/admin/mcp"]);
+  const mcp = (...tools: readonly string[]) => {
+    const created = new McpServer({ name: "docs", version: "1" });
+    for (const tool of tools)
+      created.registerTool(tool, { _meta: { "scopegate/scopes": ["x:y"] } }, () => ({ content: [] }));
+    return created;
+  };
+
+  it("are listed with their paths, and compared with the keys for them", async () => {
+    const operations = await operationsOf(mcp("search", "remove"), "/admin/mcp");
+    const patterns = ["tools/list", "tools/call search", "tools/call remove"];
+    expect(operations.map(({ pattern }) => pattern)).toEqual(patterns.map((each) => `/admin/mcp ${each}`));
+    const { findings } = audit(server, operations);
+    expect(findings.map(({ kind, rule, route }) => [kind, rule?.key ?? route?.pattern])).toEqual([
+      ["scopes_differ", "MCP /admin/mcp tools/call search"],
+      ["route_unmapped", "/admin/mcp tools/call remove"],
+      ["rule_unreached", "MCP /t/:org/mcp tools/call search"],
+      ["rule_unreached", "MCP /t/:org/mcp tools/call docs_*"],
+      ["rule_unreached", "MCP /admin/mcp resources/read note://{id}"],
+    ]);
+  });
+
+  it("declare keys for their paths", async () => {
+    const scopes = await scopesOf(mcp("search"), "/admin/mcp");
+    expect(scopes).toEqual({
+      "MCP /admin/mcp tools/list": [],
+      "MCP /admin/mcp tools/call search": ["x:y"],
+    });
+  });
+
+  it("may both have a template that is narrower than one of the other server", () => {
+    const list = (path: string) =>
+      audit(server, [
+        { method: "MCP", pattern: "/t/:org/mcp resources/read note://{+id}" },
+        { method: "MCP", pattern: `${path} resources/read note://{id}` },
+      ]).findings.filter(({ kind }) => kind === "route_hidden");
+    expect(list("/admin/mcp")).toEqual([]);
+    expect(list("/t/:org/mcp")).toHaveLength(1);
+  });
+
+  it("have columns in the access matrix, each with a path that a client can send", async () => {
+    const callers = { acme: { scopes: ["orgs:acme:read", "docs:read"] } };
+    const matrix = await accessMatrix(server, { callers, params: { org: "acme" } });
+    const cells = matrix.cells.map(({ route, decision }) => [route, decision.allowed]);
+    expect(cells.filter(([route]) => String(route).startsWith("MCP"))).toEqual([
+      ["MCP /t/acme/mcp tools/list", true],
+      ["MCP /t/acme/mcp tools/call search", true],
+      ["MCP /t/acme/mcp tools/call docs_x", true],
+      ["MCP /admin/mcp tools/list", true],
+      ["MCP /admin/mcp tools/call search", false],
+      ["MCP /admin/mcp resources/read note://id", false],
+    ]);
+    expect(matrix.unasked).toEqual([]);
+    const other = await accessMatrix(server, { callers });
+    const refused = other.cells.find(({ route }) => route === "MCP /t/org/mcp tools/call search");
+    expect(refused?.decision.allowed).toBe(false);
   });
 });
