@@ -94,7 +94,7 @@ export default defineConfig(
   {
     // Readers set these variables. Upstash returns strings where its types say numbers. Listeners await only what never
     // rejects.
-    files: ["examples/{browsers,complete,sockets,stores}/*.{ts,mts}"],
+    files: ["examples/{browsers,complete,mcp,sockets,stores}/*.{ts,mts}"],
     rules: {
       "@typescript-eslint/no-misused-promises": "off",
       "@typescript-eslint/no-non-null-assertion": "off",

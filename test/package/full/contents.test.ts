@@ -14,7 +14,7 @@ describe("the tarball", () => {
   it("contains only the build, its types, the documentation and the files of the root", () => {
     const others = packed.files.filter(
       (path) =>
-        !/^dist\/(?:[\w.-]+\.(?:js|js\.map|cjs|d\.ts|d\.cts)|licenses\.txt)$|^docs\/[\w/-]+\.(?:md|svg)$|^examples\/(?:starters\/[\w-]+|browsers(?:\/public)?|complete|security-events|sockets|stores)\/[\w.-]+$/.test(
+        !/^dist\/(?:[\w.-]+\.(?:js|js\.map|cjs|d\.ts|d\.cts)|licenses\.txt)$|^docs\/[\w/-]+\.(?:md|svg)$|^examples\/(?:starters\/[\w-]+|browsers(?:\/public)?|complete|mcp|security-events|sockets|stores)\/[\w.-]+$/.test(
           path,
         ),
     );

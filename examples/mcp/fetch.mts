@@ -1,0 +1,15 @@
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import { metadata, withScopes } from "scopegate/fetch";
+import { withMcp } from "scopegate/mcp";
+import { createMcpServer, server } from "./service.mts";
+
+const mcp = createMcpHandler(createMcpServer);
+const serveMetadata = metadata(server);
+const serveMcp = withMcp(server, (request, access) => mcp.fetch(request, access));
+const serveOthers = withScopes(server, () => Response.json([]));
+
+function handle(request: Request): Response | Promise<Response> {
+  const isMcp = new URL(request.url).pathname === "/mcp";
+  return serveMetadata(request) ?? (isMcp ? serveMcp(request) : serveOthers(request));
+}
+export default { fetch: handle };
