@@ -368,10 +368,15 @@ describe("an example of a page", () => {
   };
   const serveProgram = (path: string) => serve(pathToFileURL(programOf(path).file).href);
 
-  async function checkProgram(path: string, page: string, section: string): Promise<void> {
+  async function checkProgram(
+    path: string,
+    page: string,
+    section: string,
+    serveFile: typeof serve = serve,
+  ): Promise<void> {
     const block = ofLanguage("sh").find((one) => one.page === page && one.section === section);
     if (!block) throw new Error(`${page} has no requests in ${section}.`);
-    const { port, close } = await serveProgram(path);
+    const { port, close } = await serveFile(pathToFileURL(programOf(path).file).href);
     await checkAnswers([programOf(path)], block, [port]);
     await close();
   }
@@ -383,6 +388,22 @@ describe("an example of a page", () => {
     "is a complete server for %s that responds as the page shows",
     (name) => checkProgram(`complete/${name}.mts`, "docs/start/README.md", "A complete server"),
   );
+
+  it.each(["express", "fastify", "hono"])("is an MCP server for %s that responds as the page shows", (name) =>
+    checkProgram(`mcp/${name}.mts`, "docs/guides/mcp.md", "A complete server"),
+  );
+
+  it("is an MCP server of the Fetch standard that responds as the page shows", () =>
+    checkProgram("mcp/fetch.mts", "docs/guides/mcp.md", "A complete server", serveFetch));
+
+  it("has the table of the MCP server that the page shows", () => {
+    const [shown] = snippets.filter(
+      ({ block }) => block?.section === "A complete server" && block.page === "docs/guides/mcp.md",
+    );
+    const table = /  resource: protectedResource.*?mcp: mcpOperations\(\),\n/s.exec(shown?.code ?? "")?.[0];
+    expect(table).toBeDefined();
+    expect(programOf("mcp/service.mts").code).toContain(table);
+  });
 
   it("serves Swagger UI as the page shows", () =>
     checkProgram("complete/swagger-ui.mts", "docs/guides/openapi.md", "Serve Swagger UI"));
