@@ -94,7 +94,7 @@ export default defineConfig(
   {
     // Readers set these variables. Upstash returns strings where its types say numbers. Listeners await only what never
     // rejects.
-    files: ["examples/{browsers,complete,mcp,sockets,stores}/*.{ts,mts}"],
+    files: ["examples/{browsers,complete,sockets,stores}/*.{ts,mts}"],
     rules: {
       "@typescript-eslint/no-misused-promises": "off",
       "@typescript-eslint/no-non-null-assertion": "off",
@@ -118,14 +118,20 @@ export default defineConfig(
     },
   },
   {
-    files: ["examples/starters/**/*.mjs"],
+    files: ["examples/{mcp,starters}/**/*.mjs"],
     languageOptions: {
       globals: {
+        AbortSignal: "readonly",
+        Buffer: "readonly",
         console: "readonly",
+        fetch: "readonly",
+        performance: "readonly",
         process: "readonly",
         Response: "readonly",
+        setInterval: "readonly",
         setTimeout: "readonly",
         URL: "readonly",
+        URLSearchParams: "readonly",
       },
     },
   },

@@ -390,19 +390,19 @@ describe("an example of a page", () => {
   );
 
   it.each(["express", "fastify", "hono"])("is an MCP server for %s that responds as the page shows", (name) =>
-    checkProgram(`mcp/${name}.mts`, "docs/guides/mcp.md", "A complete server"),
+    checkProgram(`mcp/${name}.mjs`, "docs/guides/mcp.md", "A complete server"),
   );
 
   it("is an MCP server of the Fetch standard that responds as the page shows", () =>
-    checkProgram("mcp/fetch.mts", "docs/guides/mcp.md", "A complete server", serveFetch));
+    checkProgram("mcp/fetch.mjs", "docs/guides/mcp.md", "A complete server", serveFetch));
 
   it("has the table of the MCP server that the page shows", () => {
     const [shown] = snippets.filter(
       ({ block }) => block?.section === "A complete server" && block.page === "docs/guides/mcp.md",
     );
-    const table = /  resource: protectedResource.*?mcp: mcpOperations\(\),\n/s.exec(shown?.code ?? "")?.[0];
+    const table = /  scopeMappings: \{.*?\n  \},\n/s.exec(shown?.code ?? "")?.[0];
     expect(table).toBeDefined();
-    expect(programOf("mcp/service.mts").code).toContain(table);
+    expect(programOf("mcp/service.mjs").code).toContain(table);
   });
 
   it("serves Swagger UI as the page shows", () =>

@@ -50,6 +50,8 @@ const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
 const NO_MESSAGE: Messages = { kind: "messages", body: undefined, bytes: undefined, messages: [], calls: [] };
 
+const NONE: ReadonlySet<Operation> = new Set();
+
 export function createGate(server: ResourceServer, settings: GateSettings): Gate {
   const { limits, maxSessions, store, rules, ...others } = settings;
   const allSessions = new Owners("session", maxSessions, store);
@@ -150,44 +152,32 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     calls: readonly Operation[],
     exchange: Exchange,
   ): Pending<Outcome> => {
-    const { raw } = exchange;
-    const before = requireVerdict(raw, server);
-    return andThen(decide(exchange, calls), (verdict) => {
-      if (verdict.isAllowed) return pass(messages, exchange);
-      if (rules.hidden) return hideOperations({ messages, calls, exchange, before }, verdict, new Set());
-      return refuse(verdict, messages);
-    });
+    const before = requireVerdict(exchange.raw, server);
+    /** Hides the operations because of which a request is refused, and decides it again by the other ones. */
+    const conclude = (verdict: Verdict, hidden: ReadonlySet<Operation>): Pending<Outcome> => {
+      if (verdict.isAllowed) return pass(messages, exchange, hidden);
+      const isHidden = rules.hidden ? createHider(verdict.decision(), before) : () => false;
+      const found = messages.calls.filter((call) => !hidden.has(call) && isHidden(call));
+      if (found.length === 0) return refuse(verdict, messages);
+      restoreVerdict(server, exchange.raw, before);
+      const all = new Set([...hidden, ...found]);
+      const others = calls.filter((call) => !all.has(call));
+      return andThen(decide(exchange, others), (again) => conclude(again, all));
+    };
+    return andThen(decide(exchange, calls), (verdict) => conclude(verdict, NONE));
   };
 
   /**
-   * Hides the operations because of which a request was refused, and decides it again by the other ones: a
-   * refusal of them is sent. Without a token, names without a rule are refused before a token is read, so
-   * they are hidden first.
+   * Returns which operations of a refused request don't exist for its caller. Without a token, names without
+   * a rule are refused before a token is read, so they are hidden first.
    */
-  const hideOperations = (
-    refused: RefusedCalls,
-    verdict: Verdict,
-    hidden: ReadonlySet<Operation>,
-  ): Pending<Outcome> => {
-    const { messages, calls, exchange, before } = refused;
-    const decision = verdict.decision();
+  const createHider = (decision: Decision, before: Verdict) => {
     const { path } = placeOf(before);
     const isUnmapped = !before.principal && !decision.allowed && decision.reason === "route_unmapped";
     const caller = before.principal ?? callerOf(decision);
-    const isHidden = (call: Operation): boolean =>
+    return (call: Operation): boolean =>
       call.name !== undefined &&
-      !hidden.has(call) &&
       (isUnmapped ? isUnmappedCall(call, path) : !isCallable(server, caller, call, { path }));
-    const added = messages.calls.filter(isHidden);
-    const all = new Set([...hidden, ...added]);
-    if (added.length === 0) return refuse(verdict, messages);
-    restoreVerdict(server, exchange.raw, before);
-    const others = calls.filter((call) => !all.has(call));
-    return andThen(decide(exchange, others), (again) => {
-      if (!again.isAllowed) return hideOperations(refused, again, all);
-      const { messages: replaced, ...response } = hideCalls(messages, all, exchange.header);
-      return { ...pass(replaced, exchange), ...response };
-    });
   };
 
   const refuse = (verdict: Verdict, messages: Messages): HttpResponse => {
@@ -198,13 +188,14 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
   const isUnmappedCall = ({ method, name }: Operation, path: Path | undefined): boolean =>
     rules.forOperation({ method, name, parameters: {}, isPartial: true }, path).kind === "unmapped";
 
-  const pass = (messages: Messages, exchange: Exchange): Passed => {
+  const pass = (messages: Messages, exchange: Exchange, hidden: ReadonlySet<Operation> = NONE): Passed => {
     const verdict = requireVerdict(exchange.raw, server);
     const { principal, request } = verdict;
     const authInfo = principal && (new CallerInfo(server, principal, request, exchange.raw) as AuthInfo);
-    const { body, bytes } = messages;
-    const ofResponse = { ...others, ...placeOf(verdict), server, rules };
-    return { verdict, authInfo, body, bytes, settings: ofResponse, messages, exchange };
+    const settings = { ...others, ...placeOf(verdict), server, rules };
+    const replaced = hidden.size > 0 ? hideCalls(messages, hidden, exchange.header) : { messages };
+    const { body, bytes } = replaced.messages;
+    return { verdict, authInfo, body, bytes, settings, exchange, ...replaced };
   };
 
   return (exchange) =>
@@ -215,14 +206,6 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
       }
       return outcome;
     });
-}
-
-/** A request whose operations were refused; `before` is the verdict on its path. */
-interface RefusedCalls {
-  readonly messages: Messages;
-  readonly calls: readonly Operation[];
-  readonly exchange: Exchange;
-  readonly before: Verdict;
 }
 
 /** The caller of a refused request. A token that isn't accepted is as good as none. */

@@ -47,28 +47,20 @@ const BODY_REFUSED =
 
 /** What an adapter does with the response to an allowed request. */
 export class ResponseWatch {
-  readonly #settings: WatchSettings;
-  readonly #verdict: Verdict;
-  readonly #messages: Messages;
-  readonly #exchange: WatchedCall["exchange"];
+  readonly #call: WatchedCall;
   /** The sessions that the stream of this response has announced. */
   readonly #announced: string[] = [];
   /** Resolves when every process knows the session that this response starts. */
   started: Pending<void> = undefined;
 
-  readonly #restoreNames: WatchedCall["restoreNames"];
-
-  constructor({ settings, verdict, messages, exchange, restoreNames }: WatchedCall) {
-    this.#restoreNames = restoreNames;
-    this.#settings = settings;
-    this.#verdict = verdict;
-    this.#messages = messages;
-    this.#exchange = exchange;
+  constructor(call: WatchedCall) {
+    this.#call = call;
   }
 
   /** Calls `replaceBy` if the handler asks for more scopes before anything is sent. */
   onChallenge(replaceBy: (refusal: HttpResponse) => void): void {
-    allowChallenge(this.#exchange.raw, { messages: this.#messages, replaceBy });
+    const { exchange, messages } = this.#call;
+    allowChallenge(exchange.raw, { messages, replaceBy });
   }
 
   /** Whether the response can start a session. Nothing of it is sent before `started`. */
@@ -78,18 +70,19 @@ export class ResponseWatch {
 
   /** Receives the status and the session of a response. */
   start(status: number, sessionId: string | undefined): void {
-    const { server, sessions } = this.#settings;
-    const { principal, request } = this.#verdict;
-    const ended = this.#exchange.header(SESSION_FIELD);
-    if (this.#exchange.method === "DELETE" && status < 300 && ended !== undefined) sessions.end(ended);
-    if (status === 400 && this.#messages.body) pipelineOf(server).observer.logResponse(BODY_REFUSED, request);
+    const { settings, verdict, messages, exchange } = this.#call;
+    const { server, sessions } = settings;
+    const { principal, request } = verdict;
+    const ended = exchange.header(SESSION_FIELD);
+    if (exchange.method === "DELETE" && status < 300 && ended !== undefined) sessions.end(ended);
+    if (status === 400 && messages.body) pipelineOf(server).observer.logResponse(BODY_REFUSED, request);
     if (sessionId !== undefined && this.canStartSession) this.started = sessions.start(sessionId, principal);
   }
 
   /** Calls `end` when a stream of events must end. Call the returned function when it has ended by itself. */
   watchStream(end: () => void): () => void {
-    const { server, sessions, streamCheckSeconds } = this.#settings;
-    const { principal } = this.#verdict;
+    const { server, sessions, streamCheckSeconds } = this.#call.settings;
+    const { principal } = this.#call.verdict;
     const stop =
       principal && streamCheckSeconds !== false
         ? watchToken(principal, { server, checkEverySeconds: streamCheckSeconds, onEnd: end })
@@ -102,21 +95,22 @@ export class ResponseWatch {
 
   /** What is read and changed in the body; `undefined` if it's sent as the handler writes it. */
   get edits(): ResponseEdits | undefined {
-    const { server, rules, sessions, tasks, listFilter, path } = this.#settings;
-    const { principal, request } = this.#verdict;
-    const isGet = this.#exchange.method === "GET";
+    const { settings, verdict, messages, exchange, restoreNames } = this.#call;
+    const { server, rules, sessions, tasks, listFilter, path } = settings;
+    const { principal, request } = verdict;
+    const isGet = exchange.method === "GET";
     const { policy } = pipelineOf(server);
     const hasTasks = rules.hasTasks || policy.unmapped === "open";
-    const isLegacyStream = isGet && this.#exchange.header(SESSION_FIELD) === undefined;
+    const isLegacyStream = isGet && exchange.header(SESSION_FIELD) === undefined;
     // The stream of a session can replay the responses to earlier requests.
     const hasLists = isGet || LISTS.some(({ method }) => this.#has(method));
     const isListFilter = hasLists && (listFilter || rules.hidden);
     const writeSchemes =
       hasLists && rules.securitySchemes ? createSchemeWriter(rules, policy, request) : undefined;
     const isTaskFilter = hasTasks && (isGet || this.#has("tasks/list"));
-    const canStartTasks = hasTasks && (isGet || this.#messages.calls.length > 0);
+    const canStartTasks = hasTasks && (isGet || messages.calls.length > 0);
     // Every response to a named call is sent in the same way, so that hidden ones don't differ in headers.
-    const hasNames = rules.hidden && this.#messages.calls.some(({ name }) => name !== undefined);
+    const hasNames = rules.hidden && messages.calls.some(({ name }) => name !== undefined);
     if (!isLegacyStream && !isListFilter && !writeSchemes && !canStartTasks && !hasNames) return undefined;
     // A task is listed as its result is sent: only while its caller may repeat the call.
     const isListed = (task: Ownership): boolean => {
@@ -139,31 +133,31 @@ export class ResponseWatch {
       this.#announced.push(...ids);
       return Promise.all(ids.map((id) => Promise.resolve(sessions.start(id, principal))));
     };
-    const restoreNames = this.#restoreNames;
     // A compressed response would send the name that stands for a hidden operation.
     const isFilter = isListFilter || (isTaskFilter && !isGet) || restoreNames !== undefined;
     return compact({ editMessage, isFilter, restoreNames, seeEvent: isLegacyStream ? seeEvent : undefined });
   }
 
   #has(name: string): boolean {
-    return this.#messages.messages.some(({ method }) => method === name);
+    return this.#call.messages.messages.some(({ method }) => method === name);
   }
 
   /** Remembers the caller and the operation of a task. */
   #startTask(message: Json): Pending<void> {
     const taskId = findStartedTask(message);
     if (taskId === undefined) return undefined;
+    const { settings, verdict, messages, exchange } = this.#call;
     const id = idOf(message);
-    const calls = [this.#messages.body]
+    const calls = [messages.body]
       .flat()
       .flatMap((request, index) =>
-        idOf(request) === id ? (this.#messages.messages[index]?.calls.slice(0, 1) ?? []) : [],
+        idOf(request) === id ? (messages.messages[index]?.calls.slice(0, 1) ?? []) : [],
       );
     // If two requests have one id, it isn't known which of them the response is for.
     const call = calls.length === 1 ? calls[0] : undefined;
     // The stream of a session has the responses to earlier requests, whose operations are no longer known.
-    const isOfSession = this.#exchange.method === "GET";
+    const isOfSession = exchange.method === "GET";
     if (!call && !isOfSession) return undefined;
-    return this.#settings.tasks.start(taskId, this.#verdict.principal, call ? writeOperation(call) : "");
+    return settings.tasks.start(taskId, verdict.principal, call ? writeOperation(call) : "");
   }
 }

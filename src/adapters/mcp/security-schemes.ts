@@ -16,13 +16,13 @@ export function createSchemeWriter(rules: OperationRules, policy: Policy, reques
   return (entry: Json, { method, name }: Pick<Operation, "method" | "name">): Json => {
     if (method !== "tools/call") return entry;
     const governing = rules.forCalls(ofPath, [{ method, name, parameters: {}, isPartial: true }]);
-    const { allowed, ...refused } = { reason: undefined, ...policy.decideGoverned(undefined, governing) };
-    if (!allowed && refused.reason !== "credential_missing") return entry;
+    const guest = policy.decideGoverned(undefined, governing);
+    if (!guest.allowed && guest.reason !== "credential_missing") return entry;
     const scopes = governing.matches.flatMap(({ compiled }) => requestableScopesOf(compiled.requirement));
     const oauth2 = compact({ type: "oauth2", scopes: scopes.length > 0 ? [...new Set(scopes)] : undefined });
     const ofTool = governing.matches.slice(ofPath.matches.length);
-    const isPublic = allowed && ofTool.every(({ compiled }) => compiled.requirement.kind === "public");
-    const securitySchemes = [allowed ? { type: "noauth" } : [], isPublic ? [] : oauth2].flat();
+    const isPublic = guest.allowed && ofTool.every(({ compiled }) => compiled.requirement.kind === "public");
+    const securitySchemes = [guest.allowed ? { type: "noauth" } : [], isPublic ? [] : oauth2].flat();
     // Some clients read one place, and some the other one.
     return { ...entry, securitySchemes, _meta: { ...ownObject(entry, "_meta"), securitySchemes } };
   };

@@ -4,7 +4,7 @@ import * as values from "../../core/options/values.ts";
 import type { McpOperations } from "../../core/policy/key-language.ts";
 import { createLanguage, PATH_FORM } from "./language.ts";
 import { type ExtensionMethods, isExtensionMethod, OperationMethods } from "./operation-methods.ts";
-import { findOverlap, isTransportPath, Transports } from "./transports.ts";
+import { isTransportPath, overlap, Transports } from "./transports.ts";
 
 export type { McpOperations } from "../../core/policy/key-language.ts";
 
@@ -45,7 +45,7 @@ const path = z.string({ error: PATH_FORM }).check(z.refine(isTransportPath, { er
 const OVERLAP = "Write paths of which no request has two. For different rules, mount the servers elsewhere.";
 const paths = values
   .nonEmptyArray(path, PATH_FORM)
-  .check(z.refine((all) => findOverlap(all as string[]) === undefined, { error: OVERLAP }));
+  .check(z.refine((all) => !overlap(all as string[]), { error: OVERLAP }));
 const names = {
   methods: z.exactOptional(z.record(methodName, z.nullable(values.text(METHODS)), { error: METHODS })),
   paths: z.exactOptional(paths),

@@ -83,14 +83,10 @@ export const parametersOf = (path: string): readonly string[] => (segmentsOf(pat
 export const isTransportPath = (path: unknown): boolean =>
   typeof path === "string" && segmentsOf(path) !== undefined;
 
-/** Returns two paths that one request can have: it wouldn't be known which server it's for. */
-export function findOverlap(paths: readonly string[]): readonly [string, string] | undefined {
-  for (const [index, path] of paths.entries()) {
-    const others = paths.slice(0, index);
-    const other = others.find(
-      (each) => commonPatterns(segmentsOf(each) ?? [], segmentsOf(path) ?? []).length > 0,
-    );
-    if (other !== undefined) return [other, path];
-  }
-  return undefined;
-}
+/** Returns whether one request can have two of these paths: it wouldn't be known which server it's for. */
+export const overlap = (paths: readonly string[]): boolean =>
+  paths.some((path, index) =>
+    paths
+      .slice(0, index)
+      .some((other) => commonPatterns(segmentsOf(other) ?? [], segmentsOf(path) ?? []).length > 0),
+  );

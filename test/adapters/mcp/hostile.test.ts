@@ -131,6 +131,32 @@ describe.each(HOSTS)("an MCP server on $name", (host) => {
   });
 });
 
+describe.each(HOSTS)("an MCP server whose names are hidden on $name", (host) => {
+  let open: OpenHost;
+  beforeAll(async () => {
+    const server = createMcpResourceServer(COMPANY_TABLE, { hidden: true });
+    open = await openHost(host, server, { ...LIMITS, create: createCompany });
+  });
+  afterAll(() => open.close());
+  const { attack } = createAttacker(() => open, isAllowedInCompany);
+
+  it.each(Object.entries(COMPANY_CORPUS))(
+    "runs only what the caller may run, and shows no other name, for hostile %s",
+    async (_, cases) => {
+      const surprises: object[] = [];
+      for (const { name, sender = "runner", ...raw } of cases) {
+        const { status = 0, ran, head, body } = await attack(raw, sender);
+        const forbidden = ran.filter((execution) => !isAllowedInCompany(execution));
+        // What stands for a hidden name must stay between the gate and the server.
+        const isShown = /x[\da-f]{32}x/i.test(head + body);
+        if (forbidden.length > 0 || isShown || status >= 500)
+          surprises.push({ name, status, forbidden, body: body.slice(0, 200) });
+      }
+      expect(surprises).toEqual([]);
+    },
+  );
+});
+
 /** What callers run who may run it: the corpus does reach the server. */
 const RUNNING = [
   ...["tool docs_", "tool docs_read", "tool docs_READ", "tool docs___proto__"],

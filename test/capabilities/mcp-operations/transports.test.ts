@@ -1,8 +1,8 @@
 /** The paths of MCP servers: keys for one path, and parameters that no argument can replace. */
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { describe, expect, it } from "vitest";
-import { createResourceServer, type ConfigurationIssue } from "scopegate";
-import { audit } from "scopegate/audit";
+import { createResourceServer, type ConfigurationIssue, type Rule } from "scopegate";
+import { audit, type AuditFinding, type ListedRoute } from "scopegate/audit";
 import { callerConditions } from "scopegate/conditions";
 import { mcpOperations, operationsOf, scopesOf } from "scopegate/mcp";
 import { accessMatrix } from "scopegate/testing";
@@ -249,7 +249,11 @@ describe("two servers at paths of their own", () => {
     const patterns = ["tools/list", "tools/call search", "tools/call remove"];
     expect(operations.map(({ pattern }) => pattern)).toEqual(patterns.map((each) => `/admin/mcp ${each}`));
     const { findings } = audit(server, operations);
-    expect(findings.map(({ kind, rule, route }) => [kind, rule?.key ?? route?.pattern])).toEqual([
+    const named = findings.map((finding) => {
+      const { rule, route } = finding as Partial<AuditFinding & { rule: Rule; route: ListedRoute }>;
+      return [finding.kind, rule?.key ?? route?.pattern];
+    });
+    expect(named).toEqual([
       ["scopes_differ", "MCP /admin/mcp tools/call search"],
       ["route_unmapped", "/admin/mcp tools/call remove"],
       ["rule_unreached", "MCP /t/:org/mcp tools/call search"],

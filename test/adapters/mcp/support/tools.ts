@@ -18,11 +18,15 @@ export const TABLE = {
 
 export const issuer = createTestIssuer({ audience: RESOURCE });
 
-export const createMcpResourceServer = (scopeMappings: ResourceServerOptions["scopeMappings"] = TABLE) =>
+export const createMcpResourceServer = (
+  scopeMappings: ResourceServerOptions["scopeMappings"] = TABLE,
+  mcp: ResourceServerOptions["mcp"] = {},
+) =>
   createResourceServer({
     ...issuer.resourceServerOptions,
     resource: { id: RESOURCE, authorizationServers: ["https://login.example/"] },
     serviceId: RESOURCE,
+    mcp,
     scopeMappings,
   });
 

@@ -1,5 +1,6 @@
 import { BATCH_CASES } from "./batches.ts";
 import { BODY_CASES } from "./bodies.ts";
+import { CLAIM_CASES } from "./claims.ts";
 import { COMPLETION_CASES } from "./completions.ts";
 import { HEADER_CASES } from "./headers.ts";
 import type { Hostile } from "./hostile.ts";
@@ -26,6 +27,7 @@ export const COMPANY_CORPUS: Readonly<Record<string, readonly Hostile[]>> = {
   URIs: URI_CASES,
   "completions and prompts": COMPLETION_CASES,
   keys: KEY_CASES,
+  "claims in _meta": CLAIM_CASES,
   revisions: REVISION_CASES,
   "mixtures and prototypes": MIXTURE_CASES,
 };

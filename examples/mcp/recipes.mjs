@@ -1,4 +1,4 @@
-/** The server of `express.mts` with a log, limits, and API keys for programs that can't sign in. */
+/** The server of `express.mjs` with a log, limits, and API keys for programs that can't sign in. */
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import express from "express";
@@ -6,9 +6,9 @@ import { createResourceServer } from "scopegate";
 import { apiKeyFile, apiKeys } from "scopegate/api-keys";
 import { metadata } from "scopegate/express";
 import { protectMcp } from "scopegate/mcp";
-import { limitTools } from "./limit-tools.mts";
-import { logCalls } from "./log-calls.mts";
-import { createMcpServer, options } from "./service.mts";
+import { limitTools } from "./limit-tools.mjs";
+import { logCalls } from "./log-calls.mjs";
+import { createMcpServer, options } from "./service.mjs";
 
 const { find, markUsed } = apiKeyFile(process.env.KEYS_FILE ?? "keys.json");
 const server = createResourceServer({

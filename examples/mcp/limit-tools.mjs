@@ -1,10 +1,9 @@
 /** Limits how often each caller may call a tool. */
-import type { Request, RequestHandler } from "express";
 import { principalOf } from "scopegate/express";
 
 /** Creates the middleware between `protectMcp(server)` and the MCP server, with the calls for each tool. */
-export function limitTools(limits: Readonly<Record<string, number>>, windowSeconds = 60): RequestHandler {
-  const counts = new Map<string, number>();
+export function limitTools(limits, windowSeconds = 60) {
+  const counts = new Map();
   setInterval(() => counts.clear(), windowSeconds * 1_000).unref();
   return (req, res, next) => {
     for (const tool of toolsOf(req)) {
@@ -22,14 +21,14 @@ export function limitTools(limits: Readonly<Record<string, number>>, windowSecon
 }
 
 /** The tools that a request calls. `protectMcp` has checked the body, which can be a batch. */
-const toolsOf = (req: Request): readonly string[] =>
-  [req.body as unknown].flat().flatMap((message) => {
-    const { method, params } = Object(message) as { method?: string; params?: { name: string } };
+const toolsOf = (req) =>
+  [req.body].flat().flatMap((message) => {
+    const { method, params } = Object(message);
     return method === "tools/call" && params ? [params.name] : [];
   });
 
 /** Guests share a limit for each address. */
-function callerOf(req: Request): readonly unknown[] {
+function callerOf(req) {
   const { issuer, userId, claims } = principalOf(req) ?? {};
   return issuer === undefined ? [req.ip] : [issuer, userId ?? claims?.["client_id"]];
 }

@@ -3,7 +3,7 @@ import { createMcpHandler } from "@modelcontextprotocol/server";
 import express from "express";
 import { metadata, protect } from "scopegate/express";
 import { protectMcp } from "scopegate/mcp";
-import { createMcpServer, server } from "./service.mts";
+import { createMcpServer, server } from "./service.mjs";
 
 const handle = toNodeHandler(createMcpHandler(createMcpServer));
 const app = express();

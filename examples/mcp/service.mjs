@@ -1,16 +1,16 @@
 import { McpServer } from "@modelcontextprotocol/server";
-import { createResourceServer, type Principal, type ResourceServerOptions } from "scopegate";
+import { createResourceServer } from "scopegate";
 import { audit } from "scopegate/audit";
-import { type HandlerExtra, mcpOperations, operationsOf, principalOf } from "scopegate/mcp";
+import { mcpOperations, operationsOf, principalOf } from "scopegate/mcp";
 import { protectedResource } from "scopegate/resource";
 import * as z from "zod";
 
-export const options: ResourceServerOptions = {
+export const options = {
   resource: protectedResource({
     id: "http://localhost:3000/mcp", // the URL of the MCP server, and the `aud` of its tokens
     authorizationServers: ["https://login.example/"], // where clients get tokens
   }),
-  verificationKeys: [process.env.JWT_PUBLIC_KEY!],
+  verificationKeys: [process.env.JWT_PUBLIC_KEY],
   audienceOnly: true, // refuses tokens that are also for another service
   requiredClaims: ["exp"],
   scopeMappings: {
@@ -26,13 +26,13 @@ export const options: ResourceServerOptions = {
 export const server = createResourceServer(options);
 
 /** The caller of a tool. Throws if the server runs without `protectMcp`. */
-function callerOf(context: HandlerExtra): Principal {
+function callerOf(context) {
   const principal = principalOf(context);
   if (!principal) throw new Error("This server needs protectMcp.");
   return principal;
 }
 
-export function createMcpServer(): McpServer {
+export function createMcpServer() {
   const mcp = new McpServer({ name: "agents", version: "1.0.0" });
   mcp.registerTool("search", { inputSchema: z.object({ query: z.string() }) }, ({ query }) => ({
     content: [{ type: "text", text: `found ${query}` }],

@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import express from "express";
-import { createResourceServer, type Principal } from "scopegate";
+import { createResourceServer } from "scopegate";
 import { metadata } from "scopegate/express";
-import { type HandlerExtra, mcpOperations, principalOf, protectMcp } from "scopegate/mcp";
+import { mcpOperations, principalOf, protectMcp } from "scopegate/mcp";
 import { protectedResource } from "scopegate/resource";
 
 const server = createResourceServer({
@@ -13,22 +13,22 @@ const server = createResourceServer({
     id: "http://localhost:3000/mcp",
     authorizationServers: ["https://login.example/"],
   }),
-  verificationKeys: [process.env.JWT_PUBLIC_KEY!],
+  verificationKeys: [process.env.JWT_PUBLIC_KEY],
   audienceOnly: true,
   requiredClaims: ["exp"],
   scopeMappings: { "* /mcp": [], "MCP tools/list": [], "MCP tools/call whoami": [] },
   mcp: mcpOperations(),
 });
 
-function callerOf(extra: HandlerExtra): Principal {
+function callerOf(extra) {
   const principal = principalOf(extra);
   if (!principal) throw new Error("This server needs protectMcp.");
   return principal;
 }
 
 const MAX_SESSIONS = 1000;
-const transports = new Map<string, StreamableHTTPServerTransport>();
-async function createTransport(): Promise<StreamableHTTPServerTransport> {
+const transports = new Map();
+async function createTransport() {
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: randomUUID,
     enableJsonResponse: true,

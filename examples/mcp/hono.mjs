@@ -2,11 +2,11 @@ import { serve } from "@hono/node-server";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { Hono } from "hono";
 import { metadata, protect } from "scopegate/hono";
-import { type AuthInfo, protectMcp } from "scopegate/mcp";
-import { createMcpServer, server } from "./service.mts";
+import { protectMcp } from "scopegate/mcp";
+import { createMcpServer, server } from "./service.mjs";
 
 const mcp = createMcpHandler(createMcpServer);
-const app = new Hono<{ Variables: { auth: AuthInfo; parsedBody: unknown } }>();
+const app = new Hono();
 app.use(metadata(server));
 app.use("/mcp", protectMcp(server));
 app.all("/mcp", (c) => mcp.fetch(c.req.raw, { authInfo: c.get("auth"), parsedBody: c.get("parsedBody") }));

@@ -1,10 +1,8 @@
 /** Writes one line for each operation that a client calls. */
-import type { Decision, ObservedRequest } from "scopegate";
-
 /** Creates the value of `onDecision`. Each line has the user, the operation and the outcome. */
 export const logCalls =
-  (write: (line: string) => void) =>
-  (decision: Decision, { operations = [] }: ObservedRequest): void => {
+  (write) =>
+  (decision, { operations = [] }) => {
     for (const operation of operations)
       write(
         JSON.stringify({
