@@ -131,6 +131,13 @@ describe.each(HOSTS)("an MCP server on $name", (host) => {
   });
 });
 
+/** What stands for a hidden name, between the gate and the server. */
+const PLACEHOLDER = /x[\da-f]{32}x/i;
+
+/** A server may handle any name, and then it runs for one that nobody has. */
+const isHarmless = (execution: Execution): boolean =>
+  isAllowedInCompany(execution) || PLACEHOLDER.test(JSON.stringify(execution));
+
 describe.each(HOSTS)("an MCP server whose names are hidden on $name", (host) => {
   let open: OpenHost;
   beforeAll(async () => {
@@ -138,7 +145,7 @@ describe.each(HOSTS)("an MCP server whose names are hidden on $name", (host) => 
     open = await openHost(host, server, { ...LIMITS, create: createCompany });
   });
   afterAll(() => open.close());
-  const { attack } = createAttacker(() => open, isAllowedInCompany);
+  const { attack } = createAttacker(() => open, isHarmless);
 
   it.each(Object.entries(COMPANY_CORPUS))(
     "runs only what the caller may run, and shows no other name, for hostile %s",
@@ -146,9 +153,8 @@ describe.each(HOSTS)("an MCP server whose names are hidden on $name", (host) => 
       const surprises: object[] = [];
       for (const { name, sender = "runner", ...raw } of cases) {
         const { status = 0, ran, head, body } = await attack(raw, sender);
-        const forbidden = ran.filter((execution) => !isAllowedInCompany(execution));
-        // What stands for a hidden name must stay between the gate and the server.
-        const isShown = /x[\da-f]{32}x/i.test(head + body);
+        const forbidden = ran.filter((execution) => !isHarmless(execution));
+        const isShown = PLACEHOLDER.test(head + body);
         if (forbidden.length > 0 || isShown || status >= 500)
           surprises.push({ name, status, forbidden, body: body.slice(0, 200) });
       }
