@@ -400,7 +400,7 @@ describe("an example of a page", () => {
     const [shown] = snippets.filter(
       ({ block }) => block?.section === "A complete server" && block.page === "docs/guides/mcp.md",
     );
-    const table = /  scopeMappings: \{.*?\n  \},\n/s.exec(shown?.code ?? "")?.[0];
+    const table = /scopeMappings: \{.*?\n {2}\},\n/s.exec(shown?.code ?? "")?.[0];
     expect(table).toBeDefined();
     expect(programOf("mcp/service.mjs").code).toContain(table);
   });

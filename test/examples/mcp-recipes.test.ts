@@ -30,7 +30,7 @@ const tokenOf = (userId: string, ...scopes: readonly string[]) =>
   issuer.token({ userId, scopes: [...scopes] });
 
 beforeAll(() => {
-  vi.stubEnv("JWT_PUBLIC_KEY", issuer.key.verificationKey as string);
+  vi.stubEnv("JWT_PUBLIC_KEY", issuer.key.verificationKey);
   vi.stubEnv("KEYS_FILE", keysFile);
 });
 afterAll(() => {
@@ -75,7 +75,6 @@ describe("a server with limits, a log and API keys", () => {
 
   it("accepts the API key of a program that can't sign in, with its scopes only", async () => {
     const make = async (...scopes: string[]): Promise<string> => {
-      const expiresAt = new Date(Date.now() + 60_000);
       const { key, record } = createApiKey({
         prefix: "docs_key_",
         name: "ci",

@@ -40,7 +40,7 @@ describe.skipIf(!existsSync(PROGRAM))("the server everything behind the gateway"
       child.once("exit", () => reject(new Error("The server did not start.")));
     });
     gateway = await startGateway(folder, {
-      JWT_PUBLIC_KEY: issuer.key.verificationKey as string,
+      JWT_PUBLIC_KEY: issuer.key.verificationKey,
       POLICY: "everything.json",
       UPSTREAM: `http://127.0.0.1:${port}/mcp`,
     });

@@ -10,7 +10,14 @@ import { protectMcp } from "scopegate/mcp";
 import { sharedRevocation } from "scopegate/revocation";
 import { redisStore } from "scopegate/store";
 
-const { JWT_PUBLIC_KEY, POLICY = "policy.json", PORT = 3000, REDIS_URL, SHUTDOWN_MS = 10_000, UPSTREAM } = process.env;
+const {
+  JWT_PUBLIC_KEY,
+  POLICY = "policy.json",
+  PORT = 3000,
+  REDIS_URL,
+  SHUTDOWN_MS = 10_000,
+  UPSTREAM,
+} = process.env;
 const upstream = new URL(UPSTREAM ?? "http://127.0.0.1:8000/mcp");
 const redis = REDIS_URL ? new Redis(REDIS_URL, { socketTimeout: 5_000 }) : undefined;
 const store = redis && redisStore(redis);

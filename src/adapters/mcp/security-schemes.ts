@@ -1,4 +1,4 @@
-/** What clients read about sign-in in the protocol itself: in the list of tools, and in the result of a call. */
+/** What clients read about sign-in in the protocol: in the list of tools, and in the result of a call. */
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 import type { OperationRules } from "../../capabilities/mcp-operations/operation-rules.ts";
 import type { Policy } from "../../core/policy/policy.ts";
@@ -10,7 +10,7 @@ import { compact } from "../../core/runtime/compact.ts";
 import type { Json } from "../../core/runtime/json.ts";
 import { ownObject } from "./messages.ts";
 
-/** Returns a function that adds what callers need to an entry of a list: to a tool for which there's a rule. */
+/** Returns a function that adds to a tool in a list what its callers need, if it has a rule. */
 export function createSchemeWriter(rules: OperationRules, policy: Policy, request: AccessRequest) {
   const ofPath = policy.find({ ...request, method: "POST" }, true);
   return (entry: Json, { method, name }: Pick<Operation, "method" | "name">): Json => {

@@ -30,9 +30,9 @@ export interface McpOperationsOptions {
    */
   readonly hidden?: boolean;
   /**
-   * Whether clients such as ChatGPT can serve guests and users on one server. The list of tools says what each
-   * tool needs: `securitySchemes`, in the tool and in its `_meta`. A refused call of a tool is a result with
-   * `_meta["mcp/www_authenticate"]` instead of 401 or 403. Other clients then don't ask for more scopes.
+   * Whether guests and users can share one server in clients such as ChatGPT. The list of tools says what
+   * each tool needs: `securitySchemes`, in the tool and in its `_meta`. A refused call of a tool is a result
+   * with `_meta["mcp/www_authenticate"]` instead of 401 or 403, so other clients don't ask for more scopes.
    * Default: `false`.
    */
   readonly securitySchemes?: boolean;

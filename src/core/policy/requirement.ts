@@ -25,10 +25,7 @@ export type CompiledRequirement =
 export const scopesOf = (requirement: CompiledRequirement): readonly RequiredScope[] =>
   "scopes" in requirement ? requirement.scopes : [];
 
-/**
- * Returns the scopes that clients can request. A template isn't one: its parameter has no value. With `<any>`,
- * clients request every id.
- */
+/** Returns the scopes that clients can request: no template, and with `<any>` the scope for every id. */
 export const requestableScopesOf = (requirement: CompiledRequirement): readonly string[] =>
   scopesOf(requirement).flatMap(({ template, text }) => {
     if (!template) return [text];

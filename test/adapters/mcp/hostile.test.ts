@@ -138,7 +138,12 @@ const PLACEHOLDER = /x[\da-f]{32}x/i;
 const isHarmless = (execution: Execution): boolean =>
   isAllowedInCompany(execution) || PLACEHOLDER.test(JSON.stringify(execution));
 
-describe.each(HOSTS)("an MCP server whose names are hidden on $name", (host) => {
+/** One for each way to read a request and to edit a response. */
+const HIDING_HOSTS = HOSTS.filter(({ name }) =>
+  ["Express 5", "Fastify 5", "the Fetch standard"].includes(name),
+);
+
+describe.each(HIDING_HOSTS)("an MCP server whose names are hidden on $name", (host) => {
   let open: OpenHost;
   beforeAll(async () => {
     const server = createMcpResourceServer(COMPANY_TABLE, { hidden: true });
