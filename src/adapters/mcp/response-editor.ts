@@ -24,6 +24,16 @@ const END_OF_EVENT = /((?:\r\n|\n|\r(?!\n|$)){2})/;
 const MAX_EMPTY_LINE = 4;
 const LINES = /\r\n|\n|\r/;
 
+/** The fields that describe a body as the handler wrote it. */
+export const FIELDS_OF_BODY = [
+  "content-length",
+  "etag",
+  "digest",
+  "content-digest",
+  "repr-digest",
+  "content-md5",
+];
+
 /** Creates the editor of a body; `undefined` if it's sent as it is. */
 export function createEditor(
   edits: ResponseEdits | undefined,

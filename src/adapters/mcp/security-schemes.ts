@@ -2,7 +2,7 @@
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 import type { OperationRules } from "../../capabilities/mcp-operations/operation-rules.ts";
 import type { Policy } from "../../core/policy/policy.ts";
-import { requestableScopesOf } from "../../core/policy/requirement.ts";
+import { type CompiledRequirement, requestableAlternativesOf } from "../../core/policy/requirement.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
@@ -10,22 +10,45 @@ import { compact } from "../../core/runtime/compact.ts";
 import type { Json } from "../../core/runtime/json.ts";
 import { ownObject } from "./messages.ts";
 
-/** Returns a function that adds to a tool in a list what its callers need, if it has a rule. */
+/**
+ * Returns a function that writes into a tool of a list what its callers need: a scheme for each alternative.
+ * What the server has written there is replaced, because the table decides.
+ */
 export function createSchemeWriter(rules: OperationRules, policy: Policy, request: AccessRequest) {
   const ofPath = policy.find({ ...request, method: "POST" }, true);
   return (entry: Json, { method, name }: Pick<Operation, "method" | "name">): Json => {
     if (method !== "tools/call") return entry;
     const governing = rules.forCalls(ofPath, [{ method, name, parameters: {}, isPartial: true }]);
     const guest = policy.decideGoverned(undefined, governing);
-    if (!guest.allowed && guest.reason !== "credential_missing") return entry;
-    const scopes = governing.matches.flatMap(({ compiled }) => requestableScopesOf(compiled.requirement));
-    const oauth2 = compact({ type: "oauth2", scopes: scopes.length > 0 ? [...new Set(scopes)] : undefined });
-    const ofTool = governing.matches.slice(ofPath.matches.length);
-    const isPublic = guest.allowed && ofTool.every(({ compiled }) => compiled.requirement.kind === "public");
-    const securitySchemes = [guest.allowed ? { type: "noauth" } : [], isPublic ? [] : oauth2].flat();
-    // Some clients read one place, and some the other one.
-    return { ...entry, securitySchemes, _meta: { ...ownObject(entry, "_meta"), securitySchemes } };
+    if (!guest.allowed && guest.reason !== "credential_missing") return withSchemes(entry, undefined);
+    const requirements = governing.matches.map(({ compiled }) => compiled.requirement);
+    const isPublic =
+      guest.allowed && requirements.slice(ofPath.matches.length).every(({ kind }) => kind === "public");
+    const noauth = guest.allowed ? [{ type: "noauth" }] : [];
+    return withSchemes(entry, isPublic ? noauth : [...noauth, ...combine(requirements).map(toScheme)]);
   };
+}
+
+/** The scopes of each way to satisfy all requirements. */
+const combine = (requirements: readonly CompiledRequirement[]): readonly (readonly string[])[] =>
+  requirements
+    .map(requestableAlternativesOf)
+    .reduce(
+      (ways, alternatives) => ways.flatMap((way) => alternatives.map((more) => [...way, ...more])),
+      [[]],
+    );
+
+const toScheme = (scopes: readonly string[]) =>
+  compact({ type: "oauth2", scopes: scopes.length > 0 ? [...new Set(scopes)] : undefined });
+
+/** Some clients read one place, and some the other one. */
+function withSchemes(entry: Json, securitySchemes: readonly object[] | undefined): Json {
+  const { securitySchemes: _, ...tool } = entry;
+  const meta = ownObject(entry, "_meta");
+  if (!meta && !securitySchemes) return tool;
+  const { securitySchemes: __, ...others } = meta ?? {};
+  const written = compact({ securitySchemes });
+  return { ...tool, ...written, _meta: { ...others, ...written } };
 }
 
 /** The result of a tool that asks for more scopes: return it. */

@@ -251,6 +251,20 @@ it("sends nothing of a compressed response, which contains the name that the ser
   expect(await call("secret")).toBe("");
 });
 
+it("sends no ETag of the body that the handler wrote, whose length would tell that there are further tools", async () => {
+  const listed = { jsonrpc: "2.0", id: 1, result: { tools: [{ name: "search" }, { name: "secret" }] } };
+  const list = () =>
+    Promise.resolve(
+      Response.json(listed, { headers: { etag: 'W/"70-x"', "content-digest": "sha-256=:x:" } }),
+    );
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const body = JSON.stringify(message("tools/list"));
+  const request = new Request("https://api.example/mcp", { method: "POST", headers, body });
+  const response = await withMcp(createServer("optional"), list)(request);
+  expect(await response.text()).not.toContain("secret");
+  expect([response.headers.get("etag"), response.headers.get("content-digest")]).toEqual([null, null]);
+});
+
 describe("a public transport, where no token is read before the operations are known", () => {
   let open: OpenHost;
   const ask = createAsker(() => open);

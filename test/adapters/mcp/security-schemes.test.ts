@@ -18,7 +18,10 @@ const SCHEMES = {
   either: [{ type: "noauth" }, { type: "oauth2" }],
   member: [{ type: "oauth2" }],
   search: [{ type: "oauth2", scopes: ["docs:read"] }],
-  any_of: [{ type: "oauth2", scopes: ["a:read", "b:read"] }],
+  any_of: [
+    { type: "oauth2", scopes: ["a:read"] },
+    { type: "oauth2", scopes: ["b:read"] },
+  ],
   run: [{ type: "oauth2" }],
   list_some: [{ type: "oauth2", scopes: ["agents:read"] }],
   ruleless: undefined,
@@ -237,4 +240,29 @@ it("receives the challenge of a handler as a result, too", async () => {
 
 it("is an option of mcpOperations that must be true or false", () => {
   expect(() => createServer({}, { securitySchemes: "yes" })).toThrow(/securitySchemes/);
+});
+
+it("replaces what the server has written there, also for a tool without a rule", async () => {
+  const securitySchemes = [{ type: "noauth" }];
+  const tools = ["ruleless", "search"].map((name) => ({
+    name,
+    securitySchemes,
+    _meta: { securitySchemes, kept: 1 },
+  }));
+  const list = () => Promise.resolve(Response.json({ jsonrpc: "2.0", id: 1, result: { tools } }));
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const request = new Request(RESOURCE, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(message("tools/list")),
+  });
+  const response = await withMcp(createServer(), list)(request);
+  const { result } = (await response.json()) as { readonly result: object };
+  const oauth2 = [{ type: "oauth2", scopes: ["docs:read"] }];
+  expect(result).toEqual({
+    tools: [
+      { name: "ruleless", _meta: { kept: 1 } },
+      { name: "search", securitySchemes: oauth2, _meta: { securitySchemes: oauth2, kept: 1 } },
+    ],
+  });
 });

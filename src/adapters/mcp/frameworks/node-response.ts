@@ -4,7 +4,7 @@ import type { HttpResponse } from "../../../core/response/http-response.ts";
 import { send } from "../../shared/node-response.ts";
 import { isPending, type Pending } from "../../../core/runtime/pending.ts";
 import { SESSION_FIELD } from "../exchange.ts";
-import { createEditor, isEventStream, type BodyEditor } from "../response-editor.ts";
+import { createEditor, FIELDS_OF_BODY, isEventStream, type BodyEditor } from "../response-editor.ts";
 import type { ResponseWatch } from "../responses.ts";
 
 /** Watches the response of Node.js to an allowed request. */
@@ -25,7 +25,7 @@ export function watchResponse(response: ServerResponse, watch: ResponseWatch): v
         watch.watchStream(() => this.destroy()),
       );
     editor = createEditor(edits, { type, encoding: read("content-encoding") });
-    if (editor) this.removeHeader("content-length");
+    if (editor) for (const name of FIELDS_OF_BODY) this.removeHeader(name);
   });
   if (edits || watch.canStartSession) editWrites(response, watch, () => editor);
   watch.onChallenge((refusal) => replaceResponse(response, refusal));

@@ -6,7 +6,7 @@ import { toResponse } from "../../shared/web-request.ts";
 import { type BodyLimits, readBody, type ReadBody, type Sink } from "../body.ts";
 import { type Exchange, SESSION_FIELD } from "../exchange.ts";
 import { type Gate, isPassed, type Passed } from "../gate.ts";
-import { type BodyEditor, createEditor, isEventStream } from "../response-editor.ts";
+import { type BodyEditor, createEditor, FIELDS_OF_BODY, isEventStream } from "../response-editor.ts";
 import { ResponseWatch } from "../responses.ts";
 
 /** An allowed request of the Fetch standard. */
@@ -88,12 +88,11 @@ async function finishResponse(response: Response, watch: ResponseWatch): Promise
   const type = headers.get("content-type") ?? "";
   const editor = createEditor(watch.edits, { type, encoding: headers.get("content-encoding") ?? undefined });
   if (body === null || (!isEventStream(type) && !editor)) return response;
+  for (const name of FIELDS_OF_BODY) headers.delete(name);
   if (editor && !isEventStream(type)) {
     await editor.write(new Uint8Array(await response.arrayBuffer()));
-    headers.delete("content-length");
     return new Response(await editor.end(), { status, statusText, headers });
   }
-  headers.delete("content-length");
   return new Response(watchBody(body, editor, watch), { status, statusText, headers });
 }
 
