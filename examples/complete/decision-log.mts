@@ -6,16 +6,16 @@ import { protect } from "scopegate/express";
 
 const decisions = decisionLog(process.stdout, { include: ["path"] });
 const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env["JWT_PUBLIC_KEY"]!],
   requiredClaims: ["exp"],
-  scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"] },
+  scopeMappings: { "GET /stores/:store_id": ["stores:<store_id>:read"] },
   onDecision: decisions,
 });
 
 const app = express().use(protect(server));
-app.get("/agents/:agent_id", (req, res) => {
-  res.json({ agent: req.params.agent_id });
+app.get("/stores/:store_id", (req, res) => {
+  res.json({ store: req.params.store_id });
 });
 const listening = app.listen(3000);
 

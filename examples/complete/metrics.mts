@@ -7,11 +7,11 @@ import { protect } from "scopegate/express";
 import { startTelemetry } from "scopegate/otel";
 
 const server = createResourceServer({
-  serviceId: "agents-prod",
+  serviceId: "orders",
   verificationKeys: [process.env["JWT_PUBLIC_KEY"]!],
   requiredClaims: ["exp"],
   scopeMappings: {
-    "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+    "GET /stores/:store_id": ["stores:<store_id>:read"],
     "GET /metrics": ["metrics:read"],
   },
 });
@@ -20,8 +20,8 @@ startTelemetry(server, { meterProvider: new MeterProvider({ readers: [exporter] 
 
 const app = express();
 app.use(protect(server));
-app.get("/agents/:agent_id", (req, res) => {
-  res.json({ agent: req.params.agent_id });
+app.get("/stores/:store_id", (req, res) => {
+  res.json({ store: req.params.store_id });
 });
 app.get("/metrics", (req, res) => {
   exporter.getMetricsRequestHandler(req, res);

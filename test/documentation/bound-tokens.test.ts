@@ -7,7 +7,7 @@ import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import type { TokenSource } from "scopegate";
 import { createServer, issuer } from "../support/resource-servers.ts";
-import { pageOf, ROOT, sectionOf, tableOf } from "./markdown.ts";
+import { itemsOf, pageOf, ROOT, sectionOf, tableOf } from "./markdown.ts";
 import { codesOf, readObject } from "./tables.ts";
 import { CERTIFICATE } from "../support/certificate.ts";
 
@@ -28,10 +28,10 @@ function proofRejections(): readonly string[] {
 
 describe("docs/guides/bound-tokens.md", () => {
   it("lists every rejection of a proof once, each with a fix", () => {
-    const rows = tableOf(sectionOf(page, "What each rejected proof means"), "`proofRejection`");
-    const listed = rows.flatMap(([name = ""]) => codesOf(name));
-    expect([...listed].sort()).toEqual([...proofRejections()].sort());
-    for (const [name, , fix] of rows) expect(fix, name).toMatch(/\w/);
+    const items = itemsOf(sectionOf(page, "What each rejected proof means"));
+    expect(items.map(([name]) => name).sort()).toEqual([...proofRejections()].sort());
+    // What is wrong, and then a sentence that says what to do.
+    for (const [name, rest] of items) expect(rest, name).toMatch(/^: .+?\. [A-Z].*\.$/);
   });
 
   const rows = tableOf(sectionOf(page, "What is compared with `htu`"), "request").map(
@@ -69,7 +69,7 @@ describe("docs/providers", () => {
     const server = createServer({
       senderConstraint: { mtls: { from: "socket" } },
       tokenSources,
-      scopeMappings: { "GET /agents": [] },
+      scopeMappings: { "GET /stores": [] },
     });
     const { raw, fingerprint256 } = new X509Certificate(CERTIFICATE);
     const thumbprint = Buffer.from(fingerprint256.replaceAll(":", ""), "hex").toString("base64url");
@@ -78,7 +78,7 @@ describe("docs/providers", () => {
       const authorization = `${scheme} ${token}`;
       const decision = await server.check({
         method: "GET",
-        target: "/agents",
+        target: "/stores",
         authorization,
         raw: { socket },
       });

@@ -255,7 +255,7 @@ describe("the code of the documentation", () => {
       if (typeof value["iat"] !== "number" || page.startsWith("docs/providers/")) continue;
       const now = (value["iat"] + 1) * 1000;
       const server = createResourceServer({
-        audience: ["orders", "agents-prod"],
+        audience: "orders",
         verificationKeys: [issuer.publicPem],
         now: () => now,
       });

@@ -1,4 +1,4 @@
-/** Scrapes a real server, and compares what it exports with the dashboard, the alerts and the table of docs/guides/metrics.md. */
+/** Scrapes a real server, and compares what it exports with the dashboard, the alerts and the list of docs/guides/metrics.md. */
 import { createServer as createHttpServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ let exported: string;
 const ends: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  const issuer = createIssuer({ kid: "first" });
+  const issuer = createIssuer({ audience: "orders", kid: "first" });
   let isDown = false;
   const fetch = () =>
     Promise.resolve(isDown ? new Response(null, { status: 500 }) : Response.json(setOf(issuer)));
@@ -66,10 +66,10 @@ beforeAll(async () => {
     get: (keys) => (isStoreDown ? Promise.reject(new Error("It failed.")) : memory.get(keys)),
   };
   const server = createResourceServer({
-    serviceId: "agents-prod",
+    serviceId: "orders",
     issuer: "https://login.example/",
     keys: remoteKeys({ jwksUri: "https://login.example/keys?key=canary", fetch }),
-    scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"], "GET /metrics": "public" },
+    scopeMappings: { "GET /stores/:store_id": ["stores:<store_id>:read"], "GET /metrics": "public" },
     tokenCache: { maxEntries: 1 },
     revocation: sharedRevocation(store, { onEvent: () => undefined, whenDown: "accept" }),
     opaqueTokens: [apiKeys({ prefix: "key_", find: () => Promise.resolve(undefined) })],
@@ -80,7 +80,7 @@ beforeAll(async () => {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   const meterProvider = new MeterProvider({ readers: [exporter] });
   const app = express().use(protect(server));
-  app.get("/agents/:agent_id", (_request, response) => void response.json({}));
+  app.get("/stores/:store_id", (_request, response) => void response.json({}));
   app.get("/metrics", (request, response) => exporter.getMetricsRequestHandler(request, response));
   const { port, close } = await listen(createHttpServer(app));
   ends.push(
@@ -91,7 +91,7 @@ beforeAll(async () => {
   );
 
   const token = (subject: string, claims: object = {}) =>
-    issuer.token({ iss: "https://login.example/", sub: subject, scopes: ["agents:web:read"], ...claims });
+    issuer.token({ iss: "https://login.example/", sub: subject, scopes: ["stores:berlin:read"], ...claims });
   const [first, second, rejected] = [
     await token("canary-1"),
     await token("canary-2"),
@@ -99,8 +99,8 @@ beforeAll(async () => {
   ];
   const statuses = [];
   for (const one of [first, first, second, rejected, undefined])
-    statuses.push((await ask(port, { path: "/agents/web?key=canary", token: one })).status);
-  statuses.push((await ask(port, { path: "/agents/canary", token: first })).status);
+    statuses.push((await ask(port, { path: "/stores/berlin?key=canary", token: one })).status);
+  statuses.push((await ask(port, { path: "/stores/canary", token: first })).status);
   isDown = true;
   await server.refreshKeys().catch(() => undefined);
   expect(statuses).toEqual([200, 200, 200, 401, 401, 403]);
@@ -211,7 +211,7 @@ describe("the dashboard", () => {
 
 describe("docs/guides/metrics.md", () => {
   it("lists every metric that is exported, with its attributes, and no other", () => {
-    const rows = [...page.text.matchAll(/^\| `(scopegate\.[\w.]+)` +\| (\w+)[^|\w][^|]*\| (.*) \|$/gm)];
+    const rows = [...page.text.matchAll(/^- `(scopegate\.[\w.]+)` \((\w+)[^)]*\)(.*)$/gm)];
     const listed = rows.map(
       ([, name = "", kind]) => name.replaceAll(".", "_") + (kind === "counter" ? "_total" : ""),
     );
@@ -230,7 +230,7 @@ describe("docs/guides/metrics.md", () => {
 
   it("promises that only the rule for a request is exported", () => {
     expect(exported).not.toMatch(/canary|user-/);
-    expect(exported).toContain('scopegate_rule="GET /agents/:agent_id"');
+    expect(exported).toContain('scopegate_rule="GET /stores/:store_id"');
     expect(exported).not.toContain("description missing");
   });
 });

@@ -17,7 +17,7 @@ import { CHILD_LIMIT } from "../support/child-limit.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuesOf } from "../support/resource-servers.ts";
 import { fileOf, scopegate as runCommand, useFolder } from "../tools/cli/support.ts";
-import { pageOf, pages, ROOT, rowsOf, sectionOf, tableOf } from "./markdown.ts";
+import { itemsOf, pageOf, pages, ROOT, rowsOf, sectionOf, tableOf } from "./markdown.ts";
 import { examples, findFallbacks, programs, snippets } from "./snippets.ts";
 import { tablesOf } from "./tables.ts";
 
@@ -183,11 +183,11 @@ describe("README.md", () => {
 
 describe("docs/reference/options.md", () => {
   it("lists every option", () => {
-    const listed = rowsOf(pageOf("docs/reference/options.md").text).flatMap(([cell = ""]) =>
-      [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name),
-    );
+    const listed = itemsOf(pageOf("docs/reference/options.md").text)
+      .map(([name]) => name)
+      .filter((name) => /^\w+$/.test(name));
     expect(OPTION_NAMES.filter((name) => !listed.includes(name))).toEqual([]);
-    expect(listed.filter((name) => name !== "option" && !OPTION_NAMES.includes(name))).toEqual([]);
+    expect(listed.filter((name) => !OPTION_NAMES.includes(name))).toEqual([]);
   });
 });
 
@@ -285,17 +285,19 @@ describe("docs/reference/server.md", () => {
   const page = pageOf("docs/reference/server.md");
 
   it("lists every code of a configuration error, with an example that causes it", () => {
-    const rows = rowsOf(sectionOf(page, "ConfigurationError")).slice(2);
-    expect(rows.map(([code = ""]) => unquoted(code)).sort()).toEqual([...ISSUE_CODES].sort());
+    const items = itemsOf(sectionOf(page, "ConfigurationError"));
+    expect(items.map(([code]) => code).sort()).toEqual([...ISSUE_CODES].sort());
     const { publicPem, privateKey } = createIssuer();
     const privatePem = privateKey.export({ format: "pem", type: "pkcs8" });
-    for (const [code = "", example = ""] of rows) {
-      const options = runInNewContext(`({ ${unquoted(example)} })`, { privatePem, jwksFile }) as object;
-      const given = { serviceId: "agents-prod", verificationKeys: [publicPem], ...options };
+    for (const [code, rest] of items) {
+      const example = /: `([^`]+)`$/.exec(rest)?.[1] ?? "";
+      expect(example, code).not.toBe("");
+      const options = runInNewContext(`({ ${example} })`, { privatePem, jwksFile }) as object;
+      const given = { serviceId: "orders", verificationKeys: [publicPem], ...options };
       expect(
         issuesOf(given).map((issue) => issue.code),
         example,
-      ).toContain(unquoted(code));
+      ).toContain(code);
     }
   });
 
@@ -315,10 +317,10 @@ describe("other tables", () => {
       "",
     );
     for (const [kind, meaning] of Object.entries(FINDING_KINDS))
-      expect(found.replaceAll(/ +/g, " ")).toContain(`| \`${kind}\` | ${meaning}`);
+      expect(found.replaceAll(/ +/g, " ")).toContain(`- \`${kind}\`: ${meaning}`);
     for (const by of unionOf("src/core/scopes/scope.ts", "SatisfiedBy"))
-      expect(sectionOf(pageOf("docs/reference/server.md"), "How a scope is satisfied"), by).toContain(
-        `\`${by}\``,
+      expect(sectionOf(pageOf("docs/reference/server.md"), "How a scope is satisfied")).toContain(
+        `\n- \`${by}\`: `,
       );
     for (const type of ["fetched", "rotated", "failed", "stale", "stale_ended"])
       expect(pageOf("docs/guides/key-rotation.md").text).toContain(`\`${type}\``);

@@ -91,7 +91,7 @@ async function start(provider: Provider) {
     const token = await issuer.token({ ...defaults, ...claims, ...dates }, { typ });
     const credential =
       header === undefined ? { authorization: `Bearer ${token}` } : { headers: { [header]: token } };
-    return server.check({ method, target: "/agents", ...credential });
+    return server.check({ method, target: "/stores", ...credential });
   };
   const rejectionOf = async (claims: Claims, typ?: string) => {
     const decision = await send("GET", claims, typ);

@@ -17,7 +17,7 @@ export const FINDING_KINDS: Readonly<Record<AuditFinding["kind"], string>> = {
   route_differs: "The `route` of a handler is missing, or is that of another one.",
   rewrite_weaker: "A rewrite, or a final `.rsc`, opens routes by a path whose rule requires less.",
   public_catch_all: "A public or optional rule for every path makes forgotten routes public.",
-  route_hidden: "An earlier, wider route handles its requests, such as `/agents/:id` before `/agents/me`.",
+  route_hidden: "An earlier, wider route handles its requests, such as `/stores/:id` before `/stores/me`.",
   cors_after_guard: "CORS middleware runs after `protect`, which refuses preflights.",
   wider_rule_weaker: "A wider rule decides requests beside a narrower rule, and requires less.",
   scope_unbound: "A parameter that should limit the caller doesn't.",
