@@ -360,26 +360,23 @@ describe("an example of a route for security events", () => {
   });
 });
 
-describe("an example of a page", () => {
-  const programOf = (path: string): Snippet => {
-    const found = programs.find(({ name }) => name === `examples/${path}`);
-    if (!found) throw new Error(`There is no examples/${path}.`);
-    return found;
-  };
-  const serveProgram = (path: string) => serve(pathToFileURL(programOf(path).file).href);
+const programOf = (path: string): Snippet => {
+  const found = programs.find(({ name }) => name === `examples/${path}`);
+  if (!found) throw new Error(`There is no examples/${path}.`);
+  return found;
+};
 
-  async function checkProgram(
-    path: string,
-    page: string,
-    section: string,
-    serveFile: typeof serve = serve,
-  ): Promise<void> {
-    const block = ofLanguage("sh").find((one) => one.page === page && one.section === section);
-    if (!block) throw new Error(`${page} has no requests in ${section}.`);
-    const { port, close } = await serveFile(pathToFileURL(programOf(path).file).href);
-    await checkAnswers([programOf(path)], block, [port]);
-    await close();
-  }
+/** Sends the requests of a section to a program in `examples/`. */
+async function checkProgram(path: string, page: string, section: string, start = serve): Promise<void> {
+  const block = ofLanguage("sh").find((one) => one.page === page && one.section === section);
+  if (!block) throw new Error(`${page} has no requests in ${section}.`);
+  const { port, close } = await start(pathToFileURL(programOf(path).file).href);
+  await checkAnswers([programOf(path)], block, [port]);
+  await close();
+}
+
+describe("an example of a page", () => {
+  const serveProgram = (path: string) => serve(pathToFileURL(programOf(path).file).href);
 
   it("signs browsers in as the page shows", () =>
     checkProgram("browsers/server.mts", "docs/guides/browser-sessions.md", "A whole application"));
@@ -411,9 +408,15 @@ describe("an example of a page", () => {
   it.each([
     ["metrics", "Prometheus"],
     ["decision-log", "Write a log"],
+    ["deployment", "At boot"],
   ])("is a program of a guide that responds as the page shows: %s", (name, section) =>
     checkProgram(`complete/${name}.mts`, `docs/guides/${name}.md`, section),
   );
+
+  it("ends as docs/guides/deployment.md shows", () => {
+    const [shown] = pageOf("docs/guides/deployment.md").blocks.filter(({ language }) => language === "text");
+    expect(programOf("complete/deployment.mts").code).toContain(shown?.code);
+  });
 
   it("separates tenants as the page shows", () =>
     checkProgram("complete/tenants.mts", "docs/guides/conditions.md", "Tenants, owners and step-up"));
@@ -513,6 +516,9 @@ describe("a documented handler of the Fetch standard", () => {
     if (block) await checkAnswers([member], block, [port]);
     await close();
   });
+
+  it("is a hook of SvelteKit that responds as the page shows", () =>
+    checkProgram("complete/sveltekit.ts", "docs/guides/fetch-hosts.md", "SvelteKit", serveFetch));
 
   it("responds to events of API Gateway as the recipe for Lambda says", async () => {
     const [recipe] = programs.filter(({ code }) => code.includes("rawQueryString"));

@@ -65,7 +65,7 @@ export function tableOf(text: string, title: string): readonly (readonly string[
 
 /** The items of all lists of a text that begin with a name in code, as this name and the rest of the line. */
 export const itemsOf = (text: string): readonly (readonly [string, string])[] =>
-  [...text.matchAll(/^- `([^`]+)`(.*)$/gm)].map(([, name = "", rest = ""]) => [name, rest]);
+  [...text.matchAll(/^ *- `([^`]+)`(.*)$/gm)].map(([, name = "", rest = ""]) => [name, rest]);
 
 /** The rows of all tables with the responses to the requests of a page. */
 export const responsesOf = ({ text }: Page): readonly (readonly string[])[] =>

@@ -17,7 +17,7 @@ import { CHILD_LIMIT } from "../support/child-limit.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuesOf } from "../support/resource-servers.ts";
 import { fileOf, scopegate as runCommand, useFolder } from "../tools/cli/support.ts";
-import { itemsOf, pageOf, pages, ROOT, rowsOf, sectionOf, tableOf } from "./markdown.ts";
+import { itemsOf, pageOf, pages, ROOT, sectionOf, tableOf } from "./markdown.ts";
 import { examples, findFallbacks, programs, snippets } from "./snippets.ts";
 import { tablesOf } from "./tables.ts";
 
@@ -253,25 +253,26 @@ describe("docs/reference/refusals.md", () => {
   });
 
   it("shows the status, detail and challenge of each reason and rejection", () => {
-    const rows = rowsOf(sectionOf(page, "Responses"))
-      .slice(2)
-      .map((row) => row.map((cell) => unquoted(cell.replaceAll(/\]\([^)]*\)|\[/g, ""))));
-    const listed = REJECTIONS.filter((one) => rows.some(([, rejection]) => rejection === one));
-    const rowFor = (reason: RefusalReason, rejection: string) =>
-      rows.find((row) => row[0] === reason && row[1] === rejection);
+    const items = itemsOf(sectionOf(page, "Responses").replaceAll(/\]\([^)]*\)|\[/g, ""));
+    const textOf = (name: string): string => items.find(([item]) => item === name)?.[1] ?? "";
+    const listed = REJECTIONS.filter((one) => textOf(one) !== "");
     for (const reason of REASONS) {
       for (const rejection of reason === "token_rejected" ? REJECTIONS : [undefined]) {
-        const name = rejection === undefined ? "" : listed.includes(rejection) ? rejection : "every other";
-        const { status, problem: body, headers } = server.refuse(refused(reason, rejection));
-        const row = rowFor(reason, name) ?? [];
-        expect(row.slice(2, 4), `${reason} ${name}`).toEqual([String(status), body.detail]);
+        const { status, problem, headers } = server.refuse(refused(reason, rejection));
+        const about = `${reason} ${rejection}`;
+        const [shown = "", others] = textOf(reason).split(" Four rejections have");
+        expect(others !== undefined, about).toBe(reason === "token_rejected");
         const challenge = headers["WWW-Authenticate"];
-        const error =
-          /error="\w+"/.exec(challenge ?? "")?.[0] ?? (challenge === undefined ? "none" : "Bearer");
-        expect(row[4], `${reason} ${name}`).toContain(error);
+        const error = /error="\w+"/.exec(challenge ?? "")?.[0] ?? (challenge ? "Bearer" : "no challenge");
+        expect(shown.startsWith(`: ${status}, `), about).toBe(true);
+        expect(shown, about).toContain(error);
+        if (rejection !== undefined && listed.includes(rejection))
+          expect(textOf(rejection), about).toBe(`: ${problem.detail}`);
+        else expect(shown.endsWith(`. ${problem.detail}`), about).toBe(true);
       }
     }
-    expect(rows.length).toBe(REASONS.length + listed.length);
+    expect(listed.length).toBe(4);
+    expect(items.length).toBe(REASONS.length + listed.length);
     for (const rejection of REJECTIONS) expect(page.text, rejection).toContain(`\`${rejection}\``);
   });
 

@@ -43,8 +43,8 @@ async function startProgram(name: string, handler: string) {
 describe("the handler of SIGTERM", () => {
   it("is shown for each kind of program", () => {
     expect(handlers.map(({ name }) => name.replace(/:\d+$/, ""))).toEqual([
-      "docs/guides/deployment.md",
       "examples/complete/decision-log.mts",
+      "examples/complete/deployment.mts",
       "examples/starters/mcp-gateway/server.mjs",
     ]);
   });

@@ -1,11 +1,10 @@
 /** The recipe for SvelteKit, built by Vite and answered by the server that SvelteKit builds. */
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { pageOf } from "../documentation/markdown.ts";
 import { link, findPacked, unpack, writeFiles } from "../package/packed.ts";
 import { listenerOf } from "../support/hosts.ts";
 import { ask, listen } from "../support/http.ts";
@@ -17,9 +16,7 @@ const MODULES = fileURLToPath(new URL("node_modules", import.meta.url));
 const project = temporaryFolder("sveltekit");
 const issuer = createIssuer({ audience: "orders" });
 
-const [hook = ""] = pageOf("docs/guides/fetch-hosts.md")
-  .blocks.filter(({ section, language }) => section === "SvelteKit" && language === "ts")
-  .map(({ code }) => code);
+const hook = readFileSync("examples/complete/sveltekit.ts", "utf8");
 
 const LOAD = "export const load = ({ locals }) => ({ caller: locals.principal?.userId ?? null });";
 const FILES: Readonly<Record<string, string>> = {
