@@ -88,7 +88,7 @@ export default defineConfig(
     },
   },
   {
-    files: ["examples/starters/nestjs/*.ts", "examples/complete/nestjs.mts"],
+    files: ["examples/starters/nestjs/*.ts", "examples/complete/nestjs*.mts"],
     rules: { "@typescript-eslint/no-extraneous-class": ["error", { allowWithDecorator: true }] },
   },
   {

@@ -413,10 +413,27 @@ describe("an example of a page", () => {
     checkProgram(`complete/${name}.mts`, `docs/guides/${name}.md`, section),
   );
 
-  it("ends as docs/guides/deployment.md shows", () => {
-    const [shown] = pageOf("docs/guides/deployment.md").blocks.filter(({ language }) => language === "text");
-    expect(programOf("complete/deployment.mts").code).toContain(shown?.code);
+  it.each([
+    ["complete/deployment.mts", "deployment"],
+    ["complete/nestjs-platform.mts", "nestjs"],
+    ["complete/trpc.mts", "trpc"],
+    ["complete/revocation.mts", "revocation"],
+    ["sockets/events.mts", "sockets"],
+  ])("has the lines that the page shows: %s", (path, name) => {
+    const [shown] = pageOf(`docs/guides/${name}.md`).blocks.filter(({ language }) => language === "text");
+    const { code } = programOf(path);
+    expect(shown?.code.trim().split("\n").length).toBeGreaterThan(1);
+    expect(code.replaceAll(/^ +/gm, "")).toContain(shown?.code.replaceAll(/^ +/gm, ""));
   });
+
+  it.each([
+    ["complete/nestjs-platform", "nestjs", "A whole application"],
+    ["complete/trpc", "trpc", "A complete server"],
+    ["complete/revocation", "revocation", "In one process"],
+    ["sockets/events", "sockets", "Close a connection when its token expires"],
+  ])("is a program that responds as the page shows: %s", (file, name, section) =>
+    checkProgram(`${file}.mts`, `docs/guides/${name}.md`, section),
+  );
 
   it("separates tenants as the page shows", () =>
     checkProgram("complete/tenants.mts", "docs/guides/conditions.md", "Tenants, owners and step-up"));
