@@ -2,7 +2,8 @@
 import "reflect-metadata";
 import { Controller, Get, Module, Param } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
-import { type Request, type Response } from "express";
+import type { NestExpressApplication } from "@nestjs/platform-express";
+import type { Request, Response } from "express";
 import { createResourceServer, type Principal } from "scopegate";
 import { audit, routesOf } from "scopegate/audit";
 import { protect } from "scopegate/express";
@@ -29,7 +30,7 @@ class StoresController {
 @Module({ imports: [ScopegateModule.forRoot(server)], controllers: [StoresController] })
 class AppModule {}
 
-const app = await NestFactory.create(AppModule);
+const app = await NestFactory.create<NestExpressApplication>(AppModule);
 app.enableCors({ exposedHeaders: ["WWW-Authenticate", "DPoP-Nonce"] }); // before `protect`
 app.use(protect(server)); // checks every request below
 app.use("/metrics", (_req: Request, res: Response) => {

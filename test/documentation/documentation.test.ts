@@ -370,8 +370,10 @@ const programOf = (path: string): Snippet => {
 async function checkProgram(path: string, page: string, section: string, start = serve): Promise<void> {
   const block = ofLanguage("sh").find((one) => one.page === page && one.section === section);
   if (!block) throw new Error(`${page} has no requests in ${section}.`);
-  const { port, close } = await start(pathToFileURL(programOf(path).file).href);
-  await checkAnswers([programOf(path)], block, [port]);
+  const program = programOf(path);
+  const { port, close } = await start(pathToFileURL(program.file).href);
+  await checkAnswers([program], block, [port]);
+  if (program.code.includes("guardUpgrades")) await checkUpgrades(port, program.code);
   await close();
 }
 
@@ -503,7 +505,7 @@ describe("an example of a page", () => {
     await close();
   });
 
-  it.each(["sockets/upgrade.mts", "sockets/guard-upgrades.mts", "sockets/fastify.mts"])(
+  it.each(["sockets/upgrade.mts", "sockets/fastify.mts"])(
     "opens WebSockets only for callers with the scope: %s",
     async (path) => {
       const { port, close } = await serveProgram(path);

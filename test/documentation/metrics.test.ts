@@ -211,7 +211,7 @@ describe("the dashboard", () => {
 
 describe("docs/guides/metrics.md", () => {
   it("lists every metric that is exported, with its attributes, and no other", () => {
-    const rows = [...page.text.matchAll(/^- `(scopegate\.[\w.]+)` \((\w+)[^)]*\)(.*)$/gm)];
+    const rows = [...page.text.matchAll(/^- `(scopegate\.[\w.]+)` \((\w+)(?:, \w+)?\)(.*)$/gm)];
     const listed = rows.map(
       ([, name = "", kind]) => name.replaceAll(".", "_") + (kind === "counter" ? "_total" : ""),
     );

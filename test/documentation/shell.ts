@@ -137,10 +137,13 @@ const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) 
   [/^sleep \d$/],
   [/^export JWT_PUBLIC_KEY="\$\(npx scopegate token --public-key\)"$/],
   [/^node server\.mjs$/],
-  [/^npx tsx (?:server|standalone)\.mts$/],
+  [/^(?:PROXY=nginx )?npx tsx (?:server|standalone|external-authorization)\.mts$/],
   [/^bun server\.mts$/],
   [/^deno serve --port 3000 (?:--allow-\w+ )+server\.mts$/],
-  [/^npm (?:ci|install|test|start(?: -- \w+)?|owner ls scopegate)$/],
+  [
+    /^npm (?:ci|install|test|start(?: -- \w+)?|owner ls scopegate|audit signatures|sbom --sbom-format cyclonedx)$/,
+  ],
+  [/^gh attestation verify scopegate-[\d.]+\.tgz --owner OWNER$/],
   // In a project of Next.js or SvelteKit.
   [/^npm run dev(?: -- --port 3000)?$/],
   [
