@@ -33,10 +33,14 @@ async function startProgram(proxy: string): Promise<number> {
   return closing({ port, close }).port;
 }
 
-/** A service that trusts its proxy: it returns the target and the user that it received. */
+/**
+ * A service that trusts its proxy: it returns the target and the user that it received. As a CGI program does, it
+ * reads `X_User` as `X-User`.
+ */
 async function startService(): Promise<number> {
   const service = createServer(({ url, headers }, response) => {
-    response.end(JSON.stringify({ url, user: headers["x-user"] }));
+    const users = [headers["x-user"], headers["x_user"]].filter(Boolean);
+    response.end(JSON.stringify({ url, user: users.join(), upgrade: headers.upgrade }));
   });
   return closing(await listen(service)).port;
 }
@@ -99,7 +103,26 @@ describe.each(HOSTS)("$name asks the program", ({ name, isInstalled, sign }) => 
     it("needs no token for a public path, and can't name its own caller there", async () => {
       const answer = await send({ path: "/health", headers: [["X-User", "admin"]] });
       expect(answer.status).toBe(200);
-      expect((answer.body as { readonly user?: string }).user ?? "").toBe("");
+      expect(answer.body).toMatchObject({ user: "" });
+      const fields = [
+        ["X_User", "admin"],
+        ["Connection", "X-User"],
+      ] as const;
+      expect((await send({ path: "/health", headers: fields })).body).toMatchObject({ user: "" });
+      const token = await tokenWith("orders:read");
+      expect((await send({ path: "/orders", token, headers: fields })).body).toMatchObject({
+        user: "user%201",
+      });
+    });
+
+    it("can't become a connection on which nothing is checked", async () => {
+      const headers = [
+        ["Connection", "Upgrade"],
+        ["Upgrade", "h2c"],
+        ["HTTP2-Settings", "AAMAAABkAAQAAP__"],
+      ] as const;
+      const { status, body } = await send({ path: "/health", headers });
+      expect([status, body]).toEqual([200, { url: "/health", user: "" }]);
     });
 
     it("is decided by its own method and path, whatever its fields say", async () => {

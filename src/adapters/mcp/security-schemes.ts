@@ -2,7 +2,7 @@
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 import type { OperationRules } from "../../capabilities/mcp-operations/operation-rules.ts";
 import type { Policy } from "../../core/policy/policy.ts";
-import { type CompiledRequirement, requestableAlternativesOf } from "../../core/policy/requirement.ts";
+import { type CompiledRequirement, requestableScopesOf } from "../../core/policy/requirement.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
@@ -32,11 +32,16 @@ export function createSchemeWriter(rules: OperationRules, policy: Policy, reques
 /** The scopes of each way to satisfy all requirements. */
 const combine = (requirements: readonly CompiledRequirement[]): readonly (readonly string[])[] =>
   requirements
-    .map(requestableAlternativesOf)
+    .map(alternativesOf)
     .reduce(
       (ways, alternatives) => ways.flatMap((way) => alternatives.map((more) => [...way, ...more])),
       [[]],
     );
+
+const alternativesOf = (requirement: CompiledRequirement): readonly (readonly string[])[] =>
+  requirement.kind === "anyOf"
+    ? requirement.scopes.map((scope) => requestableScopesOf({ kind: "allOf", scopes: [scope] }))
+    : [requestableScopesOf(requirement)];
 
 const toScheme = (scopes: readonly string[]) =>
   compact({ type: "oauth2", scopes: scopes.length > 0 ? [...new Set(scopes)] : undefined });

@@ -11,7 +11,10 @@ import type { Principal } from "../../core/token/principal.ts";
 export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPattern" | "params"> {
   /** The target, read exactly as it's spelled. */
   readonly path: string;
-  /** The scopes of the caller. If omitted, the caller has no token. */
+  /**
+   * The scopes of the caller, without those that its issuer can't grant: the ceiling of a trust record isn't
+   * applied. If omitted, the caller has no token.
+   */
   readonly scopes?: readonly string[];
   /** The claims of the caller, for conditions. Default: none. Only with `scopes`. */
   readonly claims?: Readonly<Record<string, unknown>>;

@@ -27,20 +27,10 @@ export const scopesOf = (requirement: CompiledRequirement): readonly RequiredSco
 
 /** Returns the scopes that clients can request: no template, and with `<any>` the scope for every id. */
 export const requestableScopesOf = (requirement: CompiledRequirement): readonly string[] =>
-  scopesOf(requirement).flatMap(requestableScope);
-
-function requestableScope({ template, text }: RequiredScope): readonly string[] {
-  if (!template) return [text];
-  return template.parameter === undefined ? [`${template.resource}:${template.action}`] : [];
-}
-
-/** Does the same for each alternative of a requirement. */
-export const requestableAlternativesOf = (
-  requirement: CompiledRequirement,
-): readonly (readonly string[])[] =>
-  requirement.kind === "anyOf"
-    ? requirement.scopes.map(requestableScope)
-    : [requestableScopesOf(requirement)];
+  scopesOf(requirement).flatMap(({ template, text }) => {
+    if (!template) return [text];
+    return template.parameter === undefined ? [`${template.resource}:${template.action}`] : [];
+  });
 
 /** Returns the parameters of the request that the scopes of a requirement name. */
 export const templatesOf = (requirement: CompiledRequirement): readonly string[] =>

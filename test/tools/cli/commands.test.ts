@@ -504,10 +504,29 @@ describe("scopegate init", () => {
     ["GET", "/a{/:id}", '"GET /a/:id": ["a:<id>:read"],', '"GET /a": ["a:read"],'],
     ["GET", "/healthz", '"GET /healthz": "public",'],
     ["MCP", "tools/call search", '"MCP tools/call search": ["search:call"],'],
+    ["GET", "/:a-:b", '"GET /:a": ["resource:<a>:read"], // matches other paths than /:a-:b too'],
+    [
+      "MCP",
+      "tools/call docs_*",
+      "MCP tools/call docs_* can't be named: its rule would match other operations too.",
+    ],
     ["HEAD", "/orders"],
     ["OPTIONS", "/{*path}"],
   ])("guesses the scopes of %s %s", async (method, pattern, ...lines) => {
     expect(await linesFor({ method, pattern }, { method, pattern })).toEqual(lines);
+  });
+
+  it.each(["\n", "\r", "\u2028", "\u2029"])("keeps a name with %j in its comment", async (end) => {
+    const code = `${end}["GET /admin"]: (() => { throw new Error("runs") })(), //`;
+    const routes = [
+      { method: "GET", pattern: `/a${code}` },
+      { method: "GET", pattern: `/(${code}` },
+      { method: "MCP", pattern: `tools/call x${code}` },
+    ];
+    const app = fileOf(`export const routes = ${JSON.stringify(routes)};`, "app.mjs");
+    const file = join(folder, `${Math.random()}.mjs`);
+    writeFileSync(file, await outputOf(`init --app ${app}`));
+    expect(await import(file)).toMatchObject({ scopeMappings: {} });
   });
 
   it("lists no static files, and says why a route can't have a rule", async () => {

@@ -1,7 +1,9 @@
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
+import { renderPattern } from "../../../core/policy/render-pattern.ts";
 import { rulePatternsFor } from "../../../core/policy/rule-pattern.ts";
 import { isOperationRoute } from "../../audit/operations.ts";
+import { escapeUnits } from "../../escape.ts";
 import { loadApplication } from "../application.ts";
 import { type Command, UsageError } from "../command.ts";
 
@@ -9,8 +11,8 @@ const ROUTES_MISSING = "init needs the routes of an application: write --app ./a
 
 const HEADING = [
   "The routes of the application. Decide each line, and then remove the slashes before it. Until then,",
-  'scopegate refuses its requests. The scopes are guesses: write those of your tokens, "public", or [] for any',
-  "valid token.",
+  "scopegate refuses its requests, unless a wider line that you have decided covers them. The scopes are",
+  'guesses: write those of your tokens, "public", or [] for any valid token.',
 ];
 
 export const init: Command = {
@@ -30,7 +32,7 @@ export const init: Command = {
     const text = [
       ...HEADING.map((line) => `// ${line}`),
       "export const scopeMappings = {",
-      ...lines.map((line) => `  // ${line}`),
+      ...lines.map((line) => `  // ${escapeAll(line)}`),
       "};",
     ].join("\n");
     return { data: { lines }, text, isFile: true };
@@ -41,15 +43,25 @@ export const init: Command = {
 const needsRule = ({ method, serves }: ListedRoute): boolean =>
   serves === undefined && method !== "HEAD" && method !== "OPTIONS";
 
+/** A name of a route could end the comment, and then it would be code. */
+const escapeAll = (line: string): string => line.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escapeUnits);
+
 /** Returns a line for each rule that a route needs, or why no rule can be for it. */
 function linesFor(route: ListedRoute): readonly string[] {
   const { method, pattern } = route;
-  if (isOperationRoute(route)) return [lineFor(method, pattern, pattern.split(/[ /]/).slice(-1), "call")];
+  if (isOperationRoute(route))
+    return pattern.endsWith("*")
+      ? [`${method} ${pattern} can't be named: its rule would match other operations too.`]
+      : [lineFor(method, pattern, pattern.split(/[ /]/).slice(-1), "call")];
   const parsed = parsePattern(pattern);
   if (!isPattern(parsed)) return [`${method} ${pattern} ${parsed.message}`];
   const action = method === "GET" ? "read" : "write";
   const paths = rulePatternsFor(parsed.alternatives.map(({ segments }) => segments));
-  return paths.map((path) => lineFor(method, path, path.split("/").slice(1), action));
+  return paths.map((path) => {
+    const line = lineFor(method, path, path.split("/").slice(1), action);
+    const isSame = parsed.alternatives.some((alternative) => renderPattern(alternative) === path);
+    return isSame || path.includes("{") ? line : `${line} // matches other paths than ${pattern} too`;
+  });
 }
 
 /** What doesn't name a resource. */
