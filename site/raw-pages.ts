@@ -12,10 +12,11 @@ const INTRODUCTION = `# scopegate
 /** The address and the content of each file. */
 export function rawPages(): readonly (readonly [address: string, text: string])[] {
   const files = execFileSync("git", ["ls-files", "*.md"], { cwd: ROOT, encoding: "utf8" }).split("\n");
-  const pages = files.flatMap((path) => {
+  const written = files.filter((path) => !path.startsWith("site/"));
+  const pages = written.flatMap((path) => {
+    // The site has another first page.
     const address = path === "README.md" ? "readme.md" : addressOf(path);
-    if (address === undefined || path.startsWith("site/")) return [];
-    return [{ path, address }];
+    return address === undefined ? [] : [{ path, address }];
   });
   const addresses = new Map(pages.map(({ path, address }) => [path, address]));
   const lines = pages.map(({ path, address }) => `- [${titleOf(path)}](${address})`);
@@ -25,16 +26,16 @@ export function rawPages(): readonly (readonly [address: string, text: string])[
   ];
 }
 
-/** Lets the links of a page lead to the other files. Links to what isn't on the site lose their target. */
+/** A link or a picture: its words, the file, and the anchor. */
+const LINK = /!?\[([^[\]]*)\]\((?!https?:|#)([^()#]+)(#[^()]*)?\)/g;
+
+/** Lets the links of a page lead to the other files. Links to what isn't on the site, and pictures, become words. */
 function withAddresses(path: string, address: string, addresses: ReadonlyMap<string, string>): string {
   const text = readFileSync(join(ROOT, path), "utf8");
-  return text.replaceAll(
-    /\[([^[\]]*)\]\((?!https?:|#)([^()#]+)(#[^()]*)?\)/g,
-    (_, words: string, link: string, anchor = "") => {
-      const target = addresses.get(posix.join(posix.dirname(path), link));
-      return target === undefined
-        ? words
-        : `[${words}](${posix.relative(posix.dirname(address), target)}${anchor})`;
-    },
-  );
+  return text.replaceAll(LINK, (_, words: string, file: string, anchor = "") => {
+    const target = addresses.get(posix.join(posix.dirname(path), file));
+    return target === undefined
+      ? words
+      : `[${words}](${posix.relative(posix.dirname(address), target)}${anchor})`;
+  });
 }

@@ -19,13 +19,13 @@ interface Sent {
 }
 
 const fromFields =
-  (method: string, target: string) =>
+  (methodField: string, targetField: string) =>
   ({ headersDistinct }: IncomingMessage): Sent => ({
-    method: headersDistinct[method]?.join(),
-    target: headersDistinct[target]?.join(),
+    method: headersDistinct[methodField]?.join(),
+    target: headersDistinct[targetField]?.join(),
   });
 
-/** Where each proxy writes what the client sent. The fields of another proxy come from the client. */
+/** Where each proxy writes what the client sent. The fields of another proxy may come from the client. */
 const PROXIES: Readonly<Record<string, (request: IncomingMessage) => Sent>> = {
   nginx: fromFields("x-original-method", "x-original-uri"),
   caddy: fromFields("x-forwarded-method", "x-forwarded-uri"),
@@ -35,7 +35,7 @@ const { PROXY = "", PORT = "9000" } = process.env;
 const readSent = PROXIES[PROXY];
 if (!readSent) throw new Error(`Set PROXY to ${Object.keys(PROXIES).join(", ")}.`);
 
-/** nginx responds with 500 to its client for other refusals than these. */
+/** nginx responds with 500 to its client for other refusals than 401 and 403. */
 const statusFor = (status: number): number =>
   PROXY === "nginx" && status < 500 && status !== 401 ? 403 : status;
 
@@ -43,7 +43,7 @@ createServer((request, response) => {
   void answer(request)
     .catch(() => ({ status: 500, headers: {}, body: "" }))
     .then(({ status, headers, body }) => response.writeHead(status, headers).end(body));
-}).listen(Number(PORT), "127.0.0.1"); // only the proxy can connect
+}).listen(Number(PORT), "127.0.0.1"); // only programs on this host can connect
 
 async function answer(request: IncomingMessage) {
   const { method = "", target = "" } = readSent!(request);

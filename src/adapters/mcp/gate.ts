@@ -52,8 +52,12 @@ const NO_MESSAGE: Messages = { kind: "messages", body: undefined, bytes: undefin
 
 const NONE: ReadonlySet<Operation> = new Set();
 
+/**
+ * Creates the steps that decide a request. Each calls the next one: the session, the body, the tasks, the
+ * operations, and what is passed on.
+ */
 export function createGate(server: ResourceServer, settings: GateSettings): Gate {
-  const { limits, maxSessions, store, rules, ...others } = settings;
+  const { limits, maxSessions, store, rules, ...ofResponses } = settings;
   const allSessions = new Owners("session", maxSessions, store);
   const allTasks = new Owners("task", maxSessions, store);
   const { observer } = pipelineOf(server);
@@ -161,15 +165,15 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
       if (found.length === 0) return refuse(verdict, messages);
       restoreVerdict(server, exchange.raw, before);
       const all = new Set([...hidden, ...found]);
-      const others = calls.filter((call) => !all.has(call));
-      return andThen(decide(exchange, others), (again) => conclude(again, all));
+      const visible = calls.filter((call) => !all.has(call));
+      return andThen(decide(exchange, visible), (again) => conclude(again, all));
     };
     return andThen(decide(exchange, calls), (verdict) => conclude(verdict, NONE));
   };
 
   /**
-   * Returns which operations of a refused request don't exist for its caller. Without a token, names without
-   * a rule are refused before a token is read, so they are hidden first.
+   * Returns which operations of a refused request don't exist for its caller. If no token was read yet and an
+   * operation has no rule, only such operations are hidden, and the other ones are decided again.
    */
   const createHider = (decision: Decision, before: Verdict) => {
     const { path } = placeOf(before);
@@ -192,10 +196,10 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     const verdict = requireVerdict(exchange.raw, server);
     const { principal, request } = verdict;
     const authInfo = principal && (new CallerInfo(server, principal, request, exchange.raw) as AuthInfo);
-    const settings = { ...others, ...placeOf(verdict), server, rules };
     const replaced = hidden.size > 0 ? hideCalls(messages, hidden, exchange.header) : { messages };
     const { body, bytes } = replaced.messages;
-    return { verdict, authInfo, body, bytes, settings, exchange, ...replaced };
+    const watched = { ...ofResponses, ...placeOf(verdict), server, rules };
+    return { verdict, authInfo, body, bytes, settings: watched, exchange, ...replaced };
   };
 
   return (exchange) =>

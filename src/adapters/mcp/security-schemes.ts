@@ -1,4 +1,4 @@
-/** What clients read about sign-in in the protocol: in the list of tools, and in the result of a call. */
+/** What clients read about sign-in: the schemes of a tool in its list, and the challenge in a result. */
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 import type { OperationRules } from "../../capabilities/mcp-operations/operation-rules.ts";
 import type { Policy } from "../../core/policy/policy.ts";
@@ -10,6 +10,8 @@ import { compact } from "../../core/runtime/compact.ts";
 import type { Json } from "../../core/runtime/json.ts";
 import { ownObject } from "./messages.ts";
 
+const NOAUTH = { type: "noauth" };
+
 /**
  * Returns a function that writes into a tool of a list what its callers need: a scheme for each alternative.
  * What the server has written there is replaced, because the table decides.
@@ -19,13 +21,17 @@ export function createSchemeWriter(rules: OperationRules, policy: Policy, reques
   return (entry: Json, { method, name }: Pick<Operation, "method" | "name">): Json => {
     if (method !== "tools/call") return entry;
     const governing = rules.forCalls(ofPath, [{ method, name, parameters: {}, isPartial: true }]);
-    const guest = policy.decideGoverned(undefined, governing);
-    if (!guest.allowed && guest.reason !== "credential_missing") return withSchemes(entry, undefined);
+    const withoutToken = policy.decideGoverned(undefined, governing);
+    // No token would help.
+    if (!withoutToken.allowed && withoutToken.reason !== "credential_missing")
+      return withSchemes(entry, undefined);
     const requirements = governing.matches.map(({ compiled }) => compiled.requirement);
-    const isPublic =
-      guest.allowed && requirements.slice(ofPath.matches.length).every(({ kind }) => kind === "public");
-    const noauth = guest.allowed ? [{ type: "noauth" }] : [];
-    return withSchemes(entry, isPublic ? noauth : [...noauth, ...combine(requirements).map(toScheme)]);
+    // Those of the operation come after those of the path.
+    const ofTool = requirements.slice(ofPath.matches.length);
+    const isPublic = withoutToken.allowed && ofTool.every(({ kind }) => kind === "public");
+    if (isPublic) return withSchemes(entry, [NOAUTH]);
+    const schemes = combine(requirements).map(toScheme);
+    return withSchemes(entry, withoutToken.allowed ? [NOAUTH, ...schemes] : schemes);
   };
 }
 
@@ -46,7 +52,7 @@ const alternativesOf = (requirement: CompiledRequirement): readonly (readonly st
 const toScheme = (scopes: readonly string[]) =>
   compact({ type: "oauth2", scopes: scopes.length > 0 ? [...new Set(scopes)] : undefined });
 
-/** Some clients read one place, and some the other one. */
+/** Some clients read the property of the tool, and some that of its `_meta`. */
 function withSchemes(entry: Json, securitySchemes: readonly object[] | undefined): Json {
   const { securitySchemes: _, ...tool } = entry;
   const meta = ownObject(entry, "_meta");

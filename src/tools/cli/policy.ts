@@ -27,8 +27,18 @@ export interface Policy {
 }
 
 /** The options that affect decisions by scopes. */
-const BY_SCOPES =
-  /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|knownScopes|senderConstraint|shadow)$/;
+const BY_SCOPES: ReadonlySet<string> = new Set<keyof ResourceServerOptions>([
+  "authorization",
+  "scopeMappings",
+  "defaultScopeMappings",
+  "unmappedRoutes",
+  "adminScope",
+  "impliedScopes",
+  "knownScopes",
+  "senderConstraint",
+  "shadow",
+  "mcp",
+]);
 
 /** Never fetched, so no token is valid. */
 const NO_KEYS_URL = "https://keys.invalid/";
@@ -56,7 +66,7 @@ export const isTableAlone = (options: ResourceServerOptions): boolean =>
 export const withoutKeys = (options: ResourceServerOptions): ResourceServerOptions => ({
   // A table alone doesn't contain `senderConstraint`, but may require tokens that are bound to a key.
   ...(isTableAlone(options) ? { senderConstraint: { mtls: { from: "socket" as const } } } : {}),
-  ...Object.fromEntries(Object.entries(options).filter(([name]) => BY_SCOPES.test(name))),
+  ...Object.fromEntries(Object.entries(options).filter(([name]) => BY_SCOPES.has(name))),
   // Nor does it contain the issuers whose tenants it compares.
   ...(isTableAlone(options) && readsTenants(options) ? UNKNOWN_ISSUERS : NO_KEYS),
 });
@@ -74,7 +84,7 @@ const readsTenants = ({ scopeMappings = {} }: ResourceServerOptions): boolean =>
 
 /** Creates a server for questions without a token: all options decide, except for the keys. */
 function createWithoutKeys(options: ResourceServerOptions): ResourceServer {
-  // Other mistakes than those of the table are for `lint`.
+  // If another option is wrong, only the table counts: `lint` reports the mistake.
   const complete = orUndefined(() => createResourceServer(withOtherKeys(options)));
   return complete ?? createResourceServer(withoutKeys(options));
 }

@@ -504,6 +504,7 @@ describe("scopegate init", () => {
     ["GET", "/a{/:id}", '"GET /a/:id": ["a:<id>:read"],', '"GET /a": ["a:read"],'],
     ["GET", "/healthz", '"GET /healthz": "public",'],
     ["MCP", "tools/call search", '"MCP tools/call search": ["search:call"],'],
+    ["GET", "/a{/*x/b}", '"GET /a{/*x}": ["a:read"], // matches other paths than /a{/*x/b} too'],
     ["GET", "/:a-:b", '"GET /:a": ["resource:<a>:read"], // matches other paths than /:a-:b too'],
     [
       "MCP",
@@ -717,6 +718,16 @@ describe("the base table of a configuration file", () => {
 describe("scopegate lint", () => {
   const lint = (json: object, code = 0) => outputOf(`lint --config ${fileOf(json)}`, code);
   const NONE = "The configuration has no mistakes.\n";
+
+  it("reads the keys of operations in a file without keys", async () => {
+    const file = fileOf({
+      service_id: "docs",
+      default_scope_mappings: {},
+      scope_mappings: { "POST /a/mcp": [], "MCP /a/mcp tools/call x": ["docs:read"], "MCP x/y": [] },
+      mcp: { paths: ["/a/mcp"], methods: { "x/y": null } },
+    });
+    expect(await outputOf(`lint --config ${file}`)).not.toContain("error ");
+  });
 
   it("finds the same in the options of a server in code, by their names there", async () => {
     const lintServer = (options: object, more = "", code = 0) => {

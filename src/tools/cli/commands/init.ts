@@ -1,5 +1,6 @@
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
+import type { Alternative } from "../../../core/policy/pattern.ts";
 import { renderPattern } from "../../../core/policy/render-pattern.ts";
 import { rulePatternsFor } from "../../../core/policy/rule-pattern.ts";
 import { isOperationRoute } from "../../audit/operations.ts";
@@ -11,7 +12,7 @@ const ROUTES_MISSING = "init needs the routes of an application: write --app ./a
 
 const HEADING = [
   "The routes of the application. Decide each line, and then remove the slashes before it. Until then,",
-  "scopegate refuses its requests, unless a wider line that you have decided covers them. The scopes are",
+  "scopegate refuses requests to that route, unless a wider line that you have decided covers it. The scopes are",
   'guesses: write those of your tokens, "public", or [] for any valid token.',
 ];
 
@@ -43,7 +44,7 @@ export const init: Command = {
 const needsRule = ({ method, serves }: ListedRoute): boolean =>
   serves === undefined && method !== "HEAD" && method !== "OPTIONS";
 
-/** A name of a route could end the comment, and then it would be code. */
+/** A line break in a pattern would end the comment, and what follows would be code. */
 const escapeAll = (line: string): string => line.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escapeUnits);
 
 /** Returns a line for each rule that a route needs, or why no rule can be for it. */
@@ -52,17 +53,24 @@ function linesFor(route: ListedRoute): readonly string[] {
   if (isOperationRoute(route))
     return pattern.endsWith("*")
       ? [`${method} ${pattern} can't be named: its rule would match other operations too.`]
-      : [lineFor(method, pattern, pattern.split(/[ /]/).slice(-1), "call")];
+      : [lineFor(method, pattern, lastWordOf(pattern), "call")];
   const parsed = parsePattern(pattern);
   if (!isPattern(parsed)) return [`${method} ${pattern} ${parsed.message}`];
   const action = method === "GET" ? "read" : "write";
   const paths = rulePatternsFor(parsed.alternatives.map(({ segments }) => segments));
+  const ofRoute = new Set(parsed.alternatives.map(withoutSlash));
   return paths.map((path) => {
-    const line = lineFor(method, path, path.split("/").slice(1), action);
-    const isSame = parsed.alternatives.some((alternative) => renderPattern(alternative) === path);
-    return isSame || path.includes("{") ? line : `${line} // matches other paths than ${pattern} too`;
+    const line = lineFor(method, path, path.replaceAll(/[{}]/g, "").split("/").slice(1), action);
+    const rule = parsePattern(path);
+    const isWider = !isPattern(rule) || rule.alternatives.some((each) => !ofRoute.has(withoutSlash(each)));
+    return isWider ? `${line} // matches other paths than ${pattern} too` : line;
   });
 }
+
+const withoutSlash = (alternative: Alternative): string => renderPattern({ ...alternative, hasSlash: false });
+
+/** The name of an operation, such as `search` of `tools/call search`, or its method. */
+const lastWordOf = (operation: string): readonly string[] => operation.split(/[ /]/).slice(-1);
 
 /** What doesn't name a resource. */
 const PREFIX = /^(?:api|v\d+)$/;
@@ -70,7 +78,10 @@ const TEXT = /^[a-z][\w-]*$/i;
 const PARAMETER = /^:(\w+)$/;
 const PROBE = /^\/(?:health|healthz|livez|readyz)$/;
 
-/** Guesses a scope: the first text of a path is the resource, and a parameter behind it is its id. */
+/**
+ * Guesses a scope: the first text of a path is the resource, and a parameter behind it is its id. Without a
+ * text, the first segment can be the id.
+ */
 function lineFor(method: string, path: string, segments: readonly string[], action: string): string {
   const key = JSON.stringify(`${method} ${path}`);
   if (PROBE.test(path)) return `${key}: "public",`;
