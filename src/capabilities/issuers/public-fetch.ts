@@ -10,7 +10,7 @@ const SPECIAL: readonly (readonly [address: string, prefix: number, family: "ipv
   ["10.0.0.0", 8, "ipv4"],
   ["100.64.0.0", 10, "ipv4"],
   ["127.0.0.0", 8, "ipv4"],
-  // At the first address, AWS and others tell a machine its secrets. Azure does so at the second one.
+  // AWS and others serve the secrets of a machine at the first address, Azure at the second one.
   ["169.254.0.0", 16, "ipv4"],
   ["168.63.129.16", 32, "ipv4"],
   ["172.16.0.0", 12, "ipv4"],

@@ -251,7 +251,7 @@ it("sends nothing of a compressed response, which contains the name that the ser
   expect(await call("secret")).toBe("");
 });
 
-it("sends no ETag of the body that the handler wrote, whose length would tell that there are further tools", async () => {
+it("sends no ETag of the body that the handler wrote, whose length would show that there are further tools", async () => {
   const listed = { jsonrpc: "2.0", id: 1, result: { tools: [{ name: "search" }, { name: "secret" }] } };
   const list = () =>
     Promise.resolve(
