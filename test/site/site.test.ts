@@ -300,16 +300,16 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
       await visit(tab, "");
       await expect.poll(() => verdictOf(tab)).toBe("403 refused: scope_insufficient");
       expect(await tab.locator(".playground .steps li").count()).toBeGreaterThanOrEqual(5);
-      await tab.getByLabel("Path").fill("/stores/berlin/orders");
+      await tab.getByLabel("Path", { exact: true }).fill("/stores/berlin/orders");
       await expect.poll(() => verdictOf(tab)).toBe("Allowed: the handler runs");
       expect(await explanationOf(tab)).toContain(
         "satisfied  stores:berlin:read by stores:berlin:read (exact)",
       );
-      await tab.getByLabel("Table").fill('"GET /a": ["public"]');
+      await tab.getByLabel("Table", { exact: true }).fill('"GET /a": ["public"]');
       await expect.poll(() => verdictOf(tab)).toBe("The server doesn't start");
-      await tab.getByLabel("Table").fill('"GET /a": ["a:b"]');
+      await tab.getByLabel("Table", { exact: true }).fill('"GET /a": ["a:b"]');
       await expect.poll(() => verdictOf(tab)).toBe("403 refused: route_unmapped");
-      await tab.getByLabel("Table").fill('"GET /a": ["public"]');
+      await tab.getByLabel("Table", { exact: true }).fill('"GET /a": ["public"]');
       await expect.poll(() => verdictOf(tab)).toBe("The server doesn't start");
       expect(await tab.locator(".playground .mistakes").textContent()).toContain(
         'Write "public" without the array',
@@ -371,14 +371,14 @@ describe.skipIf(!hasChromium)("the documentation site in Chromium", () => {
     const tab = await context.newPage();
     await visit(tab, "");
     await tab.locator(".playground .verdict").waitFor();
-    await tab.getByLabel("Path").fill("/stores/berlin/orders?ä=1");
+    await tab.getByLabel("Path", { exact: true }).fill("/stores/berlin/orders?ä=1");
     await tab.getByRole("button", { name: "Copy a link to this" }).click();
     await tab.getByRole("button", { name: "Copied" }).waitFor();
     const address = await tab.evaluate<string>("navigator.clipboard.readText()");
     const other = await context.newPage();
     await other.goto(address);
     await other.locator(".playground .verdict.good").waitFor();
-    expect(await other.getByLabel("Path").inputValue()).toBe("/stores/berlin/orders?ä=1");
+    expect(await other.getByLabel("Path", { exact: true }).inputValue()).toBe("/stores/berlin/orders?ä=1");
     // Nothing of it was sent.
     expect(new URL(address).hash.length).toBeGreaterThan(20);
     await context.close();
