@@ -161,10 +161,10 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     const conclude = (verdict: Verdict, hidden: ReadonlySet<Operation>): Pending<Outcome> => {
       if (verdict.isAllowed) return pass(messages, exchange, hidden);
       const isHidden = rules.hidden ? createHider(verdict.decision(), before) : () => false;
-      const found = messages.calls.filter((call) => !hidden.has(call) && isHidden(call));
-      if (found.length === 0) return refuse(verdict, messages);
+      const newlyHidden = messages.calls.filter((call) => !hidden.has(call) && isHidden(call));
+      if (newlyHidden.length === 0) return refuse(verdict, messages);
       restoreVerdict(server, exchange.raw, before);
-      const all = new Set([...hidden, ...found]);
+      const all = new Set([...hidden, ...newlyHidden]);
       const visible = calls.filter((call) => !all.has(call));
       return andThen(decide(exchange, visible), (again) => conclude(again, all));
     };
