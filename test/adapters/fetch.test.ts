@@ -401,6 +401,22 @@ describe("protect with a route that the host reports", () => {
     expect(await decide(route, params, "/elsewhere", ["agents:web:read"])).toBe("route_unmapped");
   });
 
+  it.each([
+    ["the stage of API Gateway", "/prod", "GET /stores/{store_id}"],
+    ["the base of SvelteKit", "/shop", "/stores/[store_id]"],
+  ])("requires a rule with and without %s, which only the URL has", async (_, prefix, route) => {
+    const [outer, inner] = [`GET ${prefix}/stores/:store_id`, "GET /stores/:store_id"];
+    const decideBy = async (keys: readonly string[]) => {
+      const scopeMappings = Object.fromEntries(keys.map((key) => [key, ["stores:<store_id>:read"]]));
+      const request = requestOf(`${prefix}/stores/oslo`, await bearer("stores:oslo:read"));
+      const reported = { route, params: { store_id: "oslo" } };
+      return outcomeOf(protect(createServer({ scopeMappings }))(request, reported));
+    };
+    expect(await decideBy([outer])).toBe("route_unmapped");
+    expect(await decideBy([inner])).toBe("route_unmapped");
+    expect(await decideBy([outer, inner])).toBe("ran");
+  });
+
   it.each(["/docs/[...path]", "/docs/[[...path]]", "ANY /docs/{path+}", "/docs/**:path", "/docs{/*path}"])(
     "reads the wildcard of %s, with and without a segment",
     async (route) => {
