@@ -42,7 +42,7 @@ export const CREDENTIALS: Group = {
       ids: ["CVE-2025-29927"],
       packageName: "next",
       happened: "`x-middleware-subrequest` skipped the middleware.",
-      here: "No header except the credential changes a decision.",
+      here: "This header changes nothing.",
       source: "https://github.com/advisories/GHSA-f82v-jwr5-mffw",
     },
     {

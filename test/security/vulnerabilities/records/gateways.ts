@@ -7,7 +7,7 @@ export const GATEWAYS: Group = {
       ids: ["CVE-2022-22978"],
       packageName: "Spring Security",
       happened: "A line break kept a regular expression from matching.",
-      here: "It returns 400, or needs its route's scopes.",
+      here: "It returns 400.",
       source: "https://github.com/advisories/GHSA-hh32-7344-cg2f",
     },
     {
