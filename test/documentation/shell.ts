@@ -50,7 +50,7 @@ export async function requestsOf(
         const [, , , ...args] = wordsOf(line); // after `npx scopegate token`
         const printed = await mint(args);
         // The last line is a request with a proof, which the reader sends.
-        requests.push(readCurl(printed.split("\n").at(-1) ?? "", tokens, nextRow));
+        requests.push(readCurl(printed.split("\n").at(-1) ?? "", tokens, nextRow, "printed"));
       }
     }
   }
@@ -61,6 +61,7 @@ function readCurl(
   line: string,
   tokens: ReadonlyMap<string, string>,
   rows: Iterator<ResponseRow> | undefined,
+  shownToken = variableIn(line),
 ): Request {
   const filled = line.replaceAll(/\$(\w+)/g, (_, name: string) => {
     const token = tokens.get(name);
@@ -86,7 +87,6 @@ function readCurl(
   }
   if (path === undefined) throw new Error(`No URL: ${line}`);
   const asked = { method: method ?? (content === undefined ? "GET" : "POST"), path, headers };
-  const [token = ""] = /\$\w+/.exec(line) ?? [];
   // A row shows a token in the query as the variable that the command has.
   const [, shownPath = path] = /http:\/\/localhost:300[01](\/[^\s"']*)/.exec(line) ?? [];
   return {
@@ -94,10 +94,16 @@ function readCurl(
     asked: { ...asked, ...(content !== undefined && { content }) },
     cookies,
     expected: rows
-      ? readRow(rows, { request: `${asked.method} ${shownPath}`, content, token }, line)
+      ? readRow(rows, { request: `${asked.method} ${shownPath}`, content, shownToken }, line)
       : { statuses: [], exceptions: new Map() },
   };
 }
+
+/** Returns the variable with the token of a command, as a table shows it. */
+const variableIn = (line: string): string => {
+  const [variable] = /\$\w+/.exec(line) ?? [];
+  return variable === undefined ? "" : `\`${variable}\``;
+};
 
 function readField(field: string): readonly [string, string] {
   const colon = field.indexOf(":");
@@ -107,13 +113,14 @@ function readField(field: string): readonly [string, string] {
 /** Reads the next row, which must be about this request, with or without its content, and this token. */
 function readRow(
   rows: Iterator<ResponseRow>,
-  { request, content, token }: { request: string; content: string | undefined; token: string },
+  asked: { readonly request: string; readonly content: string | undefined; readonly shownToken: string },
   line: string,
 ): Expected {
+  const { request, content, shownToken } = asked;
   const row = (rows.next().value as ResponseRow | undefined) ?? [];
   const [rowRequest = "", rowToken = "", response = ""] = row;
   const requests: readonly string[] = [`\`${request}\``, `\`${request} ${content}\``];
-  if (!requests.includes(rowRequest) || rowToken !== (token && `\`${token}\``))
+  if (!requests.includes(rowRequest) || rowToken !== shownToken)
     throw new Error(`The next row is ${row.join(" | ") || "missing"}, and the command is ${line}`);
   const [, status, newStatus, rest = ""] = /^(\d{3})(?: → (\d{3}))?(.*)$/.exec(response) ?? [];
   if (status === undefined) throw new Error(`The response of ${row.join(" | ")} has no status.`);
