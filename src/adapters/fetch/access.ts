@@ -8,7 +8,7 @@ export interface Access {
   readonly principal: Principal | undefined;
   /** Why the request is allowed. The first read of this property takes as long as the decision itself. */
   readonly decision: Allowed;
-  /** With `senderConstraint.dpop.nonce`: the response should have it as `DPoP-Nonce`. Usually absent. */
+  /** With `senderConstraint.dpop.nonce`: the response should have it as `DPoP-Nonce`. Usually `undefined`. */
   readonly nextNonce: string | undefined;
 }
 
