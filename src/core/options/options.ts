@@ -105,7 +105,7 @@ export interface ResourceServerOptions extends Partial<Omit<TrustedIssuer, "tena
   /**
    * What happens to a request with a token in several of `tokenSources`. `"refuse"`: it is refused, because
    * the next hop may read another token (RFC 6750 section 2). `"first"`: the first of `tokenSources` that is
-   * present counts. Two `Authorization` headers, or two cookies with one name, are always refused. Default:
+   * present counts. Two headers or two cookies of a source that is read are refused even then. Default:
    * `"refuse"`.
    */
   readonly multipleCredentials?: "refuse" | "first";
@@ -116,7 +116,7 @@ export interface ResourceServerOptions extends Partial<Omit<TrustedIssuer, "tena
    */
   readonly tokenCache?: Partial<TokenCacheRules> | false;
   /**
-   * Called for every verified token; `true` rejects it. The request is refused with 503 if the function
+   * Called for each request with a verified token; `true` rejects it. The request is refused with 503 if the function
    * throws, returns anything but a boolean, or takes more than five seconds. Default: none.
    */
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
@@ -128,7 +128,7 @@ export interface ResourceServerOptions extends Partial<Omit<TrustedIssuer, "tena
   readonly revocation?: Revocations;
   /**
    * Tokens that aren't JWTs: `introspection(...)` of `scopegate/introspection` and `apiKeys(...)` of
-   * `scopegate/api-keys`. The first kind that recognizes a token verifies it. Default: `[]`.
+   * `scopegate/api-keys`. The first kind that recognizes a token verifies it. Default: none.
    */
   readonly opaqueTokens?: readonly OpaqueTokens[];
   /** Adds the scopes that a role store grants: `grantsFrom(lookup)` of `scopegate/grants`. Default: none. */
