@@ -7,7 +7,7 @@ import { decideAnonymous, isPublic, Policy } from "./policy/policy.ts";
 import { parsePattern } from "./policy/parse-pattern.ts";
 import { fromHost } from "./policy/pattern-dialects.ts";
 import { renderPattern } from "./policy/render-pattern.ts";
-import { ComparablePath, comparableRoute, parseRoutePattern, writeOut } from "./policy/route-comparison.ts";
+import * as routeComparison from "./policy/route-comparison.ts";
 import { parseRouteKey, type RouteKey, type RouteKeyMistake } from "./policy/route-key.ts";
 import type { Governing } from "./policy/governing.ts";
 import type { Rule } from "./policy/rule.ts";
@@ -57,14 +57,7 @@ export class Pipeline {
   }
 
   /** For adapters, which must not load the parser by themselves. */
-  readonly patterns = {
-    parsePattern,
-    parseRoutePattern,
-    renderPattern,
-    writeOut,
-    comparableRoute,
-    ComparablePath,
-  };
+  readonly patterns = { ...routeComparison, parsePattern, renderPattern };
 
   /** Parses a route, with or without a method, for an adapter. */
   parseRoute(route: string, isReported: boolean): RouteKey | RouteKeyMistake {

@@ -5,6 +5,7 @@
 import { watchProperty } from "../../core/runtime/watch-property.ts";
 import { checkFirst } from "../shared/check-first.ts";
 import type { Pipeline, RunningRoute } from "../../core/pipeline.ts";
+import { ownProperty } from "../../core/request.ts";
 import { guardRoute, notesOf } from "../shared/guard.ts";
 import { send } from "../shared/node-response.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
@@ -96,7 +97,7 @@ function behindCheck(handle: Handler, layer: ExpressHandler, route: ExpressRoute
 
 /** Returns the route that Express has assigned to a request, for a handler that is about to run. */
 function runningRoute(
-  request: ExpressRequest,
+  request: ExpressRequest & { readonly params?: Readonly<Record<string, unknown>> },
   layer: ExpressHandler,
   route: ExpressRoute,
   pipeline: Pipeline,
@@ -108,7 +109,7 @@ function runningRoute(
     method,
     target: readTarget(request),
     patterns: patternsAt(request, route, pipeline),
-    readHandlerValues: () => (isFirst() ? (Reflect.get(request, "params") as object) : undefined),
+    readValue: (name) => (isFirst() ? ownProperty(request.params ?? {}, name) : undefined),
   };
 }
 

@@ -1,4 +1,3 @@
-import type { GuardedRequest } from "../../core/request.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import type { ResourceServer } from "../../core/resource-server.ts";
@@ -21,7 +20,7 @@ export function decideAccess(
   const target = targetOf(request.url);
   // Below a base path, the home page has no slash.
   const sentTarget = basePath && target ? basePath + target.replace(/^\/(?=[?#]|$)/, "") : target;
-  const sent: GuardedRequest = { ...readWebRequest(request, request, sentTarget), isAtHandler };
+  const sent = readWebRequest(request, request, sentTarget, isAtHandler);
   const route = findRoute?.(sent);
   return andThen(decideRequest(server, request, sent, route !== undefined), (verdict) => {
     const refusal = route ? guardRoute(request, () => route) : refusalOf(verdict, server);

@@ -54,8 +54,8 @@ function behindCheck(handler: Handler, { method: routeMethod, path }: HonoRoute)
     const patterns = ["ALL", method === "HEAD" ? "GET" : method].includes(routeMethod) ? written : undefined;
     const req = context.req as HonoContext["req"] & { param(name: string): unknown };
     // Reads only this parameter, because Hono decodes each one when it's read.
-    const readHandlerValues = (name: string) => ({ [name]: req.param(name) });
-    return { method, target: readTarget(context), patterns, readHandlerValues };
+    const readValue = (name: string) => req.param(name);
+    return { method, target: readTarget(context), patterns, readValue };
   };
   return (context, next) =>
     proceed(

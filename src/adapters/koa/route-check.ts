@@ -4,6 +4,7 @@
  */
 import { watchProperty } from "../../core/runtime/watch-property.ts";
 import type { RunningRoute } from "../../core/pipeline.ts";
+import { ownProperty } from "../../core/request.ts";
 import { guardRoute } from "../shared/guard.ts";
 import { EXPRESSION } from "../../core/policy/pattern-text.ts";
 import { type KoaContext, type KoaLayer, type KoaRouter, proceed, readTarget } from "./context.ts";
@@ -81,7 +82,7 @@ function runningRoute(context: KoaContext, layer: KoaLayer, isLast: boolean): Ru
     method,
     target,
     patterns,
-    readHandlerValues: () => (isLast ? context.params : undefined),
+    readValue: (name) => (isLast ? ownProperty(context.params ?? {}, name) : undefined),
     // The layers before this one leave their parameters to the handler.
     isPlusSpace: () => context.matched?.flat().some(readsPlusAsSpace) ?? false,
   };

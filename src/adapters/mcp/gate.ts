@@ -6,7 +6,7 @@ import { decideOperations, restoreVerdict } from "../shared/guard-operations.ts"
 import type { Governing } from "../../core/policy/governing.ts";
 import type { Policy } from "../../core/policy/policy.ts";
 import type { Decision, Refused } from "../../core/policy/decision.ts";
-import type { AccessRequest, Path } from "../../core/request.ts";
+import { type AccessRequest, ownProperty, type Path } from "../../core/request.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import type { Verdict } from "../../core/pipeline.ts";
 import { type Operation, renderOperation } from "../../capabilities/mcp-operations/operation-key.ts";
@@ -234,7 +234,8 @@ function invalidOwner(ownerships: readonly Ownership[], ofOther: Invalid): Inval
 function withHandlerValues(governing: Governing, request: AccessRequest, { table }: Policy): Governing {
   const { method, matchedPattern, params } = request;
   if (matchedPattern === undefined || !params) return governing;
-  return table.forRoute(governing, method, [matchedPattern], { readHandlerValues: () => params });
+  const readValue = (name: string) => ownProperty(params, name);
+  return table.forRoute(governing, method, [matchedPattern], { readValue });
 }
 
 function requireVerdict(raw: object, server: ResourceServer): Verdict {

@@ -1,6 +1,6 @@
 /** How the guard of NestJS reads, decides and refuses a call of a handler. */
 import { type ExecutionContext, HttpException } from "@nestjs/common";
-import type { AccessRequest } from "../../core/request.ts";
+import { type AccessRequest, ownProperty } from "../../core/request.ts";
 import type { Pipeline, RunningRoute } from "../../core/pipeline.ts";
 import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
@@ -38,7 +38,11 @@ export function readCall(context: ExecutionContext): Call {
     const { raw } = request as FastifyRequest;
     const seen = readRequest(request as FastifyRequest);
     const patterns = seen.matchedPattern === undefined ? undefined : [seen.matchedPattern];
-    const findRoute = () => ({ ...seen, patterns, readHandlerValues: () => seen.params });
+    const findRoute = () => ({
+      ...seen,
+      patterns,
+      readValue: (name: string) => ownProperty(seen.params ?? {}, name),
+    });
     const sendRefusal = (refusal: Refusal): void => sendReply(response as FastifyReply, refusal);
     const setHeader: SetHeader = (name, value) => (response as FastifyReply).header(name, value);
     return { raw, seen, findRoute, sendRefusal, setHeader };
@@ -51,7 +55,7 @@ export function readCall(context: ExecutionContext): Call {
     const findRoute = (pipeline: Pipeline): RunningRoute => ({
       ...seen,
       patterns: patternsAt(raw, raw.route, pipeline),
-      readHandlerValues: () => raw.params,
+      readValue: (name) => ownProperty(raw.params ?? {}, name),
     });
     return { raw, seen, findRoute, sendRefusal, setHeader };
   }

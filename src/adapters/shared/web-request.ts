@@ -1,5 +1,5 @@
 /** Reads requests of the Fetch standard, and converts refusals to responses. */
-import type { AccessRequest } from "../../core/request.ts";
+import type { GuardedRequest } from "../../core/request.ts";
 import type { HttpResponse } from "../../core/response/refusal.ts";
 import { renderBody } from "../../core/response/rendered-body.ts";
 
@@ -21,17 +21,15 @@ export function readWebRequest(
   request: WebRequest,
   source: object,
   target: string = targetOf(request.url),
-  matchedPattern?: string,
-  params?: AccessRequest["params"],
-): AccessRequest {
-  const { method, headers } = request;
+  isAtHandler = false,
+): GuardedRequest {
+  const { headers } = request;
   return {
     raw: request,
     source,
-    method,
+    method: request.method,
     target,
-    matchedPattern,
-    params,
+    isAtHandler,
     authorization: splitAuthorization(headers.get("authorization")),
     cookie: headers.get("cookie") ?? undefined,
   };
@@ -41,18 +39,17 @@ export function readWebRequest(
  * Returns the path, the query and the fragment of a URL. The result is empty, and the request is refused, if
  * a URL parser would split the URL differently: Deno builds it from any `Host`, such as `a\admin\x?`.
  */
-export const targetOf = (url: string): string => SPLIT_URL.exec(url)?.[1] ?? "";
+export const targetOf = (url: string): string => url.slice(ORIGIN.exec(url)?.[0].length ?? url.length);
 
 /** Internal host names have characters, such as `_`, that the core refuses in absolute targets. */
-const SPLIT_URL = /^https?:\/\/[^\s/?#\\@]+(\/.*)$/is;
+const ORIGIN = /^https?:\/\/[^\s/?#\\@]+(?=\/)/i;
 
 /**
  * `Headers` joins several fields with a comma, and hides that there were several: a proxy may have checked
  * another one. A comma inside one field is followed by an auth-param, never by a scheme and a space.
  */
 function splitAuthorization(field: string | null): string | readonly string[] | undefined {
-  if (field === null) return undefined;
-  if (!field.includes(",")) return field;
+  if (!field?.includes(",")) return field ?? undefined;
   const fields = field.split(ANOTHER_FIELD);
   return fields.length > 1 ? fields : field;
 }

@@ -3,17 +3,16 @@
  * decodes differently, or middleware changes parameters, a rule would otherwise allow the tenant `acme+corp`,
  * and the handler would return the data of `acme corp`.
  */
+import type { GoverningRules } from "./governing.ts";
 import { alignSegments, findParameter, type ParameterSource } from "./parameters.ts";
 import { namesOf, segmentIdentity } from "./pattern.ts";
-import type { Restrictions } from "./restrictions.ts";
 import { templatesOf } from "./requirement.ts";
 import type { RuleMatch } from "./rule.ts";
-import type { LeafMatch } from "./rule-tree.ts";
 
 /** How the handler of a route receives parameters. Nothing is called unless a rule uses one. */
 export interface HandlerValues {
-  /** Returns an object with this parameter as the handler receives it. */
-  readonly readHandlerValues?: (name: string) => object | undefined;
+  /** Returns a parameter as the handler receives it; `undefined` if it receives none of this name. */
+  readonly readValue?: (name: string) => unknown;
   /** Returns whether the router reads `+` in a path as a space. */
   readonly isPlusSpace?: () => boolean;
 }
@@ -21,10 +20,7 @@ export interface HandlerValues {
 /** The name of the parameters that a route may have where its pattern isn't known. */
 export const UNKNOWN = "?";
 
-interface RequestRules {
-  readonly matches: readonly LeafMatch[];
-  readonly restrictions: Restrictions;
-}
+type RequestRules = Pick<GoverningRules, "matches" | "restrictions">;
 
 /** Returns whether a rule for a request reads a parameter from its path. Most rules don't. */
 export const readsPath = ({ matches, restrictions }: RequestRules): boolean =>
@@ -36,7 +32,7 @@ export function hasOtherValue(
   routes: readonly ParameterSource[],
   handlerValues: HandlerValues,
 ): boolean {
-  if (!handlerValues.readHandlerValues || !readsPath(rules)) return false;
+  if (!handlerValues.readValue || !readsPath(rules)) return false;
   const { matches, restrictions } = rules;
   const isOther = (match: RuleMatch, names: readonly string[]): boolean =>
     names.some((name) => routes.some((route) => receivesOther(match, name, route, handlerValues)));
@@ -52,7 +48,7 @@ function receivesOther(
   { source, parameter: read }: RuleMatch,
   ruleName: string,
   route: ParameterSource,
-  { readHandlerValues, isPlusSpace }: HandlerValues,
+  { readValue, isPlusSpace }: HandlerValues,
 ): boolean {
   const parameter = source && findParameter(source, ruleName);
   // Each name of a batch is a path of its own, which no parameter of the route contains.
@@ -64,8 +60,8 @@ function receivesOther(
   // Only grants for every id cover an empty value.
   if (ruleValue === "") return false;
 
-  const routeNames = route.segments.flatMap(namesOf);
-  const isRepeated = (name: string) => routeNames.indexOf(name) !== routeNames.lastIndexOf(name);
+  const isRepeated = (name: string) =>
+    route.segments.filter((each) => namesOf(each).includes(name)).length > 1;
   const aligned = alignSegments(route);
   const routeSegment = aligned[index];
   if (!routeSegment) return false;
@@ -79,14 +75,14 @@ function receivesOther(
       : value !== undefined && isRepeated(name);
   // A handler receives one value for a repeated name, so the one that the rule has read may be hidden.
   const compared = names.filter((name) => isSame || isRepeated(name));
-  if (compared.some((name) => isOther(name, valueOf(readHandlerValues?.(name), name, part)))) return true;
+  if (compared.some((name) => isOther(name, partOf(readValue?.(name), part)))) return true;
   // The place of a group of a regular expression isn't known, so only its name can be compared.
-  return names.includes(UNKNOWN) && isOther(ruleName, valueOf(readHandlerValues?.(ruleName), ruleName));
+  return names.includes(UNKNOWN) && isOther(ruleName, readValue?.(ruleName));
 }
 
-/** Returns a parameter of a handler; of a wildcard, which is an array or has slashes, only one part. */
-function valueOf(values: object | undefined, name: string, part?: number): unknown {
-  const value: unknown = values && Object.hasOwn(values, name) ? Reflect.get(values, name) : undefined;
+/** Returns one part of a wildcard's value, which is an array or has slashes; otherwise the whole value. */
+function partOf(value: unknown, part: number | undefined): unknown {
+  if (part === undefined) return value;
   const parts: unknown = typeof value === "string" ? value.split("/") : value;
-  return part !== undefined && Array.isArray(parts) ? (parts[part] ?? "") : value;
+  return Array.isArray(parts) ? (parts[part] ?? "") : value;
 }

@@ -35,11 +35,13 @@ export const identityOf = (segments: readonly PatternSegment[]): string =>
 
 /** Each parameter is a control character, which no segment can contain. */
 export const segmentIdentity = (segment: PatternSegment): string =>
-  partsOf(segment).map(partIdentity).join("");
+  segment.kind === "parameter" ? PARAMETER : partsOf(segment).map(partIdentity).join("");
+
+const PARAMETER = "\u0001";
 
 function partIdentity(part: SegmentPart): string {
   if (typeof part === "string") return loosen(part);
-  return part.type === "param" ? "\u0001" : "\u0002";
+  return part.type === "param" ? PARAMETER : "\u0002";
 }
 
 /** Returns the text behind the parameter of a rule's segment; empty if there is none. */
@@ -50,7 +52,9 @@ export function textBehind(segment: PatternSegment): string {
 
 /** Returns the names of the parameters in a segment, or of its wildcard. */
 export const namesOf = (segment: PatternSegment): readonly string[] =>
-  partsOf(segment).flatMap((part) => (typeof part === "string" ? [] : part.name));
+  "name" in segment
+    ? [segment.name]
+    : partsOf(segment).flatMap((part) => (typeof part === "string" ? [] : part.name));
 
 /** Returns the strings and parameters of any segment. */
 export function partsOf(segment: PatternSegment): readonly SegmentPart[] {

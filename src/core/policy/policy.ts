@@ -11,7 +11,7 @@ import { readsPath } from "./handler-values.ts";
 import type { Governing } from "./governing.ts";
 import type { BatchRules } from "./key-language.ts";
 import { isOperation, MCP_MISSING } from "./operations.ts";
-import type { RuleMatch } from "./rule.ts";
+import type { CompiledRule, RuleMatch } from "./rule.ts";
 import { areSatisfied } from "./satisfaction.ts";
 import { ambiguous, Table } from "./table.ts";
 
@@ -59,15 +59,9 @@ export class Policy {
       ownProperty<GuardedRequest, "isAtHandler">(request, "isAtHandler") === true && !isRouteChecked;
     if (pathRules.kind === "rules" && (isHandler || ownProperty(request, "upgrade"))) {
       const kinds = isHandler ? OPEN : ["public"];
-      if (
-        pathRules.matches.some((match) => kinds.includes(match.compiled.requirement.kind) && isSubtree(match))
-      )
-        return {
-          ...pathRules,
-          kind: "unmapped",
-          matches: [],
-          ...compact({ cause: isHandler ? UNKNOWN_ROUTE : undefined }),
-        };
+      const cause = isHandler ? UNKNOWN_ROUTE : undefined;
+      if (pathRules.matches.some(({ compiled }) => isSubtree(compiled, kinds)))
+        return { ...pathRules, kind: "unmapped", matches: [], ...compact({ cause }) };
     }
     return pattern === undefined ? pathRules : this.table.forRoute(pathRules, method, [pattern]);
   }
@@ -79,7 +73,7 @@ export class Policy {
   refuseByParameters(governing: Governing, request: AccessRequest): Refused | undefined {
     const [pattern, params] = [ownProperty(request, "matchedPattern"), ownProperty(request, "params")];
     if (pattern === undefined || !params || !readsPath(governing)) return undefined;
-    const received = { readHandlerValues: () => params };
+    const received = { readValue: (name: string) => ownProperty(params, name) };
     return this.refuseByTable(this.table.forRoute(governing, request.method, [pattern], received));
   }
 
@@ -151,7 +145,8 @@ export class Policy {
  * The open wildcard rule of a single-page application isn't meant for WebSockets, nor for handlers of a host
  * that rewrites URLs: any route could run below it.
  */
-const isSubtree = ({ compiled: { pattern } }: RuleMatch): boolean =>
+const isSubtree = ({ requirement, pattern }: CompiledRule, kinds: readonly string[]): boolean =>
+  kinds.includes(requirement.kind) &&
   pattern.alternatives.some(({ segments }) => segments.some(({ kind }) => kind === "wildcard"));
 
 const UNKNOWN_ROUTE =
@@ -160,18 +155,15 @@ const UNKNOWN_ROUTE =
 /** The kinds of rules that need no token. */
 const OPEN = ["public", "optional"];
 
-/** Returns whether a request is allowed whatever its token is. */
-export const isPublic = ({ kind, matches, restrictions }: RequestRules): boolean =>
+/** Returns whether every rule is of one of these kinds, and no condition applies. */
+const areOf = (kinds: readonly string[], { kind, matches, restrictions }: RequestRules): boolean =>
   kind === "rules" &&
-  matches.every(({ compiled }) => compiled.requirement.kind === "public") &&
+  matches.every(({ compiled }) => kinds.includes(compiled.requirement.kind)) &&
   restrictions().active.length === 0;
 
+/** Returns whether a request is allowed whatever its token is. */
+export const isPublic = (rules: RequestRules): boolean => areOf(["public"], rules);
+
 /** Without a token, a request is allowed if every rule is public or optional. */
-export function decideAnonymous({ kind, matches, restrictions }: RequestRules): Decision {
-  const isOpen =
-    kind === "rules" &&
-    matches.every(({ compiled: { requirement } }) => OPEN.includes(requirement.kind)) &&
-    restrictions().active.length === 0;
-  const rules = rulesOf(matches);
-  return isOpen ? allow(rules) : refuse("credential_missing", rules);
-}
+export const decideAnonymous = (rules: RequestRules): Decision =>
+  areOf(OPEN, rules) ? allow(rulesOf(rules.matches)) : refuse("credential_missing", rulesOf(rules.matches));

@@ -160,7 +160,7 @@ export class Table {
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path isn't spelled as in the table.");
     const rules = this.#addRouteRules(pathRules, method, matchedRoutes);
-    const hidesValue = handlerValues.readHandlerValues && unreadable.some(repeatsName);
+    const hidesValue = handlerValues.readValue && unreadable.some(repeatsName);
     if (hidesValue && readsPath(rules)) return OTHER_VALUE;
     return hasOtherValue(rules, matchedRoutes, handlerValues) ? OTHER_VALUE : rules;
   }

@@ -7,7 +7,7 @@ import { findFormMistake, readJwt } from "./jwt-parts.ts";
 import type { OpaqueIdentification, OpaqueRules } from "./opaque-tokens.ts";
 import { readPrincipal } from "./principal.ts";
 import { checkRevocation, type RevocationRules, revocationChecksOf } from "./revocation-check.ts";
-import { digestOf, type TokenCache } from "./token-cache.ts";
+import type { TokenCache } from "./token-cache.ts";
 
 /** Identifies the principal of a token; synchronously, if it's remembered and nothing returns a promise. */
 export type Identifier = (token: string) => Pending<Identified>;
@@ -72,7 +72,7 @@ function withCache(cache: TokenCache, verify: (token: string) => Promise<Identif
     try {
       const result = await verify(token);
       if (result.kind === "identified" && result.acceptance)
-        cache.set(digest, token.length, result.principal, result.acceptance);
+        cache.set(digest, token, result.principal, result.acceptance);
       return result;
     } finally {
       pending.delete(digest);
@@ -80,12 +80,10 @@ function withCache(cache: TokenCache, verify: (token: string) => Promise<Identif
     }
   };
   return (token) => {
-    const digest = digestOf(token);
-    const principal = cache.get(digest);
-    const inProgress = principal ? undefined : pending.get(digest);
-    if (principal || inProgress) cache.publish("hit");
-    if (principal) return { kind: "identified", principal };
-    if (inProgress) return inProgress;
+    const digest = cache.digestOf(token);
+    const known = cache.get(digest) ?? pending.get(digest);
+    if (known) cache.publish("hit");
+    if (known) return known;
     const verification = verifyOnce(token, digest);
     pending.set(digest, verification);
     return verification;

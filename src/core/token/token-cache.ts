@@ -3,6 +3,7 @@ import { BoundedMap } from "../runtime/bounded-map.ts";
 import { CACHE_CHANNEL, publish } from "../runtime/channels.ts";
 import { compact } from "../runtime/compact.ts";
 import type { KeyResolver, VerificationKey } from "../keys/verification-key.ts";
+import { copyOf } from "./jwt-parts.ts";
 import type { Principal } from "./principal.ts";
 
 /** The limits of the token cache. */
@@ -45,11 +46,18 @@ export interface CacheEvent {
 const SWEEPS = 8;
 const MAX_SWEPT = 1_000;
 
+/** For these tokens, the whole token is stored: comparing it takes a sixth of the time of hashing it. */
+const MAX_NEWEST = 100;
+const MAX_NEWEST_LENGTH = 2_000;
+
 /** The estimated memory of an entry, and what each character of its token adds, in bytes. */
 const ENTRY_BYTES = 800;
 const CHARACTER_BYTES = 4;
 
+type Newest = Readonly<{ token: string; digest: string; since: number }>;
+
 interface Entry extends Acceptance {
+  readonly kind: "identified";
   readonly principal: Principal;
   readonly since: number;
 }
@@ -57,10 +65,12 @@ interface Entry extends Acceptance {
 /**
  * Caches the principals of accepted tokens. An entry is valid until it's older than `maxAgeSeconds`, the
  * token expires, its verification key is withdrawn, or the clock is set back. Entries are stored by the
- * SHA-256 of the whole token, signature included. The token itself isn't stored.
+ * SHA-256 of the whole token, signature included.
  */
 export class TokenCache {
   readonly #entries: BoundedMap<string, Entry>;
+  /** The digests of accepted tokens, by the last characters of the token. */
+  readonly #newest = new BoundedMap<string, Newest>(MAX_NEWEST);
   readonly #maxAgeMs: number;
   readonly #now: () => number;
   #nextSweep = 0;
@@ -80,22 +90,30 @@ export class TokenCache {
     return this.#entries.weight;
   }
 
-  get(digest: string): Principal | undefined {
+  /** Returns the cache key of a token. */
+  digestOf(token: string): string {
+    const newest = this.#newest.get(endOf(token));
+    return newest?.token === token ? newest.digest : digestOf(token);
+  }
+
+  get(digest: string): Readonly<Pick<Entry, "kind" | "principal">> | undefined {
     const entry = this.#entries.get(digest);
     if (!entry) return undefined;
     const now = this.#now();
     this.#sweep(now);
     const isFresh = now >= entry.since && now < entry.since + this.#maxAgeMs && now < entry.endsAt;
-    if (isFresh && entry.keys.holds(entry.key)) return entry.principal;
+    if (isFresh && entry.keys.holds(entry.key)) return entry;
     this.#entries.delete(digest);
     return undefined;
   }
 
-  set(digest: string, tokenLength: number, principal: Principal, { keys, key, endsAt }: Acceptance): void {
+  set(digest: string, token: string, principal: Principal, { keys, key, endsAt }: Acceptance): void {
     const now = this.#now();
     this.#sweep(now);
-    const entry = { principal, keys, key, endsAt, since: now };
-    const replaced = this.#entries.set(digest, entry, ENTRY_BYTES + CHARACTER_BYTES * tokenLength);
+    const entry: Entry = { kind: "identified", principal, keys, key, endsAt, since: now };
+    const replaced = this.#entries.set(digest, entry, ENTRY_BYTES + CHARACTER_BYTES * token.length);
+    if (token.length <= MAX_NEWEST_LENGTH)
+      this.#newest.set(endOf(token), { token: copyOf(token), digest, since: now });
     for (let count = 0; count < replaced; count += 1) this.publish("evicted");
   }
 
@@ -110,10 +128,15 @@ export class TokenCache {
   /** Deletes old entries. The map orders entries by age: a token that is set again moves to the end. */
   #sweep(now: number): void {
     if (now < this.#nextSweep) return;
-    const swept = this.#entries.deleteOldest(({ since }) => now >= since + this.#maxAgeMs, MAX_SWEPT);
+    const isOld = ({ since }: { readonly since: number }) => now >= since + this.#maxAgeMs;
+    this.#newest.deleteOldest(isOld, MAX_SWEPT);
+    const swept = this.#entries.deleteOldest(isOld, MAX_SWEPT);
     if (swept < MAX_SWEPT) this.#nextSweep = now + this.#maxAgeMs / SWEEPS;
   }
 }
 
-/** Returns the cache key of a token. */
+/** In V8, a slice of less than 13 characters doesn't keep the whole string in memory. */
+const endOf = (token: string): string => token.slice(-12);
+
+/** Returns the SHA-256 of a token. */
 export const digestOf = (token: string): string => hash("sha256", token, "binary");

@@ -169,7 +169,7 @@ describe("the values that the handler receives", () => {
 
   const decide = (target: string, patterns: Parameters<typeof VALUES.forRoute>[2], values?: object) => {
     const governing = VALUES.forRoute(VALUES.forTarget("GET", target, true), "GET", patterns, {
-      readHandlerValues: () => values,
+      readValue: (name) => values && (Reflect.get(values, name) as unknown),
     });
     return governing.kind === "ambiguous" ? governing.cause : governing.kind;
   };
@@ -243,7 +243,7 @@ describe("the values that the handler receives", () => {
     const table = tableOf({ "GET /trpc/:procedure": ["trpc:<procedure>:call"] });
     const batch = table.forTarget("GET", "/trpc/a,b?batch=1", true);
     const decideBatch = (procedure: string) =>
-      table.forRoute(batch, "GET", ["/trpc/:procedure"], { readHandlerValues: () => ({ procedure }) }).kind;
+      table.forRoute(batch, "GET", ["/trpc/:procedure"], { readValue: () => procedure }).kind;
     expect(decideBatch("a,b")).toBe("rules");
     expect(decideBatch("a")).toBe("ambiguous");
   });
@@ -258,7 +258,7 @@ describe("the values that the handler receives", () => {
       ["/free/a/logo", "/free/:org/logo"],
     ] as const) {
       const found = VALUES.forTarget("GET", target, true);
-      expect(VALUES.forRoute(found, "GET", [pattern], { readHandlerValues: fail }).kind).toBe("rules");
+      expect(VALUES.forRoute(found, "GET", [pattern], { readValue: fail }).kind).toBe("rules");
     }
   });
 });

@@ -54,6 +54,8 @@ function read(payload: string): Principal {
 /** The length of a token with a payload, and with the header and signature of RS256. */
 const lengthOf = (payload: string): number => Math.ceil((Buffer.byteLength(payload) * 4) / 3) + 380;
 
+const tokenOf = (length: number): string => next().padStart(length, "x");
+
 const key: VerificationKey = { algorithms: new Set(), material: () => Promise.reject(new Error("unused")) };
 const keys = { holds: () => true } as unknown as KeyResolver;
 const acceptance = { keys, key, endsAt: Infinity };
@@ -66,7 +68,7 @@ function createCache(maxBytes: number, maxEntries = 10_000) {
 }
 
 const setIn = (cache: TokenCache, digest: string, payload: string, principal = read(payload)): void =>
-  cache.set(digest, lengthOf(payload), principal, acceptance);
+  cache.set(digest, tokenOf(lengthOf(payload)), principal, acceptance);
 
 describe("the estimate of an entry", () => {
   it.each(PAYLOADS)("for %s: the memory is at most %i times as much", (_, times, payload) => {
@@ -101,38 +103,54 @@ describe("the token cache", () => {
     const small = read('{"scopes":[]}');
     setIn(cache, "small", '{"scopes":[]}', small);
     setIn(cache, "large", `{"scopes":[],"x":"${"x".repeat(4_000)}"}`);
-    expect([cache.get("small"), cache.get("large"), cache.entries]).toEqual([small, undefined, 1]);
+    expect([cache.get("small")?.principal, cache.get("large"), cache.entries]).toEqual([small, undefined, 1]);
   });
 
   it("deletes expired entries without a request for them", () => {
     const { cache, clock } = createCache(1e9);
     const principal = read('{"scopes":[]}');
     for (let token = 0; token < 5_000; token += 1) {
-      cache.set(`${token}`, 500, principal, acceptance);
+      cache.set(`${token}`, tokenOf(500), principal, acceptance);
       clock.now += 10;
     }
     expect(cache.entries).toBe(5_000);
     clock.now = 65_000;
-    cache.set("another", 500, principal, acceptance);
+    cache.set("another", tokenOf(500), principal, acceptance);
     expect(cache.entries).toBe(4_500);
     clock.now = 200_000;
-    for (let request = 0; request < 5; request += 1) cache.set("another", 500, principal, acceptance);
+    for (let request = 0; request < 5; request += 1) cache.set("another", tokenOf(500), principal, acceptance);
     expect([cache.entries, cache.bytes]).toEqual([1, 800 + 4 * 500]);
     clock.now = 300_000;
     cache.get("another");
     expect([cache.entries, cache.bytes]).toEqual([0, 0]);
   });
 
+  it("stores the newest tokens of usual length as a whole, until they are old", () => {
+    const { cache, clock } = createCache(1e9);
+    const principal = read('{"scopes":[]}');
+    const before = heapBytes();
+    const growth = () => heapBytes() - before;
+    for (let count = 0; count < 300; count += 1) {
+      cache.set(`${count}`, tokenOf(2_001), principal, acceptance);
+      cache.set(`${count}`, tokenOf(2_000), principal, acceptance);
+    }
+    expect(growth()).toBeGreaterThan(200_000);
+    expect(growth()).toBeLessThan(400_000);
+    clock.now = 60_000;
+    cache.get("0");
+    expect([cache.entries, growth() < 100_000]).toEqual([0, true]);
+  });
+
   it("counts a token that is verified again as new", () => {
     const { cache, clock } = createCache(1e9);
     const principal = read('{"scopes":[]}');
-    cache.set("first", 500, principal, acceptance);
-    cache.set("second", 500, principal, acceptance);
+    cache.set("first", tokenOf(500), principal, acceptance);
+    cache.set("second", tokenOf(500), principal, acceptance);
     clock.now = 30_000;
-    cache.set("first", 500, principal, acceptance);
+    cache.set("first", tokenOf(500), principal, acceptance);
     expect(cache.bytes).toBe(2 * (800 + 4 * 500));
     clock.now = 70_000;
-    expect([cache.get("first"), cache.entries]).toEqual([principal, 1]);
+    expect([cache.get("first")?.principal, cache.entries]).toEqual([principal, 1]);
   });
 });
 
