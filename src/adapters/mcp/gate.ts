@@ -23,7 +23,7 @@ import { type HiddenCalls, hideCalls } from "./hidden.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
 import { idOf, type Messages, parseMessages, readMessages } from "./messages.ts";
 import type { GateSettings } from "./options.ts";
-import { type Ownership, Owners } from "./owners.ts";
+import { type Ownership, Owners, OwnersAt } from "./owners.ts";
 import { explainRefusal } from "./refusals.ts";
 import type { WatchedCall } from "./responses.ts";
 import { readOperation } from "./tasks.ts";
@@ -57,7 +57,7 @@ const NONE: ReadonlySet<Operation> = new Set();
  * operations, and what is passed on.
  */
 export function createGate(server: ResourceServer, settings: GateSettings): Gate {
-  const { limits, maxSessions, store, rules, ...ofResponses } = settings;
+  const { limits, maxSessions, store, rules, listFilter, streamCheckSeconds } = settings;
   const allSessions = new Owners("session", maxSessions, store);
   const allTasks = new Owners("task", maxSessions, store);
   const { observer } = pipelineOf(server);
@@ -66,7 +66,7 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
   const placeOf = ({ governing }: Verdict) => {
     const path = governing.kind === "ambiguous" ? undefined : governing.path;
     const id = rules.transports.idOf(path);
-    return { path, sessions: allSessions.at(id), tasks: allTasks.at(id) };
+    return { path, sessions: new OwnersAt(allSessions, id), tasks: new OwnersAt(allTasks, id) };
   };
 
   const checkSession = (exchange: Exchange): Pending<Outcome> => {
@@ -77,7 +77,8 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     // A server replays the events of a session. Without a session header, their owner is unknown.
     if (session === undefined && exchange.header("last-event-id") !== undefined) return INVALID.session;
     // A server may find the session in the header, and in the query.
-    const ids = [session ?? [], sessionsInQuery(request.target)].flat();
+    const inQuery = sessionsInQuery(request.target);
+    const ids = session === undefined ? inQuery : [session, ...inQuery];
     return andThenAll(
       ids.map((id) => sessions.find(id, principal)),
       (ownerships) => invalidOwner(ownerships, INVALID.session) ?? readBody(exchange),
@@ -196,10 +197,13 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     const verdict = requireVerdict(exchange.raw, server);
     const { principal, request } = verdict;
     const authInfo = principal && (new CallerInfo(server, principal, request, exchange.raw) as AuthInfo);
-    const replaced = hidden.size > 0 ? hideCalls(messages, hidden, exchange.header) : { messages };
-    const { body, bytes } = replaced.messages;
-    const watched = { ...ofResponses, ...placeOf(verdict), server, rules };
-    return { verdict, authInfo, body, bytes, settings: watched, exchange, ...replaced };
+    const { path, sessions, tasks } = placeOf(verdict);
+    const watched = { server, rules, listFilter, streamCheckSeconds, path, sessions, tasks };
+    const { body, bytes } = messages;
+    const passed: Passed = { verdict, authInfo, body, bytes, settings: watched, exchange, messages };
+    if (hidden.size === 0) return passed;
+    const replaced = hideCalls(messages, hidden, exchange.header);
+    return { ...passed, ...replaced, body: replaced.messages.body, bytes: replaced.messages.bytes };
   };
 
   return (exchange) =>

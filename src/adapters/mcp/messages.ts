@@ -23,7 +23,7 @@ export interface Call extends Operation {
 export interface Message {
   readonly method?: string;
   /** The value that the header `Mcp-Name` must have. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** The ids of the tasks that the message is about. */
   readonly taskIds: readonly string[];
   /**
@@ -87,12 +87,15 @@ export function readMessages(body: object, context: ReadContext, bytes?: Buffer)
     if ("kind" in message) return withId(message, idOf(body));
     messages.push(message);
   }
-  const calls = messages.flatMap((message) => message.calls);
-  const subscriptions = messages.flatMap((message) => (isSubscription(message) ? message.calls : []));
-  if (messages.length > 1 && subscriptions.length > MAX_BATCH_SUBSCRIPTIONS) return INVALID.message;
+  const [only] = messages;
+  const calls = messages.length === 1 && only ? only.calls : messages.flatMap((message) => message.calls);
+  if (messages.length > 1 && countSubscriptions(messages) > MAX_BATCH_SUBSCRIPTIONS) return INVALID.message;
   if (calls.length > 1 && countUriCharacters(calls) > MAX_URI_CHARACTERS) return INVALID.message;
   return { kind: "messages", body, bytes, messages, calls };
 }
+
+const countSubscriptions = (messages: readonly Message[]): number =>
+  messages.filter(isSubscription).reduce((sum, { calls }) => sum + calls.length, 0);
 
 const isSubscription = ({ method }: Message): boolean =>
   method === "subscriptions/listen" || method === "resources/subscribe";
@@ -155,7 +158,8 @@ function readMessage(entry: unknown, { methods, revision }: ReadContext): Messag
   if (!relatedIds) return INVALID.name;
   const content = readContent(method, params, methods);
   if ("kind" in content) return content;
-  return { ...content, method, isStateless, taskIds: [...relatedIds, ...(content.taskIds ?? [])] };
+  const { name, calls, taskIds: ownIds } = content;
+  return { method, name, isStateless, taskIds: ownIds ? [...relatedIds, ...ownIds] : relatedIds, calls };
 }
 
 /** What a request or notification is about. */

@@ -21,7 +21,28 @@ interface Owned {
 const OTHER: Ownership = { kind: "other" };
 const UNKNOWN: Ownership = { kind: "unknown" };
 
-export type OwnersAt = Pick<Owners, "find" | "start" | "end">;
+/** The owners of ids at one place: an id of another path or tenant is unknown there. */
+export class OwnersAt {
+  readonly #owners: Owners;
+  readonly #place: string;
+
+  constructor(owners: Owners, place: string) {
+    this.#owners = owners;
+    this.#place = place;
+  }
+
+  find(...[id, caller]: Parameters<Owners["find"]>): ReturnType<Owners["find"]> {
+    return this.#owners.find(this.#place + id, caller);
+  }
+
+  start(...[id, caller, note]: Parameters<Owners["start"]>): ReturnType<Owners["start"]> {
+    return this.#owners.start(this.#place + id, caller, note);
+  }
+
+  end(id: string): void {
+    this.#owners.end(this.#place + id);
+  }
+}
 
 export class Owners {
   /** How many ids a process keeps: at most a tenth for one caller, and half for callers without a token. */
@@ -37,15 +58,6 @@ export class Owners {
     this.#maxEntries = maxEntries;
     this.#loadShared =
       store && (async () => new (await import("./shared-owners.ts")).SharedOwners(kind, store));
-  }
-
-  /** Returns the owners of ids at one place: an id of another path or tenant is unknown there. */
-  at(place: string): OwnersAt {
-    return {
-      find: (id, caller) => this.find(place + id, caller),
-      start: (id, caller, note) => this.start(place + id, caller, note),
-      end: (id) => this.end(place + id),
-    };
   }
 
   /** Returns whether an id belongs to a caller; `unknown` if the store doesn't respond. */

@@ -1,4 +1,5 @@
 /** The rules for operations: keys of the table without a path, such as `MCP tools/call search`. */
+import type { RequiredScope } from "../../core/scopes/required-scope.ts";
 import { orUndefined } from "../../core/errors.ts";
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import type { Governing } from "../../core/policy/governing.ts";
@@ -95,18 +96,19 @@ export class OperationRules implements Rules {
     const matches = [...pathRules.matches];
     const parts = [pathRules.restrictions];
     let isUnmapped = false;
-    for (const [call, place] of calls.flatMap((each) => places.map((place) => [each, place] as const))) {
-      const result = this.match(call, place);
-      if (result.kind === "unusable")
-        return ambiguous(
-          `The argument \`${result.argument}\` must be a non-empty string or a safe integer (7, not 7.0), and its name must not occur in another letter case.`,
-        );
-      if (result.kind === "unmapped") isUnmapped = true;
-      else {
-        matches.push(...result.matches);
-        parts.push(result.restrictions);
+    for (const call of calls)
+      for (const place of places) {
+        const result = this.match(call, place);
+        if (result.kind === "unusable")
+          return ambiguous(
+            `The argument \`${result.argument}\` must be a non-empty string or a safe integer (7, not 7.0), and its name must not occur in another letter case.`,
+          );
+        if (result.kind === "unmapped") isUnmapped = true;
+        else {
+          matches.push(...result.matches);
+          parts.push(result.restrictions);
+        }
       }
-    }
     const restrictions = joinRestrictions(parts);
     if (isUnmapped) return { ...pathRules, kind: "unmapped", matches, restrictions, isOperation: true };
     return { ...pathRules, matches, restrictions };
@@ -147,12 +149,14 @@ export class OperationRules implements Rules {
     const matches = deciding.map(toMatch);
     const restrictions =
       this.#conditioned?.forOperation(restricting.map(toMatch), argumentReader, matches) ?? UNRESTRICTED;
-    const scopes = [
-      ...deciding.flatMap(({ compiled, values }) => (values ? [] : scopesOf(compiled.requirement))),
-      ...restrictions().active.flatMap(({ conditions }) => conditions.also.scopes),
+    const required = [
+      ...deciding.map(({ compiled, values }) => (values ? [] : scopesOf(compiled.requirement))),
+      ...restrictions().active.map(({ conditions }) => conditions.also.scopes),
     ];
-    const templates = scopes.flatMap(({ template }) => template?.parameter ?? []);
-    const argument = templates.find((name) => read(name).kind === "unusable");
+    const isUnusable = ({ template }: RequiredScope): boolean =>
+      template?.parameter !== undefined && read(template.parameter).kind === "unusable";
+    const unusable = required.map((scopes) => scopes.find(isUnusable)).find((scope) => scope !== undefined);
+    const argument = unusable?.template?.parameter;
     if (argument !== undefined && !operation.isPartial) return { kind: "unusable", argument };
     return { kind: "matched", matches, restrictions };
   }
