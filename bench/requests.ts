@@ -5,7 +5,7 @@
 import type { Benchmark, BenchmarkOptions, BenchmarkResult } from "./benchmark.ts";
 import { compareInProcess, type InProcessPlan } from "./servers/in-process.ts";
 import { createLoads, MANY_TOKENS, ONE_TOKEN } from "./servers/loads.ts";
-import { compileServers, FRAMEWORKS } from "./servers/server-process.ts";
+import { compileServers, FRAMEWORKS, MCP_SERVERS } from "./servers/server-process.ts";
 import { AUDIENCE, createSigner, ISSUER } from "./tokens.ts";
 
 const FULL: InProcessPlan = { starts: 3, rounds: 30, warmUpRequests: 5_000 };
@@ -19,7 +19,7 @@ async function run({ quick }: BenchmarkOptions): Promise<BenchmarkResult> {
     ({ name }) => name === ONE_TOKEN || name === MANY_TOKENS,
   );
   const compared = [];
-  for (const framework of FRAMEWORKS)
+  for (const framework of [...FRAMEWORKS, ...MCP_SERVERS])
     for (const load of loads)
       compared.push(await compareInProcess(framework, load, issuer, quick ? QUICK : FULL));
   return { rows: compared.flatMap(({ rows }) => rows), budgets: compared.map(({ budget }) => budget) };

@@ -3,9 +3,9 @@ import { type Budget, createBudget, type Row } from "../benchmark.ts";
 import { fastest, findMeasured, interleave, ratioOf, toRows } from "../compare.ts";
 import { verifyAnswers } from "./drive.ts";
 import { type Load, ONE_TOKEN } from "./loads.ts";
-import { WITHOUT_PARAMETER } from "./route.ts";
+import { CALL_TOOL, GET_AGENT, type Question, WITHOUT_PARAMETER } from "./route.ts";
 import type { Issuer } from "./serve.ts";
-import { type Framework, startServers } from "./server-process.ts";
+import { type ServerKind, startServers } from "./server-process.ts";
 
 export interface InProcessPlan {
   /**
@@ -23,12 +23,14 @@ interface Contest {
   readonly peers: readonly string[];
   /** In a round of one server, which takes about 20 ms: short rounds are more often undisturbed. */
   readonly requests: number;
+  readonly question?: Question;
+  /** The most that a whole request may cost, against the floor. Default: `LIMIT`. */
+  readonly limit?: number;
 }
 
-/** The most that a whole request may cost, against the floor. */
 const LIMIT = 1.1;
 
-const CONTESTS: Readonly<Record<Framework, Contest>> = {
+const CONTESTS: Readonly<Record<ServerKind, Contest>> = {
   express: {
     peers: ["express-jwt", "passport-jwt", "express-oauth2-jwt-bearer", WITHOUT_PARAMETER],
     requests: 300,
@@ -38,6 +40,8 @@ const CONTESTS: Readonly<Record<Framework, Contest>> = {
   hono: { peers: ["hono/jwt", "hono/jwk", WITHOUT_PARAMETER], requests: 1000 },
   fetch: { peers: [], requests: 1000 },
   nest: { peers: ["@nestjs/passport"], requests: 300 },
+  mcp: { peers: [], requests: 300, question: CALL_TOOL, limit: 1.15 },
+  "mcp-sdk": { peers: [], requests: 100, question: CALL_TOOL, limit: 1.08 },
 };
 
 /**
@@ -51,12 +55,12 @@ export const REFERENCE = "floor";
 export const OURS = "scopegate";
 
 export async function compareInProcess(
-  framework: Framework,
+  framework: ServerKind,
   load: Load,
   issuer: Issuer,
   plan: InProcessPlan,
 ): Promise<{ readonly rows: readonly Row[]; readonly budget: Budget }> {
-  const { peers, requests } = CONTESTS[framework];
+  const { peers, requests, question = GET_AGENT, limit = LIMIT } = CONTESTS[framework];
   // Without a cache, it makes no difference whether the tokens of a load are the same.
   const compared = load.name === ONE_TOKEN ? peers : peers.slice(0, 1);
   const variants = [NO_AUTH, REFERENCE, OURS, ...compared];
@@ -65,7 +69,7 @@ export async function compareInProcess(
     const servers = await startServers(framework, variants, issuer, FLAGS);
     try {
       for (const server of servers) {
-        await verifyAnswers(server, load);
+        await verifyAnswers(server, load, question);
         await server.cpuTime({ tokens: load.tokens, requests: plan.warmUpRequests });
       }
       // Rounds in which cached tokens expire are slower, so they are not among the fastest.
@@ -83,6 +87,6 @@ export async function compareInProcess(
   const ratio = ratioOf(findMeasured(measured, OURS), findMeasured(measured, REFERENCE));
   return {
     rows: toRows(group, measured, REFERENCE),
-    budget: createBudget(`${group}: whole request against the floor`, ratio, LIMIT),
+    budget: createBudget(`${group}: whole request against the floor`, ratio, limit),
   };
 }

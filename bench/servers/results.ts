@@ -3,11 +3,11 @@ import { type Budget, createBudget, type Row } from "../benchmark.ts";
 import { medianOf, quantile } from "../compare.ts";
 import { GARBAGE, MANY_TOKENS, ONE_TOKEN } from "./loads.ts";
 import type { Measurement } from "./measure.ts";
-import { type Framework, FRAMEWORKS } from "./server-process.ts";
+import { FRAMEWORKS, type ServerKind } from "./server-process.ts";
 
 /** The value is what authentication adds. For a server without authentication it is the whole CPU time. */
 export interface ServerRow extends Row {
-  readonly framework: Framework;
+  readonly framework: ServerKind;
   readonly load: string;
   readonly isBaseline: boolean;
   readonly p50Ms: number;
@@ -53,20 +53,20 @@ function toRow({ server, load, cpuUs, latencyMs }: Measurement, baseline: Measur
 
 /** Compares what scopegate adds with what a peer adds, but at least one microsecond. */
 export function judge(rows: readonly ServerRow[]): readonly Budget[] {
-  const added = (framework: Framework, load: string, names?: (name: string) => boolean): number =>
+  const added = (framework: ServerKind, load: string, names?: (name: string) => boolean): number =>
     Math.min(
       ...rows
         .filter((row) => row.framework === framework && row.load === load && !row.isBaseline)
         .filter(({ name }) => (names ? names(name) : name !== "scopegate"))
         .map(({ value }) => value),
     );
-  const ratio = (framework: Framework, load: string, names?: (name: string) => boolean): number =>
+  const ratio = (framework: ServerKind, load: string, names?: (name: string) => boolean): number =>
     added(framework, load, (name) => name === "scopegate") / Math.max(1, added(framework, load, names));
   const budgets: Budget[] = [];
   const limit = (what: string, measured: number, most: number) => {
     if (Number.isFinite(measured)) budgets.push(createBudget(what, measured, most));
   };
-  const one = (framework: Framework, peer: string, most: number) => {
+  const one = (framework: ServerKind, peer: string, most: number) => {
     limit(
       `${framework}, one token: added cost against ${peer}`,
       ratio(framework, ONE_TOKEN, (name) => name === peer),

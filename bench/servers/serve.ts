@@ -4,6 +4,7 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createExchange, type Exchange } from "./exchange.ts";
+import { GET_AGENT, type Question } from "./route.ts";
 
 /** How every server verifies tokens. The public key is a PEM string. */
 export interface Issuer {
@@ -21,7 +22,7 @@ export interface Order {
 type Variants = Readonly<Record<string, (issuer: Issuer) => RequestListener | Promise<RequestListener>>>;
 
 /** Serves the variant in the command line on a free port. */
-export async function serve(variants: Variants): Promise<void> {
+export async function serve(variants: Variants, question: Question = GET_AGENT): Promise<void> {
   const [name = "", issuer = ""] = process.argv.slice(2);
   const create = variants[name];
   if (!create) throw new TypeError(`Unknown server \`${name}\`.`);
@@ -29,7 +30,7 @@ export async function serve(variants: Variants): Promise<void> {
   server.keepAliveTimeout = 600_000;
   let exchange: Exchange | undefined;
   const obey = async ({ tokens, requests = 0 }: Order): Promise<void> => {
-    if (tokens) await (exchange = createExchange(server, tokens)).sendAll();
+    if (tokens) await (exchange = createExchange(server, tokens, question)).sendAll();
     await exchange?.send(requests);
     process.send?.(process.cpuUsage());
   };

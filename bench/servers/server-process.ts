@@ -8,8 +8,12 @@ import type { Issuer, Order } from "./serve.ts";
 export const FRAMEWORKS = ["express", "koa", "fastify", "hono", "fetch", "nest"] as const;
 export type Framework = (typeof FRAMEWORKS)[number];
 
+/** Servers of MCP are only compared in process. */
+export const MCP_SERVERS = ["mcp", "mcp-sdk"] as const;
+export type ServerKind = Framework | (typeof MCP_SERVERS)[number];
+
 export interface ServerProcess {
-  readonly framework: Framework;
+  readonly framework: ServerKind;
   readonly variant: string;
   readonly origin: string;
   /** Returns the CPU time that all threads of the process have used so far, in microseconds. */
@@ -21,7 +25,9 @@ const compiled = (file: string) => fileURLToPath(new URL(`../.build/servers/${fi
 
 export async function compileServers(): Promise<void> {
   await build({
-    entryPoints: FRAMEWORKS.map((name) => fileURLToPath(new URL(`${name}.ts`, import.meta.url))),
+    entryPoints: [...FRAMEWORKS, ...MCP_SERVERS].map((name) =>
+      fileURLToPath(new URL(`${name}.ts`, import.meta.url)),
+    ),
     outdir: compiled(""),
     outExtension: { ".js": ".mjs" },
     bundle: true,
@@ -36,7 +42,7 @@ export async function compileServers(): Promise<void> {
 }
 
 export const startServers = (
-  framework: Framework,
+  framework: ServerKind,
   variants: readonly string[],
   issuer: Issuer,
   flags: readonly string[] = [],
@@ -44,7 +50,7 @@ export const startServers = (
   Promise.all(variants.map((variant) => startServer(framework, variant, issuer, flags)));
 
 async function startServer(
-  framework: Framework,
+  framework: ServerKind,
   variant: string,
   issuer: Issuer,
   flags: readonly string[],

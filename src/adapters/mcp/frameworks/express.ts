@@ -15,7 +15,11 @@ type ExpressMessage = NodeMessage & ExpressRequest & { body?: unknown; _body?: b
 export function createFrameworkGate(server: ResourceServer, gate: Gate) {
   const guard = protect(server);
   return (raw: ExpressMessage, response: ServerResponse, next: (fault?: unknown) => void): void => {
-    const storeBody = ({ body }: Passed) => body && Object.assign(raw, { body, _body: true });
+    const storeBody = ({ body }: Passed): void => {
+      if (!body) return;
+      raw.body = body;
+      raw._body = true;
+    };
     const check = () =>
       checkCall(gate, { raw, response, method: readMethod(raw), parsed: raw.body, storeBody });
     const refuse = (refusal: HttpResponse) => send(response, refusal);

@@ -36,7 +36,7 @@ export const checkCall = (
     raw.auth = outcome.authInfo;
     for (const [name, value] of Object.entries(outcome.headers ?? {})) replaceField(raw, name, value);
     // The stream has ended. Version 1 of the SDK reads the body here, if a handler doesn't pass it.
-    if (outcome.bytes) Object.assign(raw, { rawBody: outcome.bytes });
+    if (outcome.bytes) (raw as { rawBody?: unknown }).rawBody = outcome.bytes;
     storeBody(outcome);
     watchResponse(response, new ResponseWatch(outcome));
     return undefined;
@@ -49,17 +49,21 @@ function replaceField({ headers, rawHeaders }: IncomingMessage, name: string, va
     if (rawHeaders[index]?.toLowerCase() === name) rawHeaders[index + 1] = value;
 }
 
-export const exchangeOf = (raw: IncomingMessage, method: string, parsed: unknown): Exchange => ({
-  raw,
-  method,
-  fields: () => Object.keys(raw.headers),
-  header: (name) => readHeader(raw, name),
-  isEmpty: () => (raw as { stream?: { endAfterHeaders?: boolean } }).stream?.endAfterHeaders !== false,
-  body: (limits) => (raw.readableDidRead ? { parsed } : readNodeBody(raw, limits)),
-});
+export function exchangeOf(raw: IncomingMessage, method: string, parsed: unknown): Exchange {
+  // Read once: each property of Express's request takes V8 as long as ten of another object.
+  const { headers } = raw;
+  return {
+    raw,
+    method,
+    fields: () => Object.keys(headers),
+    header: (name) => readHeader(headers, name),
+    isEmpty: () => (raw as { stream?: { endAfterHeaders?: boolean } }).stream?.endAfterHeaders !== false,
+    body: (limits) => (raw.readableDidRead ? { parsed } : readNodeBody(raw, limits)),
+  };
+}
 
 /** Reads a header field of Node's request. Only an own property: a polluted prototype must not add one. */
-function readHeader({ headers }: IncomingMessage, name: string): string | undefined {
+function readHeader(headers: IncomingMessage["headers"], name: string): string | undefined {
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
   return Array.isArray(value) ? value.join(", ") : value;
 }
@@ -69,7 +73,7 @@ function readHeader({ headers }: IncomingMessage, name: string): string | undefi
  * would otherwise send the request without its body. After a refusal, Node.js closes the connection.
  */
 function readNodeBody(raw: IncomingMessage, limits: BodyLimits): Promise<ReadBody> {
-  const announced = Number(readHeader(raw, "content-length") ?? 0);
+  const announced = Number(readHeader(raw.headers, "content-length") ?? 0);
   const start = ({ add, end, fail }: Sink): void => {
     const read = (chunk: Buffer | string): void => {
       if (!add(typeof chunk === "string" ? Buffer.from(chunk) : chunk)) raw.off("data", read).pause();
