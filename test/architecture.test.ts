@@ -356,6 +356,11 @@ describe("the architecture", () => {
     expect(impure).toEqual([]);
   });
 
+  it("lets no timer keep a process alive, except those that end with the work of a caller", () => {
+    const holding = [...sources].filter(([, source]) => holdsTimer(source)).map(([file]) => file);
+    expect(holding.filter((file) => !file.startsWith("tools/page/browser")).sort()).toEqual(HOLDING);
+  });
+
   it("writes WWW-Authenticate in one place", () => {
     const writers = [...sources]
       .filter(([, source]) =>
@@ -433,6 +438,27 @@ const linesLoadedBy = (...entries: readonly string[]): number =>
     (lines, file) => lines + (sources.get(file)?.getLineStarts().length ?? 1) - 1,
     0,
   );
+
+/** Files whose timers wait at most seconds, for a lock, a connection or the end of a program. */
+const HOLDING = [
+  "adapters/node/authenticate-first.ts",
+  "adapters/node/upgrade-socket.ts",
+  "core/runtime/change-key.ts",
+  "stores/api-keys/file-store.ts",
+  "tools/decision-log/line-queue.ts",
+];
+
+/** Returns whether a file sets a timer without calling its `unref`. */
+function holdsTimer(source: ts.SourceFile): boolean {
+  let isHolding = false;
+  const visit = (node: ts.Node): void => {
+    const isTimer = ts.isCallExpression(node) && /^set(?:Timeout|Interval)$/.test(node.expression.getText());
+    if (isTimer && !/^\.unref\b/.test(source.text.slice(node.end))) isHolding = true;
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return isHolding;
+}
 
 /** The lines that hold a comment only. Not the code of examples, which readers copy as it is. */
 function commentLinesOf(source: ts.SourceFile): readonly string[] {

@@ -61,7 +61,7 @@ function receivesOther(
   if (ruleValue === "") return false;
 
   const isRepeated = (name: string) =>
-    route.segments.filter((each) => namesOf(each).includes(name)).length > 1;
+    route.segments.flatMap(namesOf).filter((each) => each === name).length > 1;
   const aligned = alignSegments(route);
   const routeSegment = aligned[index];
   if (!routeSegment) return false;

@@ -52,7 +52,7 @@ export function textBehind(segment: PatternSegment): string {
 
 /** Returns the names of the parameters in a segment, or of its wildcard. */
 export const namesOf = (segment: PatternSegment): readonly string[] =>
-  "name" in segment
+  segment.kind === "parameter" || segment.kind === "wildcard"
     ? [segment.name]
     : partsOf(segment).flatMap((part) => (typeof part === "string" ? [] : part.name));
 
