@@ -116,7 +116,7 @@ export interface ResourceServerOptions extends Partial<Omit<TrustedIssuer, "tena
    */
   readonly tokenCache?: Partial<TokenCacheRules> | false;
   /**
-   * Called for each request with a verified token; `true` rejects it. The request is refused with 503 if the function
+   * Called for each request with a verified token; `true` rejects it. The request is refused with 503 if it
    * throws, returns anything but a boolean, or takes more than five seconds. Default: none.
    */
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
