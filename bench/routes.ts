@@ -9,7 +9,7 @@ const PEER = "find-my-way";
 const KINDS = ["hit", "miss"] as const;
 
 /** Budgets against the peer, by the number of mappings. */
-const LIMITS: Readonly<Record<number, number>> = { 10: 1.6, 1_000: 1.3, 10_000: 1 };
+const LIMITS: Readonly<Record<number, number>> = { 10: 1.3, 1_000: 1.1, 10_000: 0.9 };
 
 export const routes: Benchmark = {
   name: "routes",

@@ -3,8 +3,7 @@ export const SUMMARY = `The table shows the CPU time of one request in microseco
 threads, because other programs on the machine change it less than wall-clock time. Small differences are noise. All libraries verify the
 same token, and check its signature, algorithm, issuer and audience. scopegate also checks the scopes of the route.
 
-[All results](../../bench/RESULTS.md) are in the repository, with how they were measured: the verification of tokens by algorithm, servers over loopback, the lookup
-of routes, hostile requests, memory, loading, MCP, DPoP and revocation. To measure again, run \`npm ci\` and \`npm run bench:page\` in a clone.
+[All results](../../bench/RESULTS.md) are in the repository, with how they were measured. To measure again, run \`npm ci\` and \`npm run bench:page\` in a clone.
 `;
 
 /** The section of the report that explains the measurements. */

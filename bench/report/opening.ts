@@ -5,6 +5,7 @@ import { table } from "./markdown.ts";
 import { NO_AUTH, OURS, REFERENCE } from "../servers/in-process.ts";
 import { ONE_TOKEN } from "../servers/loads.ts";
 import { WITHOUT_PARAMETER } from "../servers/route.ts";
+import { MCP_SERVERS } from "../servers/server-process.ts";
 import { CACHED, FIRST } from "../verify-names.ts";
 import type { StoredResult } from "./results.ts";
 
@@ -21,7 +22,8 @@ const LEFT_OUT = [NO_AUTH, REFERENCE, WITHOUT_PARAMETER];
 export function addedCosts({ rows }: StoredResult): readonly AddedCost[] {
   const ofLoad = rows.flatMap((row) => {
     const [framework = "", load] = row.group.split(", ");
-    return load === ONE_TOKEN ? [{ framework, name: row.name, us: row.value }] : [];
+    const isOfMcp = MCP_SERVERS.some((kind) => kind === framework);
+    return load === ONE_TOKEN && !isOfMcp ? [{ framework, name: row.name, us: row.value }] : [];
   });
   return ofLoad.flatMap(({ framework, name, us }) => {
     const base = ofLoad.find((row) => row.framework === framework && row.name === NO_AUTH);

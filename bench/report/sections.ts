@@ -32,7 +32,7 @@ const withP99 = ({ value, p99Ms }: StoredRow): string =>
 export const SECTIONS: Readonly<Record<string, Section>> = {
   requests: {
     title: "A whole request",
-    text: "CPU time in microseconds. In brackets: the ratio to the floor, a minimal token cache written by hand; a difference of a few percent is noise. The floor hashes the token with SHA-256 and looks the hash up in a `Map`. `no auth` is the server without any check.",
+    text: "CPU time in microseconds. In brackets: the ratio to the floor, a minimal token cache written by hand; a difference of a few percent is noise. The floor hashes the token with SHA-256 and looks the hash up in a `Map`. `no auth` is the server without any check. `mcp` is a server of MCP by hand, over Express, and `mcp-sdk` one with the official SDK: their floor also parses the body and looks up the scope of the tool.",
     render: (rows) => renderPivot(rows, ["framework", "library"], placeOfServer, withRatio),
   },
   verify: {
@@ -74,9 +74,12 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   },
 };
 
-export function renderSection({ name, rows }: StoredResult, figure: string): string {
+export function renderSection({ name, rows, date, node, cpu }: StoredResult, figure: string): string {
   const section = SECTIONS[name];
   if (!section) throw new Error(`The page has no section for the benchmark \`${name}\`.`);
   const { title, text, render } = section;
-  return [`## ${title}`, text, figure, render(rows)].filter((part) => part !== "").join("\n\n");
+  const measured = `Measured on ${date} with Node.js ${node.slice(1)} on ${cpu}.`;
+  return [`## ${title}`, `${text} ${measured}`.trim(), figure, render(rows)]
+    .filter((part) => part !== "")
+    .join("\n\n");
 }

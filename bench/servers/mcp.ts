@@ -1,4 +1,4 @@
-/** A server of MCP that is written by hand, over Express. The floor checks the token and the scope of the tool. */
+/** A server of MCP that is written by hand, over Express. The floor checks the token, and the tool's scope. */
 import express, { type RequestHandler } from "express";
 import { createResourceServer } from "scopegate";
 import { mcpOperations, protectMcp } from "scopegate/mcp";
