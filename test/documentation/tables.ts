@@ -100,8 +100,8 @@ function readRequest([request = "", token = "", answer = ""]: readonly string[])
 
 /** Reads scopes, and other claims as `name=value`. */
 function readClaims(cell: string): Readonly<Record<string, unknown>> {
-  const codes = codesOf(cell);
-  if (codes.length === 0 && cell !== "no scopes") throw new Error(`${cell} is not a token.`);
+  const codes = codesOf(cell).filter((code) => code !== "scopes: []");
+  if (codes.length === 0 && cell !== "`scopes: []`") throw new Error(`${cell} is not a token.`);
   const claims = codes.filter((code) => code.includes("=")).map((code) => code.split("="));
   const scopes = codes.filter((code) => !code.includes("="));
   return { scopes, ...(Object.fromEntries(claims) as Readonly<Record<string, string>>) };

@@ -133,7 +133,7 @@ function findFixedTexts(
       kind: "where_fixed_text",
       severity: "warning",
       rule,
-      message: `\`${rule.key}\` has the text \`${segment.text}\` where \`${key}\` compares <${binding.name}> with a claim: callers without the claim \`${segment.text}\` are refused.`,
+      message: `\`${rule.key}\` has the text \`${segment.text}\` where \`${key}\` compares <${binding.name}> with a claim: callers whose claim isn't \`${segment.text}\` are refused.`,
       hint: `If the text isn't an id, add except: [${JSON.stringify(rule.key)}] to \`${key}\`.`,
     },
   ];

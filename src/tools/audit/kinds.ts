@@ -11,14 +11,14 @@ export const FINDING_KINDS: Readonly<Record<AuditFinding["kind"], string>> = {
   rule_unreached: "No route reaches the rule, often because it's misspelled.",
   rule_argument_unknown:
     "A scope or condition names an argument that the MCP operation doesn't have, so callers could send any value.",
-  argument_of_path:
-    "An MCP operation has an argument with the name of a parameter of the transport's path, which rules read instead.",
   scopes_differ: "The code of an MCP operation declares other scopes than its rule.",
   route_differs: "The `route` of a handler is missing, or is that of another one.",
   rewrite_weaker: "A rewrite, or a final `.rsc`, opens routes by a path whose rule requires less.",
   public_catch_all: "A public or optional rule for every path makes forgotten routes public.",
   route_hidden: "An earlier, wider route handles its requests, such as `/stores/:id` before `/stores/me`.",
   cors_after_guard: "CORS middleware runs after `protect`, which refuses preflights.",
+  argument_of_path:
+    "An MCP operation has an argument with the name of a parameter of the transport's path, which rules read instead.",
   wider_rule_weaker: "A wider rule decides requests beside a narrower rule, and requires less.",
   scope_unbound: "A parameter that should limit the caller doesn't.",
   scope_literal_id: "The second of three parts of a scope looks like an id, but may not be one.",
