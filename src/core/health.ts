@@ -10,7 +10,7 @@ export interface Health {
    * `unavailable`: no key source has usable keys. Every request whose token must be verified gets 503.
    * `degraded`: a source fails, and the last good keys, or the keys of other issuers, are in use. `ok`: no
    * source fails. Keys that haven't been loaded yet are `ok`: the first request with a token loads them. The
-   * state of `revocation` counts in the same way.
+   * state of `revocation` counts in the same way. Failures of `opaqueTokens` and proofs are `degraded`.
    */
   readonly status: "ok" | "degraded" | "unavailable";
   /** A digest of the policy, as in decision events. */
