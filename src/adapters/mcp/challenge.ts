@@ -25,7 +25,9 @@ interface ChallengeableCall {
 
 /** A symbol in the notes of a request: with a `WeakMap`, collecting the garbage takes twice as long. */
 const CALL = Symbol("call");
-interface Notes { [CALL]?: ChallengeableCall }
+interface Notes {
+  [CALL]?: ChallengeableCall;
+}
 
 /** Remembers how the response to a request can be replaced. */
 export function allowChallenge(raw: object, call: ChallengeableCall): void {

@@ -118,7 +118,8 @@ describe("the token cache", () => {
     cache.set("another", tokenOf(500), principal, acceptance);
     expect(cache.entries).toBe(4_500);
     clock.now = 200_000;
-    for (let request = 0; request < 5; request += 1) cache.set("another", tokenOf(500), principal, acceptance);
+    for (let request = 0; request < 5; request += 1)
+      cache.set("another", tokenOf(500), principal, acceptance);
     expect([cache.entries, cache.bytes]).toEqual([1, 800 + 4 * 500]);
     clock.now = 300_000;
     cache.get("another");
