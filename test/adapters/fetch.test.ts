@@ -54,6 +54,27 @@ describe("protect for fetch", () => {
     expect(decision.principal).toBe(principal);
   });
 
+  it("reads nothing of a request from a polluted prototype", async () => {
+    const observed: unknown[] = [];
+    const guard = protect(serverWith({ onDecision: (_, request) => observed.push(request) }));
+    const request = requestOf("/docs", await bearer("docs:read"));
+    const polluted = { params: { id: 5 }, matchedPattern: "/polluted" };
+    for (const [name, value] of Object.entries(polluted))
+      Object.defineProperty(Object.prototype, name, { value, configurable: true });
+    try {
+      expect(await outcomeOf(guard(request))).toBe("ran");
+    } finally {
+      for (const name of Object.keys(polluted)) Reflect.deleteProperty(Object.prototype, name);
+    }
+    expect(observed).toHaveLength(1);
+    expect(Object.keys(observed[0] as object)).not.toContain("params");
+  });
+
+  it("refuses a request whose URL is no string, and reads an object with the URL", () => {
+    expect(targetOf(new URL("http://127.0.0.1/docs?a=b") as never)).toBe("/docs?a=b");
+    expect(targetOf(undefined as never)).toBe("");
+  });
+
   it("accepts a request of another realm", async () => {
     const request = runInNewContext(
       "({ method: 'GET', url: 'http://127.0.0.1/any', headers: { get: (name) => headers[name] ?? null } })",

@@ -32,7 +32,8 @@ interface Notes {
 /** Remembers how the response to a request can be replaced. */
 export function allowChallenge(raw: object, call: ChallengeableCall): void {
   const notes: Notes | undefined = notesOf(raw);
-  if (notes) notes[CALL] = call;
+  // Not enumerable, so that logging a request doesn't print its body.
+  if (notes) Object.defineProperty(notes, CALL, { value: call, configurable: true });
 }
 
 /**

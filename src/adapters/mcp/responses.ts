@@ -3,7 +3,6 @@ import type { Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
 import type { Path } from "../../core/request.ts";
-import { readClock } from "../../core/runtime/clock.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { Json } from "../../core/runtime/json.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
@@ -84,15 +83,10 @@ export class ResponseWatch {
   watchStream(end: () => void): () => void {
     const { server, sessions, streamCheckSeconds } = this.#call.settings;
     const { principal } = this.#call.verdict;
-    let stop: (() => void) | undefined;
-    if (principal && streamCheckSeconds !== false) {
-      const options = { server, checkEverySeconds: streamCheckSeconds, onEnd: end };
-      const now = readClock(pipelineOf(server).rules.now).getTime() / 1000;
-      const seconds = Math.min(streamCheckSeconds, (principal.expiresAt ?? Infinity) - now);
-      // The request was just decided, and most streams end soon.
-      const timer = setTimeout(() => (stop = watchToken(principal, options)), seconds * 1000).unref();
-      stop = () => clearTimeout(timer);
-    }
+    const stop =
+      principal && streamCheckSeconds !== false
+        ? watchToken(principal, { server, checkEverySeconds: streamCheckSeconds, onEnd: end })
+        : undefined;
     return () => {
       stop?.();
       for (const id of this.#announced) sessions.end(id);

@@ -16,22 +16,23 @@ export interface WebRequest {
   };
 }
 
-/** Reads a request as strings. `source` is the object that the framework passed to the adapter. */
+/** Reads a request as strings, each an own property. `source` is the object that the framework passed on. */
 export function readWebRequest(
   request: WebRequest,
   source: object,
   target: string = targetOf(request.url),
   isAtHandler = false,
 ): GuardedRequest {
-  const { headers } = request;
   return {
     raw: request,
     source,
     method: request.method,
     target,
+    matchedPattern: undefined,
+    params: undefined,
     isAtHandler,
-    authorization: splitAuthorization(headers.get("authorization")),
-    cookie: headers.get("cookie") ?? undefined,
+    authorization: splitAuthorization(request.headers.get("authorization")),
+    cookie: request.headers.get("cookie") ?? undefined,
   };
 }
 
@@ -39,10 +40,10 @@ export function readWebRequest(
  * Returns the path, the query and the fragment of a URL. The result is empty, and the request is refused, if
  * a URL parser would split the URL differently: Deno builds it from any `Host`, such as `a\admin\x?`.
  */
-export const targetOf = (url: string): string => url.slice(ORIGIN.exec(url)?.[0].length ?? url.length);
+export const targetOf = (url: string): string => SPLIT_URL.exec(url)?.[1] ?? "";
 
 /** Internal host names have characters, such as `_`, that the core refuses in absolute targets. */
-const ORIGIN = /^https?:\/\/[^\s/?#\\@]+(?=\/)/i;
+const SPLIT_URL = /^https?:\/\/[^\s/?#\\@]+(\/.*)$/is;
 
 /**
  * `Headers` joins several fields with a comma, and hides that there were several: a proxy may have checked

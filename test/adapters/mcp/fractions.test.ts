@@ -13,6 +13,11 @@ describe("withoutFractions", () => {
     ],
     ['{"a":\t7.0 ,"b":{"c":7}, "d":"\\\\","e":1E1}', { a: "", b: { c: 7 }, d: "\\", e: "" }],
     [`["${"x".repeat(200)}", 1.0, "${"1.0".repeat(100)}"]`, ["x".repeat(200), "", "1.0".repeat(100)]],
+    ["[7.0]", [""]],
+    ["[1,2.5]", [1, ""]],
+    ["[-1.5]", [""]],
+    ['{"a":1E5}', { a: "" }],
+    ['{"a":[1e5]}', { a: [""] }],
   ])("replaces numbers with a fraction or an exponent in %s", (json, expected) => {
     expect(values(json)).toEqual(expected);
   });

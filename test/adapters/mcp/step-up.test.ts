@@ -1,6 +1,9 @@
 /** What a refused client learns: the scopes to request, and an error of the protocol that it uses. */
+import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
+import { protect } from "scopegate/fetch";
 import { protectMcp } from "scopegate/mcp";
+import { allowChallenge } from "../../../src/adapters/mcp/challenge.ts";
 import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
 import { createMcpResourceServer, issuer, RESOURCE } from "./support/tools.ts";
 
@@ -213,4 +216,13 @@ describe("the methods that a server adds", () => {
     const gate = protectMcp(createResourceServer({ ...options, mcp }));
     expect(await sendTo(gate, { method, params }, scopes)).toMatchObject({ status });
   });
+});
+
+it("keeps the message of a call out of the log of its request", async () => {
+  const authorization = `Bearer ${await issuer.token({ userId: "u", scopes: ["mcp:use"] })}`;
+  const headers = { get: (name: string) => (name === "authorization" ? authorization : null) };
+  const request = { method: "POST", url: RESOURCE, headers };
+  expect(await protect(createMcpResourceServer(TABLE))(request)).toHaveProperty("principal");
+  allowChallenge(request, { messages: { body: "secret" } as never, replaceBy: () => undefined });
+  expect(inspect(request, { depth: null })).not.toContain("secret");
 });
