@@ -94,8 +94,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "A caller without a token satisfies only public and optional rules.",
     file: "policy/policy.ts",
-    text: "matches.every(({ compiled: { requirement } }) =>",
-    replacement: "matches.some(({ compiled: { requirement } }) =>",
+    text: "matches.every(({ compiled }) => kinds.includes(compiled.requirement.kind))",
+    replacement: "matches.some(({ compiled }) => kinds.includes(compiled.requirement.kind))",
   },
   {
     sentence: "A dot segment is refused.",
