@@ -1,20 +1,58 @@
-/** The tools of the servers of MCP, and the least that a server does to check a call of one. */
-import type { ScopeMappings } from "scopegate";
+/** What the servers of MCP share: the tools, and the guards that are compared. */
+import express, { type RequestHandler } from "express";
+import { createResourceServer, type ScopeMappings } from "scopegate";
+import { mcpOperations, protectMcp } from "scopegate/mcp";
+import { createFloor } from "./floor.ts";
+import type { Question } from "./route.ts";
+import { serve } from "./serve.ts";
 
 /** The table of scopegate. */
-export const MCP_TABLE: ScopeMappings = {
-  "* /mcp": [],
-  "MCP tools/call run_agent": ["agents:<agent_id>:read"],
-};
+const TABLE: ScopeMappings = { "* /mcp": [], "MCP tools/call run_agent": ["agents:<agent_id>:read"] };
 
-/** The scopes of the caller, which the floor doesn't read from the token. */
-const SCOPES = new Set(["agents:read"]);
+/** The scope of each tool, and those of the caller, which the floor doesn't read from the token. */
+const SCOPE_BY_TOOL = new Map([["run_agent", "agents:read"]]);
+const GRANTED = new Set(["agents:read"]);
 
-/** Returns a function that looks up the scope of the tool that a parsed message calls. */
-export function createToolCheck(): (message: unknown) => boolean {
-  const scopes = new Map([["run_agent", "agents:read"]]);
-  return (message) => {
-    const { method, params } = message as { method: string; params: { name: string } };
-    return method === "tools/call" && SCOPES.has(scopes.get(params.name) ?? "");
-  };
+interface Call {
+  readonly method: string;
+  readonly params: { readonly name: string };
+}
+
+const isAllowed = ({ method, params }: Call): boolean =>
+  method === "tools/call" && GRANTED.has(SCOPE_BY_TOOL.get(params.name) ?? "");
+
+/** Serves the variants of a server, whose `handle` answers a call with the parsed body in `req.body`. */
+export async function serveTools(handle: RequestHandler, question: Question): Promise<void> {
+  const create = (...guards: readonly RequestHandler[]) =>
+    express().post("/mcp", ...guards, handle) as unknown as Awaited<
+      ReturnType<Parameters<typeof serve>[0][string]>
+    >;
+  await serve(
+    {
+      "no auth": () => create(express.json()),
+      floor: ({ publicKey }) => {
+        const isKnown = createFloor(publicKey);
+        const checkToken: RequestHandler = (req, res, next) => {
+          if (isKnown(req.headers.authorization)) next();
+          else res.sendStatus(401);
+        };
+        const checkTool: RequestHandler = (req, res, next) => {
+          if (isAllowed(req.body as Call)) next();
+          else res.sendStatus(403);
+        };
+        return create(checkToken, express.json(), checkTool);
+      },
+      scopegate: ({ publicKey, issuer, audience }) => {
+        const server = createResourceServer({
+          serviceId: audience,
+          issuer,
+          verificationKeys: [publicKey],
+          scopeMappings: TABLE,
+          mcp: mcpOperations(),
+        });
+        return create(protectMcp(server) as RequestHandler);
+      },
+    },
+    question,
+  );
 }

@@ -169,8 +169,8 @@ const ROWS: readonly Row[] = [
   [
     "A request's log doesn't show the message that it calls.",
     "adapters/mcp/challenge.ts",
-    "{ value: call, configurable: true }",
-    "{ value: call, enumerable: true }",
+    "new KeptCall(call)",
+    "{ call } as never",
     "adapters/mcp/step-up.test.ts",
   ],
   [

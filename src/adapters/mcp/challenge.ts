@@ -23,17 +23,29 @@ interface ChallengeableCall {
   readonly replaceBy: (refusal: HttpResponse) => void;
 }
 
-/** A symbol in the notes of a request: with a `WeakMap`, collecting the garbage takes twice as long. */
+/** A symbol in the notes of a request, because entries of a `WeakMap` make collecting garbage slow. */
 const CALL = Symbol("call");
 interface Notes {
-  [CALL]?: ChallengeableCall;
+  [CALL]?: KeptCall;
+}
+
+/** Has only a private property, so that logging a request doesn't print the message. */
+class KeptCall {
+  readonly #call: ChallengeableCall;
+
+  constructor(call: ChallengeableCall) {
+    this.#call = call;
+  }
+
+  get call(): ChallengeableCall {
+    return this.#call;
+  }
 }
 
 /** Remembers how the response to a request can be replaced. */
 export function allowChallenge(raw: object, call: ChallengeableCall): void {
   const notes: Notes | undefined = notesOf(raw);
-  // Not enumerable, so that logging a request doesn't print its body.
-  if (notes) Object.defineProperty(notes, CALL, { value: call, configurable: true });
+  if (notes) notes[CALL] = new KeptCall(call);
 }
 
 /**
@@ -78,7 +90,7 @@ export function challenge(request: HandlerExtra | PassedRequest, scopes: readonl
   pipeline.observer.observe(refused, asked);
   const refusal = server.refuse(refused);
   const notes: Notes | undefined = notesOf(raw);
-  const call = notes?.[CALL];
+  const call = notes?.[CALL]?.call;
   const response = call ? explainRefusal(refusal, refused, server, call.messages) : refusal;
   // The other operations of a batch have run.
   if (call?.messages.messages.length === 1) call.replaceBy(response);

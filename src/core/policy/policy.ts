@@ -156,14 +156,14 @@ const UNKNOWN_ROUTE =
 const OPEN = ["public", "optional"];
 
 /** Returns whether every rule is of one of these kinds, and no condition applies. */
-const areOf = (kinds: readonly string[], { kind, matches, restrictions }: RequestRules): boolean =>
+const areOnly = (kinds: readonly string[], { kind, matches, restrictions }: RequestRules): boolean =>
   kind === "rules" &&
   matches.every(({ compiled }) => kinds.includes(compiled.requirement.kind)) &&
   restrictions().active.length === 0;
 
 /** Returns whether a request is allowed whatever its token is. */
-export const isPublic = (rules: RequestRules): boolean => areOf(["public"], rules);
+export const isPublic = (rules: RequestRules): boolean => areOnly(["public"], rules);
 
 /** Without a token, a request is allowed if every rule is public or optional. */
 export const decideAnonymous = (rules: RequestRules): Decision =>
-  areOf(OPEN, rules) ? allow(rulesOf(rules.matches)) : refuse("credential_missing", rulesOf(rules.matches));
+  areOnly(OPEN, rules) ? allow(rulesOf(rules.matches)) : refuse("credential_missing", rulesOf(rules.matches));

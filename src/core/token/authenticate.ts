@@ -81,9 +81,9 @@ function withCache(cache: TokenCache, verify: (token: string) => Promise<Identif
   };
   return (token) => {
     const digest = cache.digestOf(token);
-    const known = cache.get(digest) ?? pending.get(digest);
-    if (known) cache.publish("hit");
-    if (known) return known;
+    const identified = cache.get(digest) ?? pending.get(digest);
+    if (identified) cache.publish("hit");
+    if (identified) return identified;
     const verification = verifyOnce(token, digest);
     pending.set(digest, verification);
     return verification;

@@ -46,7 +46,7 @@ export interface CacheEvent {
 const SWEEPS = 8;
 const MAX_SWEPT = 1_000;
 
-/** For these tokens, the whole token is stored: comparing it takes a sixth of the time of hashing it. */
+/** For these tokens, the whole token is stored, because comparing it is faster than hashing it. */
 const MAX_NEWEST = 100;
 const MAX_NEWEST_LENGTH = 2_000;
 
