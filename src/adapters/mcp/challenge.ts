@@ -90,7 +90,8 @@ export function challenge(request: HandlerExtra | PassedRequest, scopes: readonl
   pipeline.observer.observe(refused, asked);
   const refusal = server.refuse(refused);
   const notes: Notes | undefined = notesOf(raw);
-  const call = notes?.[CALL]?.call;
+  const keptCall: KeptCall | undefined = notes?.[CALL];
+  const call = keptCall?.call;
   const response = call ? explainRefusal(refusal, refused, server, call.messages) : refusal;
   // The other operations of a batch have run.
   if (call?.messages.messages.length === 1) call.replaceBy(response);
