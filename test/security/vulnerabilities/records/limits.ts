@@ -14,7 +14,7 @@ export const LIMITS: Group = {
       ids: ["CVE-2024-45296", "CVE-2024-52798", "CVE-2026-4867", "CVE-2026-4923", "CVE-2026-4926"],
       packageName: "path-to-regexp",
       happened: "Some patterns became slow regular expressions.",
-      here: "Patterns aren't compiled to regular expressions.",
+      here: "No pattern runs as a regular expression.",
       source: "https://github.com/advisories/GHSA-9wv6-86v2-598j",
     },
     {

@@ -112,7 +112,7 @@ export const TOKENS: Group = {
       ids: ["CVE-2026-35039"],
       packageName: "fast-jwt",
       happened: "With a weak cache key, tokens got each other's claims.",
-      here: "The SHA-256 hash of the whole token is the cache key.",
+      here: "The cache key is the whole token or its SHA-256 hash.",
       source: "https://github.com/advisories/GHSA-rp9m-7r4c-75qg",
     },
     {
