@@ -77,8 +77,8 @@ export interface ResourceServerOptions extends Partial<Omit<TrustedIssuer, "tena
   readonly defaultScopeMappings?: ScopeMappings;
   /**
    * Routes without a rule: `"deny"` refuses with 403, `"not_found"` with 404, with or without a token, and
-   * `"authenticated"` requires a valid token. MCP operations without a rule are always refused with 403,
-   * because a 404 would end the session of the client. Default: `"deny"`.
+   * `"authenticated"` requires a valid token. `"not_found"` refuses MCP operations with 403, because a 404
+   * would end the session of the client. Default: `"deny"`.
    */
   readonly unmappedRoutes?: "deny" | "not_found" | "authenticated";
   /**

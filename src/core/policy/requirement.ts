@@ -84,7 +84,7 @@ const describeReserved = (text: string, path: Path): Parameters<Report>[0] => ({
 /** Returns whether the handler of a route can filter a list. */
 function isList({ method, pattern }: RequiringRoute): boolean {
   // A single tool may return a list, but not every tool does.
-  if (pattern.alternatives.length === 0) return /^(?:[\w/]+\/list|tools\/call [^*]+)$/.test(pattern.source);
+  if (pattern.operation) return /^(\/\S* )?([\w/]+\/list|tools\/call [^*]+)$/.test(pattern.source);
   const isReading = method === "GET" || method === "HEAD";
   return (
     isReading &&

@@ -105,6 +105,18 @@ describe("an operation at a path with parameters", () => {
 
   const PATHS = ["/a/mcp", "/b/mcp"];
 
+  it("can be a list that needs a scope for at least one id", async () => {
+    const table = {
+      "MCP /a/mcp tools/list": ["docs:<any>:read"],
+      "MCP /a/mcp tools/call find": ["docs:<any>:read"],
+    };
+    const server = create(table, PATHS);
+    for (const operation of ["tools/list", "tools/call find"]) {
+      expect(await ask(server, `/a/mcp ${operation}`, ["docs:7:read"])).toBe("allowed");
+      expect(await ask(server, `/a/mcp ${operation}`, ["docs:7:write"])).toBe("scope_insufficient");
+    }
+  });
+
   it("has the rule of its path, or else the rule of all paths", async () => {
     const server = create(
       {
