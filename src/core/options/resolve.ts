@@ -52,6 +52,7 @@ export interface ResolvedOptions extends CredentialRules, PolicyRules, Identific
 /** Without one of these options, more tokens are accepted, so an unset variable must not remove it. */
 const NARROWING = [
   "issuer",
+  "audienceOnly",
   "requiredClaims",
   "clients",
   "maxTokenAgeSeconds",
@@ -125,12 +126,9 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   const table = compile(defaultScopeMappings, scopeMappings, report);
   const batches = options.batches?.create();
   const momentOf = (principal: Principal): Moment => {
-    const configuration = configurationFor(principal, issuers);
-    return {
-      nowSeconds: readClock(now).getTime() / 1000,
-      toleranceSeconds: configuration?.token.clockToleranceSeconds ?? clockToleranceSeconds,
-      ceiling: configuration?.ceiling,
-    };
+    const { ceiling, token } = configurationFor(principal, issuers) ?? {};
+    const toleranceSeconds = token?.clockToleranceSeconds ?? clockToleranceSeconds;
+    return { nowSeconds: readClock(now).getTime() / 1000, toleranceSeconds, ceiling };
   };
   const rules = { scopeRules, batches, momentOf };
   const shadow = (options.shadow as ShadowCapability | undefined)?.create(

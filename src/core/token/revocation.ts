@@ -74,7 +74,7 @@ export type RevocationTarget =
       readonly before?: Date;
     }
   | {
-      /** The claim `client_id`, `azp` or `cid` of the tokens. */
+      /** The first of the claims `client_id`, `azp` and `cid` that a token has. */
       readonly clientId: string;
       readonly issuer?: string;
       /** The same as for `userId`. */

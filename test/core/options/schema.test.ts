@@ -271,6 +271,7 @@ describe("createResourceServer with an unknown option", () => {
 describe("the options object", () => {
   const narrowing = [
     "issuer",
+    "audienceOnly",
     "requiredClaims",
     "clients",
     "maxTokenAgeSeconds",

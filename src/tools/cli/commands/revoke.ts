@@ -24,7 +24,7 @@ export const revoke: Command = {
     "token-id": { value: "ID", text: "the `jti` of a token, or the id of an API key" },
     session: { value: "ID", text: "every token of a session" },
     user: { value: "ID", text: "every token of a user" },
-    client: { value: "ID", text: "every token of a client: `client_id`, `azp` or `cid`" },
+    client: { value: "ID", text: "every token of a client: the first of `client_id`, `azp` and `cid`" },
     issuer: { value: "URL", text: "only tokens of this issuer; alone: every token of this issuer" },
     before: { value: "TIME", text: "only tokens issued up to this time (ISO 8601). Default: now" },
     until: { value: "TIME", text: "when the revocation ends. Default: `exp` of --token, or `keepSeconds`" },
