@@ -1,7 +1,6 @@
 /** What the summary says about its figures. */
-export const SUMMARY = `The table shows the CPU time of one request in microseconds, less that of the same server without authentication. It's the time of all
-threads. Small differences are noise. All libraries verify the
-same token, and check its signature, algorithm, issuer and audience. scopegate also checks the scopes of the route.
+export const SUMMARY = `The table shows the CPU time of one request in microseconds, in all threads, less that of the same server without authentication. Small
+differences are noise. All libraries verify the same token, and check its signature, algorithm, issuer and audience. scopegate also checks the scopes of the route.
 
 [All results](../../bench/RESULTS.md) are in the repository, with how they were measured. To measure again, run \`npm ci\` and \`npm run bench:page\` in a clone.
 `;

@@ -47,7 +47,7 @@ export function renderOpening(requests: StoredResult, verify: StoredResult): str
   const { date, node, cores, cpu, os, arch } = requests;
   return [
     `scopegate adds ${formatNumber(medianOf(ours))} microseconds of CPU time to a request whose token it has accepted before (median of ${ours.length} frameworks). Other libraries add ${least} to ${most}.`,
-    `The first verification of an RS256 token takes ${formatNumber(first?.value ?? Number.NaN)} microseconds, and ${formatNumber(jose?.value ?? Number.NaN)} with jose alone; later ones take ${formatNumber(cached?.value ?? Number.NaN)}.`,
+    `The first verification of an RS256 token takes ${formatNumber(first?.value ?? Number.NaN)} microseconds (${formatNumber(jose?.value ?? Number.NaN)} with jose alone), and a later one of the same token ${formatNumber(cached?.value ?? Number.NaN)}.`,
     `Measured on ${date} with Node.js ${node.slice(1)} and ${cores} cores of ${cpu} (${os}, ${arch}). Requests don't call your identity provider: the server [keeps its keys](../understand/tokens-and-keys.md#keys-of-an-issuer).`,
   ].join("\n");
 }
