@@ -142,6 +142,8 @@ const wordsOf = (text: string): string[] =>
 const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) => boolean)?])[] = [
   [/^curl /],
   [/^sleep \d$/],
+  [/^export ISSUER=http:\/\/localhost:4400$/],
+  [/^npx scopegate issuer$/],
   [/^export JWT_PUBLIC_KEY="\$\(npx scopegate token --public-key\)"$/],
   [/^node server\.mjs$/],
   [/^(?:PROXY=nginx )?npx tsx (?:server|standalone|external-authorization)\.mts$/],

@@ -18,6 +18,8 @@ export interface Io {
   readonly isTerminal: boolean;
   /** Reads all of standard input. */
   readonly read: () => Promise<string>;
+  /** Resolves when the process receives SIGINT, such as from Ctrl+C, or SIGTERM. */
+  readonly untilStopped: () => Promise<void>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 

@@ -3,6 +3,7 @@
 import { printable } from "../../core/runtime/printable.ts";
 import { describeError, renderPlaces } from "./application.ts";
 import { clean, run } from "./run.ts";
+import { untilStopped } from "./signals.ts";
 
 const { stdout, stderr, stdin } = process;
 const write = stdout.write.bind(stdout);
@@ -59,6 +60,7 @@ const io = {
   note: (more: string) => void stderr.write(more),
   isTerminal: stdout.isTTY,
   read,
+  untilStopped,
   env: process.env,
 };
 code = await run(process.argv.slice(2), io);

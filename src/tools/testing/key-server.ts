@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import { type Keys, remoteKeys } from "../../capabilities/keys/index.ts";
 import type { JsonWebKeySet } from "../../core/keys/verification-key.ts";
 
@@ -33,11 +33,15 @@ const JWKS = "/.well-known/jwks.json";
 /** OpenID Connect Discovery section 4, RFC 8414 section 3. */
 const METADATA = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"] as const;
 
-/** Reads the properties of the issuer for each request, because its keys rotate. */
-export async function openKeyServer(issuer: {
-  readonly jwks: JsonWebKeySet;
-  readonly issuer: string;
-}): Promise<TestKeyServer> {
+/**
+ * Opens the key server of an issuer. Reads the properties of the issuer for each request, because its keys
+ * rotate. Without `issuer`, the issuer is the URL of the server. With `localhostPort`, the server is
+ * `http://localhost:<port>`, on a free port for 0, and keeps the process alive.
+ */
+export async function openKeyServer(
+  issuer: { readonly jwks: JsonWebKeySet; readonly issuer?: string },
+  { localhostPort }: { readonly localhostPort?: number } = {},
+): Promise<TestKeyServer> {
   const requests = { jwks: 0, metadata: 0 };
   let url = "";
   let isDown = false;
@@ -49,9 +53,9 @@ export async function openKeyServer(issuer: {
     }
     if (!METADATA.some((metadataPath) => metadataPath === path)) return undefined;
     requests.metadata += 1;
-    return { issuer: issuer.issuer, jwks_uri: url + JWKS };
+    return { issuer: issuer.issuer ?? url, jwks_uri: url + JWKS };
   };
-  const server = createServer((request, response) => {
+  const respond: RequestListener = (request, response) => {
     const body = documentAt(request.url);
     const status = body ? 200 : 404;
     response.statusCode = isDown ? 503 : status;
@@ -59,20 +63,29 @@ export async function openKeyServer(issuer: {
     // An idle connection would keep the client's process alive.
     response.setHeader("connection", "close");
     response.end(JSON.stringify(isDown || !body ? {} : body));
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(0, "127.0.0.1", resolve);
-  });
-  // The process of a test that doesn't close the server still ends.
-  server.unref();
+  };
+  const server = await listen(respond, localhostPort ?? 0, "127.0.0.1");
+  const servers = [server];
   const { port } = server.address() as { readonly port: number };
-  url = `http://127.0.0.1:${port}`;
-
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
+  const close = async () => {
+    await Promise.all(servers.map(closeServer));
+  };
+  if (localhostPort === undefined) {
+    url = `http://127.0.0.1:${port}`;
+    // The process of a test that doesn't close the server still ends.
+    server.unref();
+  } else {
+    url = `http://localhost:${port}`;
+    try {
+      // Clients may resolve `localhost` to this address first.
+      servers.push(await listen(respond, port, "::1"));
+    } catch (error) {
+      if (!WITHOUT_IPV6.has((error as NodeJS.ErrnoException).code)) {
+        await close();
+        throw error;
+      }
+    }
+  }
   return {
     url,
     jwksUri: url + JWKS,
@@ -84,4 +97,22 @@ export async function openKeyServer(issuer: {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The errors of a machine without IPv6. */
+const WITHOUT_IPV6: ReadonlySet<string | undefined> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);
+
+async function listen(respond: RequestListener, port: number, address: string): Promise<Server> {
+  const server = createServer(respond);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, address, resolve);
+  });
+  return server;
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
 }

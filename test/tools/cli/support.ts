@@ -14,6 +14,10 @@ interface Ran {
 interface Setting {
   readonly input?: string;
   readonly isTerminal?: boolean;
+  /** Called with each note, as soon as it's written. */
+  readonly onNote?: (text: string) => void;
+  /** Default: the command is stopped immediately. */
+  readonly untilStopped?: () => Promise<void>;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -26,9 +30,13 @@ export async function scopegate(line: readonly string[] | string, setting: Setti
   let [out, notes] = ["", ""];
   const code = await run(typeof line === "string" ? argumentsOf(line) : line, {
     write: (text) => (out += text),
-    note: (text) => (notes += text),
+    note: (text) => {
+      notes += text;
+      setting.onNote?.(text);
+    },
     isTerminal: setting.isTerminal ?? false,
     read: () => Promise.resolve(setting.input ?? ""),
+    untilStopped: setting.untilStopped ?? (() => Promise.resolve()),
     env: setting.env ?? {},
   });
   return { code, out, notes };

@@ -2,6 +2,7 @@
 import { audit } from "./audit.ts";
 import { explain } from "./explain.ts";
 import { init } from "./init.ts";
+import { issuer } from "./issuer.ts";
 import { key } from "./key.ts";
 import { lint } from "./lint.ts";
 import { matrix } from "./matrix.ts";
@@ -11,4 +12,17 @@ import { revoke } from "./revoke.ts";
 import { routes } from "./routes.ts";
 import { token } from "./token.ts";
 
-export const commands = [init, token, explain, audit, routes, matrix, lint, openapi, page, revoke, key];
+export const commands = [
+  init,
+  token,
+  issuer,
+  explain,
+  audit,
+  routes,
+  matrix,
+  lint,
+  openapi,
+  page,
+  revoke,
+  key,
+];

@@ -9,11 +9,9 @@ import {
   readSeconds,
   UsageError,
 } from "../command.ts";
-import { inFile, readSecret } from "../files.ts";
+import { createDevelopmentIssuer, KEY_OPTION, refuseProduction } from "../development-key.ts";
 import { type Likeness, LIKENESSES } from "../likenesses.ts";
 import { POLICY_OPTIONS, readConfiguration } from "../policy.ts";
-
-const KEY_FILE = "scopegate-development-key.pem";
 
 const LIKE = `the claims of a well-known issuer's tokens: ${Object.entries(LIKENESSES)
   .map(([kind, { text }]) => `${kind} (${text})`)
@@ -44,10 +42,7 @@ export const token: Command = {
       ...POLICY_OPTIONS.config,
       text: "the configuration, for `aud`, `iss`, names of claims and the algorithm",
     },
-    key: {
-      value: "FILE",
-      text: `the file of the key, created with mode 0600. Default: ${KEY_FILE}`,
-    },
+    key: KEY_OPTION,
     "public-key": { text: "print the public key for `verification_keys` instead of a token" },
     jwks: { text: "print the public key for `jwks_file` instead of a token" },
   },
@@ -71,10 +66,10 @@ export const token: Command = {
     ],
   ],
   async run(input) {
-    if (/^\s*prod/i.test(input.io.env["NODE_ENV"] ?? ""))
-      throw new UsageError(
-        "token signs with a development key: unset NODE_ENV, or get a token from your issuer.",
-      );
+    refuseProduction(
+      input,
+      "token signs with a development key: unset NODE_ENV, or get a token from your issuer.",
+    );
     if (input.has("dpop") && "cnf" in readClaims(input))
       throw new UsageError("--dpop writes the claim cnf: remove --claim cnf=...");
     const [options, expiresIn, claims, scopes, likeness, authAge, request] = await input.all(
@@ -86,17 +81,7 @@ export const token: Command = {
       () => readSeconds(input, "auth-age"),
       () => readRequest(input),
     );
-    const { createTestIssuer } = await import("../../testing/index.ts");
-    const file = input.text("key") ?? KEY_FILE;
-    const create = () => {
-      // Also shown for `$(scopegate token)`, which shows no other note.
-      input.io.note(`scopegate: created ${file}. It's only for development: don't commit it.\n`);
-      return createTestIssuer({ algorithm: options.algorithm })
-        .key.privateKey.export({ format: "pem", type: "pkcs8" })
-        .toString();
-    };
-    const signingKey = readSecret(file, create);
-    const issuer = inFile(file, () => createTestIssuer({ ...options, kid: "development", signingKey }));
+    const { file, issuer } = await createDevelopmentIssuer(input, options);
     const { verificationKey } = issuer.key;
     if (input.has("public-key"))
       return { data: { verification_key: verificationKey }, text: verificationKey.trim() };

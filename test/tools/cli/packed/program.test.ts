@@ -192,11 +192,29 @@ describe("the program", () => {
     );
     expect(shown.length).toBeGreaterThan(2);
     for (const command of [...examples, ...shown]) {
+      // The test below ends it.
+      if (command.startsWith("scopegate issuer")) continue;
       // One of the examples writes this file.
       writeFileSync(join(project, "scopegate.json"), APPLICATIONS["scopegate.json"] ?? "");
       const ran = runShell(command);
       expect([0, 1], `${command}: ${ran.stderr}`).toContain(ran.status);
     }
+  });
+
+  it.each(["SIGINT", "SIGTERM"] as const)("publishes the development key until %s", async (signal) => {
+    const args = ["issuer", "--port", "0", "--key", "issuer.pem"];
+    const child = spawn(PROGRAM, args, { ...CHILD_LIMIT, cwd: project });
+    let [out, notes] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (out += chunk));
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (notes += chunk));
+    const closed = once(child, "close");
+    await expect.poll(() => notes).toMatch(/ISSUER=http:\/\/localhost:\d+\n/);
+    const [url = ""] = /http:\/\/localhost:\d+/.exec(notes) ?? [];
+    const published = await (await fetch(`${url}/.well-known/jwks.json`)).json();
+    expect(published).toEqual(JSON.parse(scopegate(["token", "--jwks", "--key", "issuer.pem"]).out));
+    child.kill(signal);
+    const [code] = (await closed) as [number | null];
+    expect({ code, out }).toEqual({ code: 0, out: "Stopped.\n" });
   });
 
   it("passes the workflow of docs/ci for a reviewed policy, and fails it for an opened route and a weak setting", () => {
