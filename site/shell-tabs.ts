@@ -4,7 +4,7 @@
 export const powershellOf = (code: string): string =>
   code
     .replaceAll(/^export (\w+)="\$\((.*)\)"$/gm, '$$env:$1 = ($2) -join "`n"')
-    .replaceAll(/^export (\w+)=(.*)$/gm, "$$env:$1 = $2")
+    .replaceAll(/^export (\w+)=([^"'\s]+)$/gm, '$$env:$1 = "$2"')
     .replaceAll(/^(\w+)=\$\((.*)\)$/gm, "$$$1 = $2")
     .replaceAll(/^(\w+)=(\S+) (.*)$/gm, '$$env:$1 = "$2"; $3')
     .replaceAll(/ \\$/gm, " `");

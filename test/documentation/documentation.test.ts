@@ -32,6 +32,7 @@ import {
   writeSnippets,
 } from "./snippets.ts";
 import { powershellOf } from "../../site/shell-tabs.ts";
+import { type StartedIssuer, startIssuer } from "../tools/cli/start-issuer.ts";
 import { folder, scopegate, useFolder } from "../tools/cli/support.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
@@ -49,9 +50,13 @@ const withRole = (role: ReturnType<typeof roleOf>): readonly Snippet[] =>
 useFolder();
 const keyFile = join(folder, "documentation.pem");
 
+/** `scopegate issuer`, on a free port instead of that of the pages. */
+let startedIssuer: StartedIssuer;
+
 /** Runs `scopegate token`, with the key that the servers of the pages accept. */
 const mint: Mint = async (args) => {
-  const { code, out, notes } = await scopegate(["token", ...args, "--key", keyFile]);
+  const onFreePort = args.map((arg) => (arg === "http://localhost:4400" ? startedIssuer.url : arg));
+  const { code, out, notes } = await scopegate(["token", ...onFreePort, "--key", keyFile]);
   expect(code, notes).toBe(0);
   return out.trim();
 };
@@ -70,16 +75,19 @@ const answerAsIssuer = (url: string, init?: RequestInit): Promise<Response> =>
       )
     : realFetch(url, init);
 
-beforeAll(() => {
+beforeAll(async () => {
   writeSnippets();
   mkdirSync(folder, { recursive: true });
   writeFileSync(keyFile, issuer.privateKey.export({ format: "pem", type: "pkcs8" }), { mode: 0o600 });
+  startedIssuer = await startIssuer(keyFile);
+  vi.stubEnv("ISSUER", startedIssuer.url);
   vi.stubEnv("JWT_PUBLIC_KEY", issuer.publicPem);
   vi.stubEnv("JWT_SECRET", randomBytes(48).toString("base64"));
   vi.stubEnv("INTROSPECTION_SECRET", "secret");
   vi.stubGlobal("fetch", answerAsIssuer);
 });
-afterAll(() => {
+afterAll(async () => {
+  await startedIssuer.stop();
   vi.unstubAllGlobals();
   vi.unstubAllEnvs();
   removeSnippets();
