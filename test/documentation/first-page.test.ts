@@ -22,8 +22,10 @@ it("shows the responses to `/Admin/` without and with the guard", async () => {
     );
   }
   expect(statuses).toEqual([401, 200, 401, 401]);
-  expect(readFileSync("site/home.md", "utf8").match(/\/Admin\/ # \d+/g)).toEqual([
-    "/Admin/ # 200",
-    "/Admin/ # 401",
+  const story = readFileSync("site/.vitepress/theme/Story.vue", "utf8");
+  const shown = story.matchAll(/curl -i localhost:3000(\S+)\n<b class="\w+">HTTP\/1\.1 (\d+)/g);
+  expect(Array.from(shown, ([, path, status]) => `${path} ${status}`)).toEqual([
+    "/Admin/ 200",
+    "/Admin/ 401",
   ]);
 });
