@@ -70,7 +70,7 @@ async function removeChecks(): Promise<number> {
   }));
   let survivors = 0;
   await inWorkers(tasks, async ({ check: { sentence, tests: home }, mutant, tests }, worker) => {
-    const killedBy = await worker.run({ mutant, tests, seconds: Number(options.seconds) });
+    const { killedBy } = await worker.run({ mutant, tests, seconds: Number(options.seconds) });
     if (killedBy === undefined) survivors += 1;
     console.log(`${killedBy === undefined ? "SURVIVED" : "killed  "}  ${sentence}  (${killedBy ?? home})`);
   });
@@ -105,11 +105,12 @@ async function tryMutants(sample: readonly Mutant[], results: Map<string, Result
   const kills = new Map<string, number>();
   await inWorkers(unknown, async (mutant, worker) => {
     const started = Date.now();
-    const killedBy = await worker.run({
-      mutant,
-      tests: chooseTests(mutant, kills),
-      seconds: Number(options.seconds),
-    });
+    const tests = chooseTests(mutant, kills);
+    const { killedBy, broken } = await worker.run({ mutant, tests, seconds: Number(options.seconds) });
+    if (broken !== undefined) {
+      console.log(`unknown   ${mutant.file}:${mutant.line}  fails without a mutant: ${broken}`);
+      return;
+    }
     const [test] = killedBy?.split(" > ") ?? [];
     const pair = `${mutant.file} ${test}`;
     kills.set(pair, (kills.get(pair) ?? 0) + 1);

@@ -10,6 +10,7 @@ const RSA_KEYS = Array.from({ length: 4 }, () =>
 
 export default defineConfig({
   ...(base.resolve && { resolve: base.resolve }),
+  ...(base.plugins && { plugins: base.plugins }),
   root: fileURLToPath(new URL("../..", import.meta.url)),
   test: {
     include: ["test/**/*.test.ts"],

@@ -18,18 +18,18 @@ export class WorkerProcess {
     this.#sandbox = sandbox;
   }
 
-  async run(task: Task): Promise<string | undefined> {
-    if (task.tests.length === 0) return undefined;
+  async run(task: Task): Promise<Finding> {
+    if (task.tests.length === 0) return { killedBy: undefined };
     this.#child ??= await this.#start();
     const child = this.#child;
     child.send(task);
     const limit = AbortSignal.timeout(LIMIT_MS + task.seconds * 1000);
     try {
-      const [{ killedBy }] = (await once(child, "message", { signal: limit })) as [Finding];
-      return killedBy;
+      const [finding] = (await once(child, "message", { signal: limit })) as [Finding];
+      return finding;
     } catch {
       this.stop();
-      return "timeout";
+      return { killedBy: "timeout" };
     }
   }
 

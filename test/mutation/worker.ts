@@ -15,6 +15,8 @@ export interface Task {
 export interface Finding {
   /** The first test that fails, if one does. */
   readonly killedBy: string | undefined;
+  /** A test that fails without the mutant too, so nothing is known about the mutant. */
+  readonly broken?: string;
 }
 
 /** Test files that run together: most mutants fail in the first of them, and each run starts a process. */
@@ -33,6 +35,9 @@ const vitest = await createVitest("test", {
 await vitest.standalone();
 const project = vitest.getRootProject();
 
+/** Test files that pass without a mutant. The others would kill each mutant. */
+const passing = new Set<string>();
+
 process.on("message", (task: Task) => {
   void runTests(task).then((finding) => process.send?.(finding));
 });
@@ -41,26 +46,43 @@ process.send?.("ready");
 async function runTests({ mutant, tests, seconds }: Task): Promise<Finding> {
   const file = join(sandbox, mutant.file);
   const original = readFileSync(file, "utf8");
-  writeFileSync(file, original.slice(0, mutant.start) + mutant.replacement + original.slice(mutant.end));
-  vitest.invalidateFile(file);
-  // What an earlier run found would count for this one.
-  vitest.state.filesMap.clear();
-  vitest.state.clearErrors();
+  const change = (content: string): void => {
+    writeFileSync(file, content);
+    vitest.invalidateFile(file);
+  };
+  const mutated = original.slice(0, mutant.start) + mutant.replacement + original.slice(mutant.end);
+  const endsAt = Date.now() + seconds * 1000;
   try {
-    const endsAt = Date.now() + seconds * 1000;
     for (let start = 0; start < tests.length && Date.now() < endsAt; start += TOGETHER) {
       const files = tests.slice(start, start + TOGETHER);
-      const specifications = files.map((test) => project.createSpecification(join(sandbox, test)));
-      const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
-      const [failure] = testModules.flatMap(failuresOf);
-      if (failure !== undefined) return { killedBy: failure };
-      if (unhandledErrors.length > 0) return { killedBy: "an error outside of tests" };
+      change(mutated);
+      const killedBy = await findFailure(files);
+      if (killedBy === undefined) continue;
+      change(original);
+      const broken = await findBroken(files);
+      return broken === undefined ? { killedBy } : { killedBy: undefined, broken };
     }
     return { killedBy: undefined };
   } finally {
-    writeFileSync(file, original);
-    vitest.invalidateFile(file);
+    change(original);
   }
+}
+
+async function findBroken(tests: readonly string[]): Promise<string | undefined> {
+  const unknown = tests.filter((test) => !passing.has(test));
+  const failure = unknown.length === 0 ? undefined : await findFailure(unknown);
+  if (failure === undefined) for (const test of unknown) passing.add(test);
+  return failure;
+}
+
+async function findFailure(tests: readonly string[]): Promise<string | undefined> {
+  // What an earlier run found would count for this one.
+  vitest.state.filesMap.clear();
+  vitest.state.clearErrors();
+  const specifications = tests.map((test) => project.createSpecification(join(sandbox, test)));
+  const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
+  const [failure] = testModules.flatMap(failuresOf);
+  return failure ?? (unhandledErrors.length > 0 ? "an error outside of tests" : undefined);
 }
 
 function failuresOf(module: TestModule): readonly string[] {
