@@ -409,11 +409,8 @@ describe("protect with a route that the host reports", () => {
   };
 
   it.each([
-    "/api/agents/:agent_id",
-    "/(app)/api/agents/[agent_id]",
-    "/api/agents/[agent_id=slug]",
-    "GET /api/agents/{agent_id}",
-    "/api/[[lang]]/agents/[agent_id]",
+    ...["/api/agents/:agent_id", "/(app)/api/agents/[agent_id]", "/api/agents/[agent_id=slug]"],
+    ...["GET /api/agents/{agent_id}", "/api/[[lang]]/agents/[agent_id]"],
   ])("requires the rule of %s too", async (route) => {
     const params = { agent_id: "web" };
     expect(await decide(route, params)).toBe("credential_missing");

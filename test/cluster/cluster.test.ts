@@ -438,12 +438,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
 
   it("with `min-replicas-to-write`, a primary without its replicas takes no revocation", async () => {
     const settings = [
-      "--min-replicas-to-write",
-      "1",
-      "--min-replicas-max-lag",
-      "1",
-      "--repl-ping-replica-period",
-      "1",
+      ...["--min-replicas-to-write", "1", "--min-replicas-max-lag", "1", "--repl-ping-replica-period", "1"],
     ];
     const primary = cleanedUp(await startRedis(undefined, settings));
     const replica = cleanedUp(await startRedis(primary));

@@ -55,8 +55,5 @@ export const searchTypes: readonly string[] = ["vector", "keyword", "hybrid"];
 
 /** Object storage, cloud bucket, document-sharing site, code hosting. */
 export const remoteSourceKinds: readonly string[] = [
-  "object_storage",
-  "cloud_bucket",
-  "document_site",
-  "code_hosting",
+  ...["object_storage", "cloud_bucket", "document_site", "code_hosting"],
 ];

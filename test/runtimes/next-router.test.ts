@@ -25,12 +25,9 @@ interface Parts {
 }
 
 const FILES = [
-  "shared/lib/router/utils/sorted-routes.js",
-  "shared/lib/router/utils/route-regex.js",
-  "shared/lib/router/utils/route-matcher.js",
-  "shared/lib/router/utils/app-paths.js",
-  "server/lib/router-utils/filesystem.js",
-  "server/lib/router-utils/resolve-routes.js",
+  ...["shared/lib/router/utils/sorted-routes.js", "shared/lib/router/utils/route-regex.js"],
+  ...["shared/lib/router/utils/route-matcher.js", "shared/lib/router/utils/app-paths.js"],
+  ...["server/lib/router-utils/filesystem.js", "server/lib/router-utils/resolve-routes.js"],
 ];
 const loadParts = (): Parts => Object.assign({}, ...FILES.map(next)) as Parts;
 

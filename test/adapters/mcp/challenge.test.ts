@@ -1,60 +1,40 @@
 /** A tool that learns from its backend that its caller needs more scopes. */
-import { McpServer as McpServer1 } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { McpServer as McpServer2 } from "@modelcontextprotocol/server";
 import type { Decision } from "scopegate";
-import { challenge, type HandlerExtra, type McpServer } from "scopegate/mcp";
+import { challenge, type HandlerExtra } from "scopegate/mcp";
 import { withPrincipal } from "scopegate/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createResourceServer } from "../../support/server.ts";
 import type { CreateMcp } from "./support/backend.ts";
 import { call, message } from "./support/corpus/hostile.ts";
-import { HOSTS, openHost, type OpenHost } from "./support/hosts.ts";
+import { headersOf, modern } from "./support/corpus/revisions.ts";
+import { EVERY_HOST, openHost, type OpenHost } from "./support/hosts.ts";
+import { SDK } from "./support/sdk.ts";
 import { send } from "./support/send.ts";
-import { issuer, LINES, RESOURCE, TABLE, tokenOf } from "./support/tools.ts";
-
-interface AnyMcpServer extends McpServer {
-  registerTool(name: string, config: object, handler: (args: object, extra: HandlerExtra) => object): unknown;
-  registerPrompt(name: string, config: object, handler: (extra: HandlerExtra) => object): unknown;
-}
+import { createMcpResourceServer, TABLE, tokenOf } from "./support/tools.ts";
 
 const createMcp: CreateMcp = (line) => {
-  const Server = (line === 1 ? McpServer1 : McpServer2) as unknown as new (info: object) => AnyMcpServer;
-  const mcp = new Server({ name: "agents", version: "1.0.0" });
-  const config = {
-    description: "Searches",
-    inputSchema: z.looseObject({}),
-    outputSchema: z.object({ n: z.number() }),
-  };
-  mcp.registerTool("search", config, (_, extra) => challenge(extra, ["docs:publish"]));
-  mcp.registerPrompt("greet", { description: "Greets" }, (extra) => {
+  const mcp = new SDK[line].Server({ name: "agents", version: "1.0.0" });
+  const config = { inputSchema: z.looseObject({}), outputSchema: z.object({ n: z.number() }) };
+  mcp.registerTool("search", config, (_, extra: HandlerExtra) => challenge(extra, ["docs:publish"]));
+  mcp.registerPrompt("greet", {}, (extra: HandlerExtra) => {
     throw new Error(challenge(extra, ["docs:publish"]).content[0]?.text);
   });
   return mcp;
 };
 
 const decisions: Decision[] = [];
+const onDecision = (decision: Decision) => void decisions.push(decision);
 const createServer = () =>
-  createResourceServer({
-    ...issuer.resourceServerOptions,
-    resource: { id: RESOURCE, authorizationServers: ["https://login.example/"] },
-    serviceId: RESOURCE,
-    scopeMappings: { ...TABLE, "MCP prompts/get greet": [] },
-    onDecision: (decision) => void decisions.push(decision),
-  });
+  createMcpResourceServer({ ...TABLE, "MCP prompts/get greet": [] }, {}, { onDecision });
 
 const CHALLENGE =
   'Bearer error="insufficient_scope", error_description="The access token does not grant the scopes that this operation needs.", ' +
   `scope="docs:read docs:publish agents:web:run", resource_metadata="https://api.example/.well-known/oauth-protected-resource/mcp"`;
 
-const CASES = HOSTS.flatMap((host) =>
-  LINES.flatMap((line) => [true, false].map((isJson) => ({ ...host, line, isJson }))),
-);
-
-describe.each(CASES)("a tool of version $line on $name, in JSON: $isJson", (host) => {
+describe.each(EVERY_HOST)("a tool of version $line on $name, in JSON: $isJson", (host) => {
   let open: OpenHost;
   beforeAll(async () => {
-    open = await openHost(host, createServer(), { isJson: host.isJson, create: createMcp });
+    open = await openHost(host, createServer(), { create: createMcp });
   });
   afterAll(() => open.close());
 
@@ -101,18 +81,10 @@ describe.each(CASES)("a tool of version $line on $name, in JSON: $isJson", (host
 
   it("answers an error of JSON-RPC since revision 2026-07-28, without the scopes of the token", async () => {
     if (host.line === 1) return;
-    const _meta = {
-      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientInfo": { name: "x", version: "1" },
-      "io.modelcontextprotocol/clientCapabilities": {},
-    };
-    const body = call("search", {}, { params: { name: "search", arguments: {}, _meta } });
-    const headers = {
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": "tools/call",
-      "mcp-name": "search",
-    };
-    const received = await ask(body, headers);
+    const received = await ask(
+      modern("tools/call", { name: "search", arguments: {} }),
+      headersOf("tools/call", "search"),
+    );
     expect(received.status).toBe(403);
     expect(received.head).toContain('scope="docs:read docs:publish"');
     expect(JSON.parse(received.body)).toMatchObject({

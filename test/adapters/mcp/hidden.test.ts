@@ -1,65 +1,44 @@
 /** `hidden`: what a caller may not call doesn't exist for it. */
-import {
-  McpServer as McpServer1,
-  ResourceTemplate as Template1,
-} from "@modelcontextprotocol/sdk/server/mcp.js";
-import { McpServer as McpServer2, ResourceTemplate as Template2 } from "@modelcontextprotocol/server";
-import { completable as completable1 } from "@modelcontextprotocol/sdk/server/completable.js";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Decision } from "scopegate";
 import { withMcp } from "scopegate/mcp";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createResourceServer } from "../../support/server.ts";
 import type { CreateMcp } from "./support/backend.ts";
 import { ODD_NAMES, PAIRS } from "./support/corpus/hidden.ts";
 import { message } from "./support/corpus/hostile.ts";
-import { HOSTS, openHost, type OpenHost } from "./support/hosts.ts";
-import { issuer, LINES, RESOURCE, type Line } from "./support/tools.ts";
-
-type Any = Record<string, (...values: unknown[]) => unknown>;
+import { modern } from "./support/corpus/revisions.ts";
+import { EVERY_HOST, EXPRESS, HOSTS, openHost, type OpenHost } from "./support/hosts.ts";
+import { requestOf } from "./support/memory.ts";
+import { post } from "./support/send.ts";
+import { argumentsFor, SDK } from "./support/sdk.ts";
+import { createMcpResourceServer, issuer } from "./support/tools.ts";
 
 const ran: string[] = [];
 
-const createMcp: CreateMcp = (line: Line) => {
-  const Server = (line === 1 ? McpServer1 : McpServer2) as unknown as new (info: object) => Any;
-  const Template = (line === 1 ? Template1 : Template2) as unknown as new (uri: string, o: object) => object;
+const createMcp: CreateMcp = (line) => {
+  const { Server, Template, completable } = SDK[line];
   const mcp = new Server({ name: "agents", version: "1.0.0" });
   const done = (name: string) => () => {
     ran.push(name);
     return { content: [], messages: [], contents: [] };
   };
   for (const tool of ["search", "secret", "scoped", "ruleless"])
-    mcp["registerTool"]?.(tool, { description: tool, inputSchema: z.looseObject({}) }, done(tool));
+    mcp.registerTool(tool, { description: tool, inputSchema: z.looseObject({}) }, done(tool));
+  const id = line === 1 ? completable(z.string(), () => ["a"]) : z.string();
   for (const prompt of ["open", "secret"])
-    mcp["registerPrompt"]?.(
-      prompt,
-      {
-        argsSchema: line === 1 ? { id: completable1(z.string(), () => ["a"]) } : z.object({ id: z.string() }),
-      },
-      done(prompt),
-    );
-  for (const name of ["open", "secret"]) mcp["registerResource"]?.(name, `note://${name}`, {}, done(name));
+    mcp.registerPrompt(prompt, { argsSchema: argumentsFor(line, { id }) }, done(prompt));
+  for (const name of ["open", "secret"]) mcp.registerResource(name, `note://${name}`, {}, done(name));
   const complete = { id: () => ["a", "b"] };
-  mcp["registerResource"]?.(
-    "docs",
-    new Template("docs://{id}", { list: undefined, complete }),
-    {},
-    done("docs"),
-  );
-  return mcp as never;
+  mcp.registerResource("docs", new Template("docs://{id}", { list: undefined, complete }), {}, done("docs"));
+  return mcp;
 };
 
 const decisions: Decision[] = [];
 
 const createServer = (transport: "optional" | "public" | readonly string[], more: object = {}) =>
-  createResourceServer({
-    ...issuer.resourceServerOptions,
-    resource: { id: RESOURCE, authorizationServers: ["https://login.example/"] },
-    serviceId: RESOURCE,
-    mcp: { hidden: true },
-    onDecision: (decision) => void decisions.push(decision),
-    scopeMappings: {
+  createMcpResourceServer(
+    {
       "* /mcp": transport,
       "MCP tools/list": "public",
       "MCP prompts/list": "public",
@@ -75,41 +54,34 @@ const createServer = (transport: "optional" | "public" | readonly string[], more
       "MCP resources/read docs://{id}": ["docs:<id>:read"],
       ...more,
     },
-  });
+    { hidden: true },
+    { onDecision: (decision) => void decisions.push(decision) },
+  );
 
 const tokenWith = (...scopes: readonly string[]) => issuer.token({ userId: "u", scopes: [...scopes] });
 
+const batch = (...tools: readonly string[]) =>
+  tools.map((name, index) => message("tools/call", { name }, index + 1));
+
 const VARYING = /^(?:date|mcp-session-id|keep-alive|connection)$/;
 
-function createAsker(open: () => OpenHost) {
-  return async (body: object, token?: string, more: Record<string, string> = {}) => {
-    const response = await fetch(`http://127.0.0.1:${open().port}/mcp`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...more,
-      },
-      body: JSON.stringify(body),
-    });
-    const headers = [...response.headers].filter(([name]) => !VARYING.test(name));
+const createAsker =
+  (open: () => OpenHost) =>
+  async (body: object, token?: string, more = {}) => {
+    const { status, headers, text } = await post(open().port, body, token, more);
     // Events have an id of their own.
-    return { status: response.status, headers, body: (await response.text()).replace(/^id: .*\n/gm, "") };
+    const shown = [...headers].filter(([name]) => !VARYING.test(name));
+    return { status, headers: shown, body: text.replace(/^id: .*\n/gm, "") };
   };
-}
 
-const CASES = HOSTS.flatMap((host) =>
-  LINES.flatMap((line) => [true, false].map((isJson) => ({ ...host, line, isJson }))),
-);
 const named = (answer: object) =>
   JSON.parse(JSON.stringify(answer).replaceAll(/secret|nobody|scoped|docs:|none:|note:/g, "NAME")) as object;
 
-describe.each(CASES)("what is hidden on $name, version $line, in JSON: $isJson", (host) => {
+describe.each(EVERY_HOST)("what is hidden on $name, version $line, in JSON: $isJson", (host) => {
   let open: OpenHost;
   const ask = createAsker(() => open);
   beforeAll(async () => {
-    open = await openHost(host, createServer("optional"), { isJson: host.isJson, create: createMcp });
+    open = await openHost(host, createServer("optional"), { create: createMcp });
   });
   afterAll(() => open.close());
   beforeEach(() => {
@@ -130,19 +102,19 @@ describe.each(CASES)("what is hidden on $name, version $line, in JSON: $isJson",
 
   it("runs for a caller who may call it", async () => {
     const token = await tokenWith("secret:use");
-    for (const body of [
-      message("tools/call", { name: "secret" }),
-      message("prompts/get", { name: "secret", arguments: { id: "a" } }),
-    ])
-      await ask(body, token);
+    await ask(message("tools/call", { name: "secret" }), token);
+    await ask(message("prompts/get", { name: "secret", arguments: { id: "a" } }), token);
     expect(ran).toEqual(["secret", "secret"]);
   });
 
   it("has the decision of its rule, or that there's none", async () => {
-    await ask(message("tools/call", { name: "secret" }), await tokenWith());
-    expect(decisions.at(-1)).toMatchObject({ reason: "scope_insufficient" });
-    await ask(message("tools/call", { name: "ruleless" }), await tokenWith());
-    expect(decisions.at(-1)).toMatchObject({ reason: "route_unmapped" });
+    for (const [name, reason] of Object.entries({
+      secret: "scope_insufficient",
+      ruleless: "route_unmapped",
+    })) {
+      await ask(message("tools/call", { name }), await tokenWith());
+      expect(decisions.at(-1)).toMatchObject({ reason });
+    }
     expect(ran).toEqual([]);
   });
 
@@ -165,11 +137,7 @@ describe.each(CASES)("what is hidden on $name, version $line, in JSON: $isJson",
   });
 
   it("doesn't keep the other operations of a batch from running", async () => {
-    const batch = (name: string) => [
-      message("tools/call", { name: "search" }),
-      message("tools/call", { name }, 2),
-    ];
-    const answers = [await ask(batch("secret")), await ask(batch("nobody"))] as const;
+    const answers = [await ask(batch("search", "secret")), await ask(batch("search", "nobody"))] as const;
     expect(named(answers[0])).toEqual(named(answers[1]));
     expect(answers[0].status).toBe(200);
     expect(ran).toEqual(["search", "search"]);
@@ -188,7 +156,7 @@ describe.each(OWN_LINES)("an unknown name on $name, version $line, in JSON: $isJ
       "MCP prompts/get *": ["any:use"],
       "MCP resources/read *": ["any:use"],
     };
-    open = await openHost(host, createServer("optional", more), { isJson: host.isJson, create: createMcp });
+    open = await openHost(host, createServer("optional", more), { create: createMcp });
   });
   afterAll(() => open.close());
 
@@ -214,11 +182,6 @@ describe.each(OWN_LINES)("an unknown name on $name, version $line, in JSON: $isJ
 
   it("has the same response since revision 2026-07-28, with its headers", async () => {
     if (host.line === 1) return;
-    const _meta = {
-      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientInfo": { name: "x", version: "1" },
-      "io.modelcontextprotocol/clientCapabilities": {},
-    };
     const [some, any] = [await tokenWith(), await tokenWith("any:use")];
     for (const [method, params, name] of [
       ["tools/call", { name: "nobody" }, "nobody"],
@@ -226,7 +189,7 @@ describe.each(OWN_LINES)("an unknown name on $name, version $line, in JSON: $isJ
       ["resources/read", { uri: "none://x" }, "none://x"],
     ] as const) {
       const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": name };
-      const body = message(method, { ...params, _meta });
+      const body = modern(method, params);
       const answer = await ask(body, some, headers);
       expect(answer).toEqual(await ask(body, any, headers));
       expect(answer.body).toContain(Object.values(params)[0]);
@@ -241,9 +204,7 @@ it("sends nothing of a compressed response, which contains the name that the ser
     });
   const handler = withMcp(createServer("optional"), compress);
   const call = async (name: string): Promise<string> => {
-    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
-    const body = JSON.stringify(message("tools/call", { name }));
-    const response = await handler(new Request("https://api.example/mcp", { method: "POST", headers, body }));
+    const response = await handler(requestOf(message("tools/call", { name })));
     const bytes = Buffer.from(await response.arrayBuffer());
     return bytes.length === 0 ? "" : gunzipSync(bytes).toString();
   };
@@ -253,14 +214,9 @@ it("sends nothing of a compressed response, which contains the name that the ser
 
 it("sends no ETag of the body that the handler wrote, whose length would show that there are further tools", async () => {
   const listed = { jsonrpc: "2.0", id: 1, result: { tools: [{ name: "search" }, { name: "secret" }] } };
-  const list = () =>
-    Promise.resolve(
-      Response.json(listed, { headers: { etag: 'W/"70-x"', "content-digest": "sha-256=:x:" } }),
-    );
-  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
-  const body = JSON.stringify(message("tools/list"));
-  const request = new Request("https://api.example/mcp", { method: "POST", headers, body });
-  const response = await withMcp(createServer("optional"), list)(request);
+  const headers = { etag: 'W/"70-x"', "content-digest": "sha-256=:x:" };
+  const list = () => Response.json(listed, { headers });
+  const response = await withMcp(createServer("optional"), list)(requestOf(message("tools/list")));
   expect(await response.text()).not.toContain("secret");
   expect([response.headers.get("etag"), response.headers.get("content-digest")]).toEqual([null, null]);
 });
@@ -269,8 +225,7 @@ describe("a public transport, where no token is read before the operations are k
   let open: OpenHost;
   const ask = createAsker(() => open);
   beforeAll(async () => {
-    const [host] = HOSTS;
-    if (host) open = await openHost(host, createServer("public"), { create: createMcp });
+    open = await openHost(EXPRESS, createServer("public"), { create: createMcp });
   });
   afterAll(() => open.close());
 
@@ -282,13 +237,12 @@ describe("a public transport, where no token is read before the operations are k
           token,
           ...named(await ask(missing, token)),
         });
-    const batch = (name: string) => [
-      message("tools/call", { name: "secret" }),
-      message("tools/call", { name }, 2),
-    ];
     ran.length = 0;
     const token = await tokenWith("secret:use");
-    const answers = [await ask(batch("scoped"), token), await ask(batch("nobody"), token)] as const;
+    const answers = [
+      await ask(batch("secret", "scoped"), token),
+      await ask(batch("secret", "nobody"), token),
+    ] as const;
     expect(named(answers[0])).toEqual(named(answers[1]));
     expect(ran).toEqual(["secret", "secret"]);
   });

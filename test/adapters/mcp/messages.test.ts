@@ -208,9 +208,7 @@ describe("the headers of a request", () => {
   const withHeaders = (headers: Readonly<Record<string, string>>) => (name: string) => headers[name];
 
   it.each([
-    "application/json",
-    "Application/JSON",
-    "application/json; charset=utf-8",
+    ...["application/json", "Application/JSON", "application/json; charset=utf-8"],
     'application/json;charset="UTF-8"',
   ])("announce JSON as %s", (type) => {
     expect(isJson(withHeaders({ "content-type": type }))).toBe(true);

@@ -4,11 +4,12 @@ import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotoc
 import type { Decision } from "scopegate";
 import { challenge, withMcp } from "scopegate/mcp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
 import { message } from "./support/corpus/hostile.ts";
-import type { CreateMcp } from "./support/backend.ts";
-import { HOSTS, openHost, type OpenHost } from "./support/hosts.ts";
-import { createMcp, issuer, LINES, RESOURCE } from "./support/tools.ts";
+import { EVERY_HOST, EXPRESS, openHost, type OpenHost } from "./support/hosts.ts";
+import { requestOf } from "./support/memory.ts";
+import { post } from "./support/send.ts";
+import { createMcp, createMcpResourceServer, issuer } from "./support/tools.ts";
 
 type Table = NonNullable<ResourceServerOptions["scopeMappings"]>;
 
@@ -44,15 +45,9 @@ const TABLE: Table = {
 
 const decisions: Decision[] = [];
 
-const createServer = (table: Table = {}, mcp: object = { securitySchemes: true }, more: object = {}) =>
-  createResourceServer({
-    ...issuer.resourceServerOptions,
-    resource: { id: RESOURCE, authorizationServers: ["https://login.example/"] },
-    serviceId: RESOURCE,
-    mcp,
+const createServer = (table: Table = {}, mcp: object = { securitySchemes: true }) =>
+  createMcpResourceServer({ ...TABLE, ...table }, mcp, {
     onDecision: (decision) => void decisions.push(decision),
-    scopeMappings: { ...TABLE, ...table },
-    ...more,
   });
 
 const tokenWith = (...scopes: readonly string[]) => issuer.token({ userId: "u", scopes: [...scopes] });
@@ -64,51 +59,42 @@ interface Tool {
   readonly _meta?: { readonly securitySchemes?: unknown; readonly kept?: unknown };
 }
 
+/** The schemes of each tool of a list. */
+const schemesOf = (tools: unknown) =>
+  Object.fromEntries((tools as readonly Tool[]).map((tool) => [tool.name, tool.securitySchemes]));
+
 /** Sends a message, and returns the one in the response. */
-async function ask(port: number, body: unknown, token?: string, more: Record<string, string> = {}) {
-  const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      ...more,
-    },
-    body: JSON.stringify(body),
-  });
-  const text = (await response.text()).replace(/^(?:event|id): .*\n/gm, "").replace(/^data: /, "");
-  const { result, ...others } = JSON.parse(text) as { readonly result?: Record<string, unknown> };
-  return { status: response.status, challenge: response.headers.get("www-authenticate"), result, others };
+async function ask({ port }: OpenHost, body: object, token?: string, more = {}) {
+  const { status, headers, text } = await post(port, body, token, more);
+  const json = text.replace(/^(?:event|id): .*\n/gm, "").replace(/^data: /, "");
+  const { result, ...others } = JSON.parse(json) as { readonly result?: Record<string, unknown> };
+  return { status, challenge: headers.get("www-authenticate"), result, others };
 }
 
-const CASES = HOSTS.flatMap((host) =>
-  LINES.flatMap((line) => [true, false].map((isJson) => ({ ...host, line, isJson }))),
-);
-
-describe.each(CASES)("a server for guests and users on $name, version $line, JSON: $isJson", (host) => {
+describe.each(EVERY_HOST)("a server for guests and users on $name, version $line, JSON: $isJson", (host) => {
   let open: OpenHost;
   beforeAll(async () => {
-    const { line, isJson } = host;
-    const create: CreateMcp = (_, executions) => createMcp(line, executions, TOOLS);
-    open = await openHost(host, createServer(), { line, isJson, create });
+    open = await openHost(host, createServer(), {
+      create: (line, executions) => createMcp(line, executions, TOOLS),
+    });
   });
   afterAll(() => open.close());
 
   it("lists for each tool what its callers need, in both places that clients read", async () => {
     for (const token of [undefined, await tokenWith("docs:read")]) {
-      const { result } = await ask(open.port, message("tools/list"), token);
-      const tools = (result?.["tools"] ?? []) as readonly Tool[];
-      expect(Object.fromEntries(tools.map((tool) => [tool.name, tool.securitySchemes]))).toEqual(SCHEMES);
-      for (const tool of tools) expect(tool._meta?.securitySchemes).toEqual(tool.securitySchemes);
+      const { result } = await ask(open, message("tools/list"), token);
+      expect(schemesOf(result?.["tools"])).toEqual(SCHEMES);
+      for (const tool of result?.["tools"] as readonly Tool[])
+        expect(tool._meta?.securitySchemes).toEqual(tool.securitySchemes);
     }
   });
 
   it("answers a refused call with a result that has the challenge", async () => {
-    const asked = await ask(open.port, callOf("search"));
+    const asked = await ask(open, callOf("search"));
     expect(asked).toMatchObject({ status: 200, result: { isError: true }, others: { id: 1 } });
     expect(asked.result?.["_meta"]).toEqual({ "mcp/www_authenticate": [asked.challenge] });
     expect(asked.challenge).toContain("/.well-known/oauth-protected-resource/mcp");
-    const more = await ask(open.port, callOf("search"), await tokenWith("a:read"));
+    const more = await ask(open, callOf("search"), await tokenWith("a:read"));
     expect(more).toMatchObject({ status: 200, result: { isError: true } });
     expect(more.challenge).toContain('error="insufficient_scope"');
     expect(more.challenge).toContain('scope="docs:read a:read"');
@@ -118,7 +104,7 @@ describe.each(CASES)("a server for guests and users on $name, version $line, JSO
   });
 
   it("runs what a guest may call", async () => {
-    expect(await ask(open.port, callOf("open"))).toMatchObject({ status: 200, result: { content: [{}] } });
+    expect(await ask(open, callOf("open"))).toMatchObject({ status: 200, result: { content: [{}] } });
     const [execution] = open.backend.executions;
     expect(execution?.user).toBeUndefined();
     expect(execution?.call).toMatch(/^open /);
@@ -127,13 +113,15 @@ describe.each(CASES)("a server for guests and users on $name, version $line, JSO
 
 describe("a server for guests and users", () => {
   let open: OpenHost;
-  const [express] = HOSTS;
-  const openWith = (server: ReturnType<typeof createServer>) => {
-    if (!express) throw new Error("There is no host.");
-    return openHost(express, server, { create: () => createMcp(1, [], TOOLS) });
+  const openWith = (server = createServer()) =>
+    openHost(EXPRESS, server, { create: () => createMcp(1, [], TOOLS) });
+  /** Sends one message to a server of its own. */
+  const askOnce = async (server: ReturnType<typeof createServer>, body: object, token?: string) => {
+    const opened = await openWith(server);
+    return ask(opened, body, token).finally(opened.close);
   };
   beforeAll(async () => {
-    open = await openWith(createServer());
+    open = await openWith();
   });
   afterAll(() => open.close());
 
@@ -149,7 +137,7 @@ describe("a server for guests and users", () => {
       401,
     ],
   ])("refuses %s as other servers do", async (_, body, token, status) => {
-    expect(await ask(open.port, body, token)).toMatchObject({ status, result: undefined });
+    expect(await ask(open, body, token)).toMatchObject({ status, result: undefined });
   });
 
   it("answers with a complete result since revision 2026-07-28", async () => {
@@ -160,7 +148,7 @@ describe("a server for guests and users", () => {
       "mcp-method": "tools/call",
       "mcp-name": "search",
     };
-    const { status, result } = await ask(open.port, body, undefined, headers);
+    const { status, result } = await ask(open, body, undefined, headers);
     expect({ status, result }).toMatchObject({
       status: 200,
       result: { isError: true, resultType: "complete" },
@@ -179,47 +167,50 @@ describe("a server for guests and users", () => {
   });
 
   it("adds the scopes of the transport, and lists no guest if the transport needs a token", async () => {
-    const strict = await openWith(createServer({ "* /mcp": ["mcp:use"], "MCP tools/list": [] }));
-    const { result } = await ask(strict.port, message("tools/list"), await tokenWith("mcp:use"));
-    const tools = (result?.["tools"] ?? []) as readonly Tool[];
-    const schemes = Object.fromEntries(tools.map((tool) => [tool.name, tool.securitySchemes]));
-    expect(schemes).toMatchObject({
+    const strict = createServer({ "* /mcp": ["mcp:use"], "MCP tools/list": [] });
+    const { result } = await askOnce(strict, message("tools/list"), await tokenWith("mcp:use"));
+    expect(schemesOf(result?.["tools"])).toMatchObject({
       open: [{ type: "oauth2", scopes: ["mcp:use"] }],
       search: [{ type: "oauth2", scopes: ["mcp:use", "docs:read"] }],
     });
-    await strict.close();
   });
 
   it("writes nothing unless it's asked to", async () => {
-    const silent = await openWith(createServer({}, {}));
-    const { result } = await ask(silent.port, message("tools/list"));
-    expect(JSON.stringify(result)).not.toContain("securitySchemes");
-    expect(await ask(silent.port, callOf("search"))).toMatchObject({ status: 401, result: undefined });
-    await silent.close();
+    const silent = createServer({}, {});
+    expect(JSON.stringify(await askOnce(silent, message("tools/list")))).not.toContain("securitySchemes");
+    expect(await askOnce(silent, callOf("search"))).toMatchObject({ status: 401, result: undefined });
   });
 
   it("leaves out the tools that are hidden, and writes the schemes of the others", async () => {
-    const hidden = await openWith(createServer({}, { hidden: true, securitySchemes: true }));
-    const { result } = await ask(hidden.port, message("tools/list"));
-    expect(result?.["tools"]).toMatchObject([
+    const hidden = createServer({}, { hidden: true, securitySchemes: true });
+    expect((await askOnce(hidden, message("tools/list"))).result?.["tools"]).toMatchObject([
       { name: "open", securitySchemes: SCHEMES.open },
       { name: "either", securitySchemes: SCHEMES.either },
     ]);
-    await hidden.close();
   });
 });
 
-it("keeps the other properties of a tool's _meta", async () => {
+it("replaces what the server has written there, also for a tool without a rule, and keeps the rest of _meta", async () => {
+  const securitySchemes = [{ type: "noauth" }];
   const tools = [
+    ...["ruleless", "search"].map((name) => ({ name, securitySchemes, _meta: { securitySchemes, kept: 1 } })),
     { name: "open", _meta: { kept: 1, securitySchemes: "wrong" } },
     { name: "ruleless", _meta: 7 },
   ];
-  const handler = withMcp(createServer(), () => Response.json({ jsonrpc: "2.0", id: 1, result: { tools } }));
-  const headers = { "content-type": "application/json" };
-  const body = JSON.stringify(message("tools/list"));
-  const response = await handler(new Request(RESOURCE, { method: "POST", headers, body }));
-  expect(await response.json()).toMatchObject({
-    result: { tools: [{ name: "open", _meta: { kept: 1, securitySchemes: SCHEMES.open } }, tools[1]] },
+  const list = () => Response.json({ jsonrpc: "2.0", id: 1, result: { tools } });
+  const response = await withMcp(createServer(), list)(requestOf(message("tools/list")));
+  const { open, search } = SCHEMES;
+  expect(await response.json()).toEqual({
+    jsonrpc: "2.0",
+    id: 1,
+    result: {
+      tools: [
+        { name: "ruleless", _meta: { kept: 1 } },
+        { name: "search", securitySchemes: search, _meta: { securitySchemes: search, kept: 1 } },
+        { name: "open", securitySchemes: open, _meta: { securitySchemes: open, kept: 1 } },
+        { name: "ruleless", _meta: 7 },
+      ],
+    },
   });
 });
 
@@ -227,12 +218,7 @@ it("receives the challenge of a handler as a result, too", async () => {
   const handler = withMcp(createServer(), (_, { authInfo }) =>
     Response.json({ jsonrpc: "2.0", id: 1, result: challenge({ authInfo }, ["docs:publish"]) }),
   );
-  const headers = {
-    "content-type": "application/json",
-    authorization: `Bearer ${await tokenWith("docs:read")}`,
-  };
-  const body = JSON.stringify(callOf("search"));
-  const response = await handler(new Request(RESOURCE, { method: "POST", headers, body }));
+  const response = await handler(requestOf(callOf("search"), await tokenWith("docs:read")));
   expect(response.status).toBe(200);
   const { result } = (await response.json()) as { readonly result: { readonly _meta: object } };
   expect(JSON.stringify(result._meta)).toContain("docs:publish");
@@ -240,29 +226,4 @@ it("receives the challenge of a handler as a result, too", async () => {
 
 it("is an option of mcpOperations that must be true or false", () => {
   expect(() => createServer({}, { securitySchemes: "yes" })).toThrow(/securitySchemes/);
-});
-
-it("replaces what the server has written there, also for a tool without a rule", async () => {
-  const securitySchemes = [{ type: "noauth" }];
-  const tools = ["ruleless", "search"].map((name) => ({
-    name,
-    securitySchemes,
-    _meta: { securitySchemes, kept: 1 },
-  }));
-  const list = () => Promise.resolve(Response.json({ jsonrpc: "2.0", id: 1, result: { tools } }));
-  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
-  const request = new Request(RESOURCE, {
-    method: "POST",
-    headers,
-    body: JSON.stringify(message("tools/list")),
-  });
-  const response = await withMcp(createServer(), list)(request);
-  const { result } = (await response.json()) as { readonly result: object };
-  const oauth2 = [{ type: "oauth2", scopes: ["docs:read"] }];
-  expect(result).toEqual({
-    tools: [
-      { name: "ruleless", _meta: { kept: 1 } },
-      { name: "search", securitySchemes: oauth2, _meta: { securitySchemes: oauth2, kept: 1 } },
-    ],
-  });
 });

@@ -84,13 +84,8 @@ async function openStreams(host: Host, options: McpOptions = {}, first = "data: 
 
 /** How a query can name the session `one`, so that some server reads it. */
 const SPELLINGS = [
-  "x=1&session_id=one",
-  "session%49d=one",
-  "%73essionId=%6fne",
-  "sessionId[]=one",
-  "sessionId%5B0%5D=one",
-  "sessionId=two&sessionId=one",
-  "SESSION-ID=one",
+  ...["x=1&session_id=one", "session%49d=one", "%73essionId=%6fne", "sessionId[]=one"],
+  ...["sessionId%5B0%5D=one", "sessionId=two&sessionId=one", "SESSION-ID=one"],
 ];
 
 const CALL = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "search" } });

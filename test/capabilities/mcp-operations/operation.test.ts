@@ -124,9 +124,7 @@ describe("the key of an operation", () => {
       },
     );
     expect(rules.map(({ rule }) => `${rule.key} ${rule.source}`)).toEqual([
-      "MCP tools/call b default",
-      "MCP tools/call A default",
-      "MCP tools/call a override",
+      ...["MCP tools/call b default", "MCP tools/call A default", "MCP tools/call a override"],
       "MCP resources/read d://{b} override",
     ]);
   });
@@ -476,10 +474,7 @@ describe("the scopes of an operation", () => {
     (parameters) => {
       const { matches } = table.forOperation(operation("tools/call report", parameters));
       for (const scope of [
-        "stores:8:read",
-        "stores::read",
-        "stores:undefined:read",
-        "stores:<store_id>:read",
+        ...["stores:8:read", "stores::read", "stores:undefined:read", "stores:<store_id>:read"],
       ])
         expect(decideByRules(matches, callerWith(scope), SCOPE_RULES)).toMatchObject({
           reason: "scope_insufficient",
@@ -491,17 +486,7 @@ describe("the scopes of an operation", () => {
   );
 
   it.each([
-    "7.5",
-    "-0",
-    "9007199254740992",
-    "1e21",
-    "1e400",
-    '""',
-    "true",
-    "null",
-    "[]",
-    '["8"]',
-    '{"id":"8"}',
+    ...["7.5", "-0", "9007199254740992", "1e21", "1e400", '""', "true", "null", "[]", '["8"]', '{"id":"8"}'],
   ])("cannot be filled with %s, so the operation is refused", (json) => {
     const parameters = JSON.parse(`{"store_id":${json}}`) as object;
     for (const name of ["report", "any"])

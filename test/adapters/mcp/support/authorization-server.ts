@@ -120,13 +120,7 @@ export function signInConfiguration(scopes: readonly string[]): oidc.Configurati
   const privateKey = generateKey("rsa", { modulusLength: 2048 });
   const key = { ...(privateKey.export({ format: "jwk" }) as JWK), kid: "key-1", alg: "RS256", use: "sig" };
   const kinds = [
-    "Interaction",
-    "Grant",
-    "Session",
-    "AccessToken",
-    "ClientCredentials",
-    "IdToken",
-    "RefreshToken",
+    ...["Interaction", "Grant", "Session", "AccessToken", "ClientCredentials", "IdToken", "RefreshToken"],
   ];
   return {
     jwks: { keys: [key] },

@@ -1,21 +1,9 @@
 /** An MCP server with everything that a client can call, its table, and a second model of who may call what. */
-import {
-  completable as completable2,
-  McpServer as McpServer2,
-  ResourceTemplate as Template2,
-} from "@modelcontextprotocol/server";
-import { completable as completable1 } from "@modelcontextprotocol/sdk/server/completable.js";
-import {
-  McpServer as McpServer1,
-  ResourceTemplate as Template1,
-} from "@modelcontextprotocol/sdk/server/mcp.js";
-import type { McpServer } from "scopegate/mcp";
 import { z } from "zod";
 import type { ResourceServerOptions } from "../../../support/server.ts";
 import { type CreateMcp, currentUser } from "./backend.ts";
-import { issuer, type Execution, type Line } from "./tools.ts";
-
-type Values = Readonly<Record<string, unknown>>;
+import { argumentsFor, SDK, type Values } from "./sdk.ts";
+import { issuer, type Execution } from "./tools.ts";
 
 /** The tools `docs`, `DOCS_read`, `docsread` and `my_docs_read` have no rule. */
 export const COMPANY_TABLE = {
@@ -127,29 +115,6 @@ function readingsOf(uri: string): readonly string[] {
 
 const ownerOfTask = new Map<string, string | undefined>();
 
-/** What both lines of the SDK have in common, with loose types. */
-interface Registrar extends McpServer {
-  readonly server: { setRequestHandler(...parameters: readonly unknown[]): void };
-  registerTool(name: string, config: object, handler: (values: Values) => object): unknown;
-  registerPrompt(name: string, config: object, handler: (values: Values) => object): unknown;
-  registerResource(
-    name: string,
-    uri: unknown,
-    config: object,
-    read: (uri: URL, variables: Values) => object,
-  ): unknown;
-}
-type Completer = (value: string, context?: { readonly arguments?: Values }) => readonly string[];
-interface Parts {
-  readonly Server: new (...parameters: readonly object[]) => Registrar;
-  readonly Template: new (uri: string, callbacks: object) => object;
-  readonly completable: (schema: z.ZodType, complete: Completer) => z.ZodType;
-}
-const PARTS = {
-  1: { Server: McpServer1, Template: Template1, completable: completable1 },
-  2: { Server: McpServer2, Template: Template2, completable: completable2 },
-} as unknown as Record<Line, Parts>;
-
 export const COMPANY_TOOLS = [
   ...["docs_read", "docs_delete", "docs_export", "docs_", "docs___proto__", "docs_READ"],
   ...["docs", "DOCS_read", "docsread", "my_docs_read"],
@@ -171,23 +136,23 @@ const CAPABILITIES = {
 
 /** It runs whatever the SDK finds, so that only scopegate can refuse it. */
 export const createCompany: CreateMcp = (line, executions) => {
-  const { Server, Template, completable } = PARTS[line];
+  const { Server, Template, completable } = SDK[line];
   const mcp = new Server({ name: "company", version: "1.0.0" }, { capabilities: CAPABILITIES });
   const run = (call: string, values: Values = {}): void =>
     void executions.push({ user: currentUser(), call, values });
   const completer =
-    (name: string, argument: string): Completer =>
-    (_, context) => {
+    (name: string, argument: string) =>
+    (_: string, context?: { readonly arguments?: Values }): readonly string[] => {
       run(`complete ${name} ${argument}`, context?.arguments);
       return [];
     };
 
   for (const tool of COMPANY_TOOLS)
-    mcp.registerTool(tool, { inputSchema: z.looseObject({}) }, (values) => {
+    mcp.registerTool(tool, { inputSchema: z.looseObject({}) }, (values: Values) => {
       run(`tool ${tool}`, values);
       return { content: [] };
     });
-  mcp.registerTool("report", { inputSchema: z.looseObject({}) }, (values) => {
+  mcp.registerTool("report", { inputSchema: z.looseObject({}) }, (values: Values) => {
     run("tool report", values);
     const taskId = `Task-${ownerOfTask.size}-k`;
     ownerOfTask.set(taskId, currentUser());
@@ -204,8 +169,7 @@ export const createCompany: CreateMcp = (line, executions) => {
           : completable(z.string(), completer(prompt, argument)).optional(),
       ]),
     );
-    const argsSchema = line === 1 ? shape : z.object(shape);
-    mcp.registerPrompt(prompt, { argsSchema }, (values) => {
+    mcp.registerPrompt(prompt, { argsSchema: argumentsFor(line, shape) }, (values: Values) => {
       run(`prompt ${prompt}`, values);
       return { messages: [] };
     });

@@ -15,7 +15,7 @@ import { metadata as koaMetadata } from "scopegate/koa";
 import { type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
 import { listen } from "../../../support/http.ts";
 import { type Backend, createBackend, type CreateMcp } from "./backend.ts";
-import type { Line } from "./tools.ts";
+import { type Line, LINES } from "./sdk.ts";
 
 export interface Host {
   readonly name: string;
@@ -44,8 +44,10 @@ const createExpress =
 const serve = (fetch: (request: Request) => Response | Promise<Response>): Server =>
   createAdaptorServer({ fetch, overrideGlobalObjects: false }) as Server;
 
+export const EXPRESS: Host = { name: "Express 5", line: 1, create: createExpress(express) };
+
 export const HOSTS: readonly Host[] = [
-  { name: "Express 5", line: 1, create: createExpress(express) },
+  EXPRESS,
   { name: "Express 4", line: 2, create: createExpress(express4 as unknown as typeof express) },
   {
     name: "Koa 3",
@@ -112,6 +114,11 @@ export const HOSTS: readonly Host[] = [
   },
 ];
 
+/** Every host with each line of the SDK, with responses in JSON and in streams of events. */
+export const EVERY_HOST = HOSTS.flatMap((host) =>
+  LINES.flatMap((line) => [true, false].map((isJson) => ({ ...host, line, isJson }))),
+);
+
 export interface OpenHost {
   readonly port: number;
   readonly backend: Backend;
@@ -119,15 +126,10 @@ export interface OpenHost {
 }
 
 export async function openHost(
-  { create, line: own }: Host,
+  host: Host & { readonly isJson?: boolean },
   server: ResourceServer,
-  {
-    line = own,
-    isJson = true,
-    create: createMcp,
-    ...options
-  }: McpOptions & { readonly line?: Line; readonly isJson?: boolean; readonly create?: CreateMcp } = {},
+  { create, ...options }: McpOptions & { readonly create?: CreateMcp } = {},
 ): Promise<OpenHost> {
-  const backend = createBackend(line, isJson, createMcp);
-  return { ...(await listen(await create(server, backend, options))), backend };
+  const backend = createBackend(host.line, host.isJson, create);
+  return { ...(await listen(await host.create(server, backend, options))), backend };
 }

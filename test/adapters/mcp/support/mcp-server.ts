@@ -1,13 +1,10 @@
 /** A protected MCP server on a host, which records its exchanges. */
 import { createServer, type Server } from "node:http";
-import { McpServer as McpServer1 } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { McpServer as McpServer2 } from "@modelcontextprotocol/server";
 import type { ScopeMappings } from "scopegate";
-import type { McpServer } from "scopegate/mcp";
 import { z } from "zod";
 import { createBackend, type CreateMcp } from "./backend.ts";
-import { type Host, HOSTS } from "./hosts.ts";
-import type { Line } from "./tools.ts";
+import { EXPRESS, type Host } from "./hosts.ts";
+import { type Line, SDK } from "./sdk.ts";
 import { listen } from "../../../support/http.ts";
 import { createResourceServer } from "../../../support/server.ts";
 
@@ -33,8 +30,7 @@ interface Options {
 
 /** Its URL, which is its resource identifier, is known before it exists. */
 export async function openMcpServer(options: Options): Promise<ProtectedServer> {
-  const { host = HOSTS[0], line, issuer, scopeMappings, scopesSupported } = options;
-  if (!host) throw new Error("There is no host.");
+  const { host = EXPRESS, line, issuer, scopeMappings, scopesSupported } = options;
   const exchanges: Exchange[] = [];
   const { port, close } = await listen(
     createServer((request, response) => {
@@ -64,16 +60,8 @@ export async function openMcpServer(options: Options): Promise<ProtectedServer> 
   };
 }
 
-/** What the tests use of a server of either line. */
-interface AnyMcpServer extends McpServer {
-  registerTool(name: string, config: object, handler: () => object): unknown;
-  registerPrompt(name: string, config: object, handler: () => object): unknown;
-  registerResource(name: string, uri: string, config: object, handler: () => object): unknown;
-}
-
 const createMcp: CreateMcp = (line) => {
-  const Server = (line === 1 ? McpServer1 : McpServer2) as unknown as new (info: object) => AnyMcpServer;
-  const mcp = new Server({ name: "agents", version: "1.0.0" });
+  const mcp = new SDK[line].Server({ name: "agents", version: "1.0.0" });
   const done = () => ({ content: [{ type: "text", text: "done" }] });
   for (const name of ["a", "b"])
     mcp.registerTool(name, { description: `Needs ${name}:read`, inputSchema: z.object({}) }, done);

@@ -1,19 +1,30 @@
 /** Requests in memory. */
-import { createMcpResourceServer, tokenOf } from "./tools.ts";
+import { createMcpResourceServer, RESOURCE, tokenOf } from "./tools.ts";
 
 export const server = createMcpResourceServer();
-export const URL_OF = "https://api.example/mcp";
 
-/** A request of the runner. */
-export async function post(
-  body: string | ReadableStream | null,
+/** A request with a message, or with the body as it is. */
+export function requestOf(
+  body?: object | string | null,
+  token?: string,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Request> {
-  const authorization = `Bearer ${await tokenOf("runner")}`;
-  return new Request(URL_OF, {
-    method: "POST",
-    headers: { authorization, "content-type": "application/json", ...headers },
-    body,
-    ...(body instanceof ReadableStream && { duplex: "half" as const }),
+  method = "POST",
+): Request {
+  const isStream = body instanceof ReadableStream;
+  return new Request(RESOURCE, {
+    method,
+    headers: {
+      "content-type": "application/json",
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: isStream || typeof body !== "object" || body === null ? (body ?? null) : JSON.stringify(body),
+    ...(isStream && { duplex: "half" as const }),
   });
 }
+
+/** A request of the runner. */
+export const post = async (
+  body: object | string | null,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Request> => requestOf(body, await tokenOf("runner"), headers);

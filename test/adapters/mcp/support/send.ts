@@ -83,3 +83,23 @@ export async function send(
     (outcome as string) === "late" ? undefined : Number(/^HTTP\/1\.1 (\d{3})/.exec(top)?.[1] ?? 0);
   return { status, head: top, body: rest.join("\r\n\r\n"), ms: performance.now() - started };
 }
+
+/** Sends a message as clients do, and reads the whole response. */
+export async function post(
+  port: number,
+  body: object,
+  token?: string,
+  more: Readonly<Record<string, string>> = {},
+) {
+  const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...more,
+    },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}

@@ -1,10 +1,11 @@
 /** The tools of the tests, as a server of each line of the official SDK, and who may call them. */
-import { McpServer as McpServer1 } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { McpServer as McpServer2 } from "@modelcontextprotocol/server";
-import { type HandlerExtra, mayCall, type McpServer, principalOf } from "scopegate/mcp";
+import { type HandlerExtra, mayCall, principalOf } from "scopegate/mcp";
 import { createTestIssuer } from "scopegate/testing";
 import { z } from "zod";
 import { createResourceServer, type ResourceServerOptions } from "../../../support/server.ts";
+import { type Line, type Registrar, SDK, type Values } from "./sdk.ts";
+
+export { type Line, LINES } from "./sdk.ts";
 
 export const RESOURCE = "https://api.example/mcp";
 
@@ -21,6 +22,7 @@ export const issuer = createTestIssuer({ audience: RESOURCE });
 export const createMcpResourceServer = (
   scopeMappings: ResourceServerOptions["scopeMappings"] = TABLE,
   mcp: ResourceServerOptions["mcp"] = {},
+  more: Partial<ResourceServerOptions> = {},
 ) =>
   createResourceServer({
     ...issuer.resourceServerOptions,
@@ -28,6 +30,7 @@ export const createMcpResourceServer = (
     serviceId: RESOURCE,
     mcp,
     scopeMappings,
+    ...more,
   });
 
 /** The callers of the tests, and their scopes. */
@@ -46,7 +49,7 @@ export interface Execution {
   readonly user: string | undefined;
   readonly call: string;
   /** The arguments or variables that the SDK passed. */
-  readonly values?: Readonly<Record<string, unknown>>;
+  readonly values?: Values;
 }
 
 const MAY_RUN: Readonly<Record<string, readonly string[]>> = {
@@ -57,31 +60,16 @@ const MAY_RUN: Readonly<Record<string, readonly string[]>> = {
 /** What the table allows, written down a second time, so that a mistake in the library is seen. */
 export const isAllowed = ({ user, call }: Execution): boolean => MAY_RUN[user ?? ""]?.includes(call) ?? false;
 
-/** A line of the official SDK. */
-export type Line = 1 | 2;
-export const LINES: readonly Line[] = [1, 2];
-
-interface Registrar {
-  registerTool(name: string, config: object, handler: (args: object, extra: HandlerExtra) => object): unknown;
-}
-interface AnyServer extends McpServer {
-  close(): Promise<void>;
-}
-
 export const TOOLS: readonly string[] = ["search", "run_agent", "remove_agent"];
 
 /** Every tool accepts any arguments, so that only scopegate can refuse a call. */
-export function createMcp(line: Line, executions: Execution[] = [], tools = TOOLS): AnyServer & Registrar {
-  const Server = (line === 1 ? McpServer1 : McpServer2) as unknown as new (
-    info: object,
-  ) => AnyServer & Registrar;
-  const mcp = new Server({ name: "agents", version: "1.0.0" });
+export function createMcp(line: Line, executions: Execution[] = [], tools = TOOLS): Registrar {
+  const mcp = new SDK[line].Server({ name: "agents", version: "1.0.0" });
   for (const tool of tools)
     mcp.registerTool(
       tool,
       { description: "Two\u2028lines\u2029", inputSchema: z.looseObject({}) },
-      (args, extra) => {
-        const id = (args as { readonly agent_id?: unknown }).agent_id;
+      ({ agent_id: id }: Values, extra: HandlerExtra) => {
         const call = tool === "search" ? tool : `${tool} ${typeof id === "string" ? id : JSON.stringify(id)}`;
         const principal = principalOf(extra);
         executions.push({ user: principal?.userId, call });

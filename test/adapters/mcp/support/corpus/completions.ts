@@ -155,15 +155,7 @@ const ARGUMENTS: readonly unknown[] = [
 ];
 
 const PROMPTS = [
-  "hello",
-  "review",
-  "other",
-  "Review",
-  "review ",
-  "__proto__",
-  "constructor",
-  "toString",
-  "*",
+  ...["hello", "review", "other", "Review", "review ", "__proto__", "constructor", "toString", "*"],
 ];
 
 export const COMPLETION_CASES: readonly Hostile[] = [

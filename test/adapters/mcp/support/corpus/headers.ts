@@ -52,14 +52,8 @@ const SPARE = ["=?base64?ZG9jcx==?=", "=?base64?ZG9jcw?=", "=?base64?ZG9jcw=?=",
 
 const TYPES = [
   ...["text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"],
-  ...[
-    "application/json-rpc",
-    "application/vnd.api+json",
-    "application/jsonx",
-    "application/*",
-    "*/*",
-    "json",
-  ],
+  ...["application/json-rpc", "application/vnd.api+json", "application/jsonx", "application/*", "*/*"],
+  "json",
   ...[
     "application/json; charset=utf-16",
     "application/json; charset=iso-8859-1",
@@ -70,15 +64,7 @@ const TYPES = [
 ];
 
 const CODINGS = [
-  "gzip",
-  "deflate",
-  "br",
-  "zstd",
-  "compress",
-  "x-gzip",
-  "identity, gzip",
-  "gzip, identity",
-  "aes128gcm",
+  ...["gzip", "deflate", "br", "zstd", "compress", "x-gzip", "identity, gzip", "gzip, identity", "aes128gcm"],
 ];
 
 const typed = (type: string | undefined) => ({ headers: { "content-type": type } });

@@ -9,74 +9,25 @@ const tool = (name: unknown, args?: unknown) =>
 
 /** None of these has a rule, although some look like `docs_*`. */
 const BESIDE = [
-  ...[
-    "docs",
-    "DOCS_read",
-    "docsread",
-    "my_docs_read",
-    "Docs_read",
-    "docs-read",
-    "docs*",
-    "docs.read",
-    "doc_s_read",
-  ],
-  ...[
-    " docs_read",
-    "\tdocs_read",
-    "\u0000docs_read",
-    "\uFEFFdocs_read",
-    "\u200Bdocs_read",
-    "docs\u200B_read",
-  ],
-  ...[
-    "docs\uFF3Fread",
-    "doc\u017F_read",
-    "d\u043Ecs_read",
-    "docs%5Fread",
-    "docs\\u005fread",
-    "/docs_read",
-    "x docs_read",
-  ],
-  ...[
-    "report ",
-    "Report",
-    "REPORT",
-    "repo\u0280t",
-    "report\u0000",
-    "report,docs_read",
-    "tools/call docs_read",
-  ],
+  ...["docs", "DOCS_read", "docsread", "my_docs_read", "Docs_read", "docs-read", "docs*", "docs.read"],
+  "doc_s_read",
+  ...[" docs_read", "\tdocs_read", "\u0000docs_read", "\uFEFFdocs_read", "\u200Bdocs_read"],
+  "docs\u200B_read",
+  ...["docs\uFF3Fread", "doc\u017F_read", "d\u043Ecs_read", "docs%5Fread", "docs\\u005fread", "/docs_read"],
+  "x docs_read",
+  ...["report ", "Report", "REPORT", "repo\u0280t", "report\u0000", "report,docs_read"],
+  "tools/call docs_read",
   ...["__proto__", "constructor", "toString", "prototype", "hasOwnProperty", "__proto__docs_read"],
 ];
 
 /** Names of `docs_*` that `docs_delete` and `docs_export` do not decide: the SDK must not run these two. */
 const UNDER = [
-  ...[
-    "docs_",
-    "docs_*",
-    "docs_**",
-    "docs___proto__",
-    "docs_constructor",
-    "docs_READ",
-    "docs_Delete",
-    "docs_DELETE",
-  ],
-  ...[
-    "docs_delete ",
-    "docs_delete\u0000",
-    "docs_delete\n",
-    "docs_delete*",
-    "docs_ delete",
-    "docs_d\u0435lete",
-  ],
-  ...[
-    "docs_%64elete",
-    "docs_export ",
-    "docs_export\u200B",
-    "docs_Export",
-    "docs_delete,docs_export",
-    "docs_../docs_delete",
-  ],
+  ...["docs_", "docs_*", "docs_**", "docs___proto__", "docs_constructor", "docs_READ", "docs_Delete"],
+  "docs_DELETE",
+  ...["docs_delete ", "docs_delete\u0000", "docs_delete\n", "docs_delete*", "docs_ delete"],
+  "docs_d\u0435lete",
+  ...["docs_%64elete", "docs_export ", "docs_export\u200B", "docs_Export", "docs_delete,docs_export"],
+  "docs_../docs_delete",
   ...["docs_\uD800", `docs_${"x".repeat(10_000)}`, "docs_delete;", "docs_/delete", "docs_\\u0064elete"],
 ];
 

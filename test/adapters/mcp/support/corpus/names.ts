@@ -4,13 +4,8 @@ import { call, HARMLESS, type Hostile, post } from "./hostile.ts";
 const NAMES = [
   ..."__proto__ constructor toString valueOf hasOwnProperty prototype __defineGetter__ then".split(" "),
   ...["RUN_AGENT", "Remove_Agent", " remove_agent", "remove_agent ", "remove_agent\n", "\tremove_agent"],
-  ...[
-    "remove_agent\u0000",
-    "search\u0000remove_agent",
-    "remove_agent\u200B",
-    "\uFEFFremove_agent",
-    "search ",
-  ],
+  ...["remove_agent\u0000", "search\u0000remove_agent", "remove_agent\u200B", "\uFEFFremove_agent"],
+  "search ",
   ...["*", "search *", "* search", "tools/call search", "search remove_agent", "search,remove_agent"],
   ...["/search", "search/", "search/../remove_agent", "search#remove_agent", "search?x", "%73earch"],
   ...["remove_agen\u0074 ", "ｓearch", "seаrch", "se\u0301arch", "\uD800", "search\r\nMcp-Name: search"],
@@ -26,16 +21,8 @@ const NO_STRINGS: readonly unknown[] = [
 const AGENTS: readonly unknown[] = [
   ...[0, 1, -1, 1e2, 9_007_199_254_740_991],
   ...["api", "WEB", " web", "web ", "web\u0000", "web\n", "*", "web,api", "web api", "we", "webb", "%77eb"],
-  ...[
-    "../web",
-    "web/../api",
-    "web:run",
-    "web:run agents:api",
-    "__proto__",
-    "constructor",
-    "<agent_id>",
-    "ｗeb",
-  ],
+  ...["../web", "web/../api", "web:run", "web:run agents:api", "__proto__", "constructor", "<agent_id>"],
+  "ｗeb",
 ];
 
 /** Arguments that no scope can contain. */
@@ -57,10 +44,8 @@ const ARGUMENTS: readonly unknown[] = [
 
 /** Own properties that set the prototype in code that copies carelessly. */
 const POLLUTION = [
-  '{"__proto__":{"agent_id":"web"}}',
-  '{"__proto__":{"agent_id":"web"},"x":1}',
-  '{"constructor":{"prototype":{"agent_id":"web"}}}',
-  '{"__proto__":null}',
+  ...['{"__proto__":{"agent_id":"web"}}', '{"__proto__":{"agent_id":"web"},"x":1}'],
+  ...['{"constructor":{"prototype":{"agent_id":"web"}}}', '{"__proto__":null}'],
   '{"toString":"web","valueOf":"web"}',
 ];
 
@@ -68,46 +53,20 @@ const POLLUTION = [
 const NO_AGENTS_AS_JSON = ["-0", "-0.0", "1e400", '{"__proto__":{"toString":"web"}}'];
 
 const UNKNOWN_METHODS = [
-  ...[
-    "tools/Call",
-    "TOOLS/CALL",
-    "tools/call/",
-    "tools//call",
-    "/tools/call",
-    "tools/call\u0000",
-    "tool/call",
-  ],
-  ...[
-    "tools.call",
-    "tools/%63all",
-    "tools/call#",
-    "tools/call?",
-    "tools/call/search",
-    "../tools/call",
-    "tools",
-  ],
+  ...["tools/Call", "TOOLS/CALL", "tools/call/", "tools//call", "/tools/call", "tools/call\u0000"],
+  "tool/call",
+  ...["tools.call", "tools/%63all", "tools/call#", "tools/call?", "tools/call/search", "../tools/call"],
+  "tools",
   ...["__proto__", "constructor", "toString", "rpc.discover", "$/cancelRequest", "sampling/createMessage"],
-  ...[
-    "elicitation/create",
-    "roots/list",
-    "initialize/",
-    "Initialize",
-    "xnotifications/x",
-    "server/discover/x",
-  ],
+  ...["elicitation/create", "roots/list", "initialize/", "Initialize", "xnotifications/x"],
+  "server/discover/x",
   ...["notifications", "tasks/call", "*"],
 ];
 
 const METHODS_WITH_SPACE = [
   ...["tools/call ", " tools/call", "tools/call search", "tools/call\t", "tools/call\nsearch", "tools /call"],
-  ...[
-    "notifications/ tools/call",
-    "ping tools/call",
-    "tools/call\u00A0",
-    "tools/call\u2028",
-    "",
-    "\uFEFFtools/call",
-  ],
+  ...["notifications/ tools/call", "ping tools/call", "tools/call\u00A0", "tools/call\u2028", ""],
+  "\uFEFFtools/call",
 ];
 
 /** Housekeeping in front of a name: the official SDK must not run a tool for them. */

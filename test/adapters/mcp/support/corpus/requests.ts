@@ -5,60 +5,22 @@ const CALLS = { search: ALLOWED, run_agent: FORBIDDEN };
 const STRANGERS: readonly Sender[] = ["anonymous", "expired", "wrong audience", "another issuer", "unsigned"];
 
 const CREDENTIALS = [
-  ...[
-    "",
-    "Bearer",
-    "Bearer ",
-    "Bearer x",
-    "Bearer null",
-    "Bearer undefined",
-    "Bearer a.b.c",
-    "Basic cnVubmVyOng=",
-  ],
+  ...["", "Bearer", "Bearer ", "Bearer x", "Bearer null", "Bearer undefined", "Bearer a.b.c"],
+  "Basic cnVubmVyOng=",
   ...["Bearer eyJhbGciOiJub25lIn0.e30.", "Token x", "Digest x", "bearer", "Bearer x, Bearer y", "Bearer \tx"],
 ];
 
 const WAYS = ["PUT", "PATCH", "QUERY", "PROPFIND", "LOCK", "TRACE", "M-SEARCH"];
 const PATHS = [
-  ...[
-    "/MCP",
-    "/mcp/",
-    "/%6dcp",
-    "/mc%70",
-    "//mcp",
-    "/./mcp",
-    "/x/../mcp",
-    "/mcp%2f",
-    "/mcp;a=b",
-    "/mcp/.",
-    "/Mcp",
-  ],
-  ...[
-    "/mcp%00",
-    "/mcp%20",
-    "/mcp\\",
-    "/mcp?x=1",
-    "/mcp?access_token=x",
-    "/mcp#x",
-    "http://127.0.0.1/mcp",
-    "/mcp//",
-  ],
-  ...[
-    "/",
-    "/other",
-    "/mcp/search",
-    "/.well-known/oauth-protected-resource/../../mcp",
-    "*",
-    "/mcp%",
-    "/%2e/mcp",
-  ],
+  ...["/MCP", "/mcp/", "/%6dcp", "/mc%70", "//mcp", "/./mcp", "/x/../mcp", "/mcp%2f", "/mcp;a=b", "/mcp/."],
+  "/Mcp",
+  ...["/mcp%00", "/mcp%20", "/mcp\\", "/mcp?x=1", "/mcp?access_token=x", "/mcp#x", "http://127.0.0.1/mcp"],
+  "/mcp//",
+  ...["/", "/other", "/mcp/search", "/.well-known/oauth-protected-resource/../../mcp", "*", "/mcp%"],
+  "/%2e/mcp",
 ];
 const OVERRIDES = [
-  "X-HTTP-Method-Override",
-  "X-HTTP-Method",
-  "X-Method-Override",
-  "X-Original-URL",
-  "X-Rewrite-URL",
+  ...["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Original-URL", "X-Rewrite-URL"],
 ];
 
 /** Whatever is no endpoint of the application may be refused, or not be found. */

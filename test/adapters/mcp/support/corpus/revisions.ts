@@ -12,7 +12,7 @@ export const modern = (method: string, params: object = {}, revision: unknown = 
   message(method, { ...params, _meta: { [REVISION]: revision, ...CLIENT } });
 
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString("base64")}?=`;
-const headersOf = (method: string, name?: string): NonNullable<Hostile["headers"]> => ({
+export const headersOf = (method: string, name?: string): NonNullable<Hostile["headers"]> => ({
   "mcp-protocol-version": "2026-07-28",
   "mcp-method": method,
   ...(name !== undefined && { "mcp-name": name }),
@@ -23,34 +23,12 @@ const REMOVED = [
   ...["tasks/list", "tasks/result"],
 ];
 const UNKNOWN = [
-  ...[
-    "tools/Call",
-    "TOOLS/LIST",
-    "tools/call/",
-    "tools//list",
-    "tools",
-    "x",
-    "*",
-    "__proto__",
-    "constructor",
-  ],
-  ...[
-    "toString",
-    "hasOwnProperty",
-    "tasks/send",
-    "tasks/Get",
-    "resources/Read",
-    "prompts/",
-    "server/Discover",
-  ],
-  ...[
-    "sampling/createMessage",
-    "elicitation/create",
-    "roots/list",
-    "rpc.discover",
-    "tools/call\u0000",
-    "Ping",
-  ],
+  ...["tools/Call", "TOOLS/LIST", "tools/call/", "tools//list", "tools", "x", "*", "__proto__"],
+  "constructor",
+  ...["toString", "hasOwnProperty", "tasks/send", "tasks/Get", "resources/Read", "prompts/"],
+  "server/Discover",
+  ...["sampling/createMessage", "elicitation/create", "roots/list", "rpc.discover", "tools/call\u0000"],
+  "Ping",
 ];
 const PARAMS = { name: "docs_delete", uri: "docs://salaries", taskId: "Task-0-k", arguments: { doc: "b" } };
 

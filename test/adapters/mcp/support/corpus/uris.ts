@@ -200,36 +200,13 @@ const NO_URIS: readonly unknown[] = [
 
 /** A URI that the gate cannot find a rule for. */
 const UNKNOWN = [
-  ...[
-    "x",
-    "/",
-    "//",
-    "///private/a",
-    "../private/a",
-    ":",
-    "://",
-    "docs:",
-    "docs:/",
-    "docs://",
-    "https://",
-    "*",
-  ],
-  ...[
-    "docs://handbook docs://salaries",
-    "docs://handbook\u2028docs://salaries",
-    "https://docs.example",
-    "data:,x",
-  ],
+  ...["x", "/", "//", "///private/a", "../private/a", ":", "://", "docs:", "docs:/", "docs://", "https://"],
+  "*",
+  ...["docs://handbook docs://salaries", "docs://handbook\u2028docs://salaries", "https://docs.example"],
+  "data:,x",
   ...["http://docs.example/salaries", "https://[::1]/salaries", "https://docs.example:x/salaries", "{+path}"],
-  ...[
-    "{month}",
-    "file",
-    "javascript:alert(1)",
-    "docs://__proto__",
-    "__proto__",
-    "constructor",
-    "notes://list",
-  ],
+  ...["{month}", "file", "javascript:alert(1)", "docs://__proto__", "__proto__", "constructor"],
+  "notes://list",
   ...["notes://list?author=ann&team=a", "notes://list?team=&author=ann", "notes://list?team=a&author="],
 ];
 
