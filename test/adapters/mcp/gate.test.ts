@@ -4,8 +4,8 @@ import { describe, expect, it, vi } from "vitest";
 import { type McpAccess, protectMcp, withMcp } from "scopegate/mcp";
 import { principalOf } from "scopegate/fetch";
 import { pipelineOf } from "../../../src/core/port.ts";
-import { createResourceServer } from "../../support/server.ts";
-import { post, server, URL_OF } from "./support/memory.ts";
+import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
+import { post, requestOf, server } from "./support/memory.ts";
 import { ALLOWED, FORBIDDEN } from "./support/corpus/hostile.ts";
 import { CORPUS } from "./support/corpus/index.ts";
 import { INITIALIZE } from "./support/corpus/sessions.ts";
@@ -62,7 +62,7 @@ describe("protectMcp", () => {
   });
 
   it("passes the parsed body, the caller and the decision on", async () => {
-    const request = await post(JSON.stringify(ALLOWED));
+    const request = await post(ALLOWED);
     const access = await enter(request);
     expect(access.parsedBody).toEqual(ALLOWED);
     expect(access.principal?.userId).toBe("runner");
@@ -76,58 +76,35 @@ describe("protectMcp", () => {
   it("passes the client of the token on", async () => {
     for (const claims of [{ client_id: "agent-1" }, { azp: "agent-1" }, { client_id: 1, azp: "agent-1" }]) {
       const token = await tokenOf("reader", { claims });
-      const request = await post(JSON.stringify(ALLOWED), { authorization: `Bearer ${token}` });
+      const request = await post(ALLOWED, { authorization: `Bearer ${token}` });
       expect((await enter(request)).authInfo?.clientId).toBe("agent-1");
     }
   });
 
-  it("passes a public endpoint on without a caller, and its session to anybody", async () => {
-    const open = createResourceServer({
+  /** A server without `resource`. */
+  const serverWith = (transport: "public" | [], more: Partial<ResourceServerOptions> = {}) =>
+    createResourceServer({
       ...issuer.resourceServerOptions,
       serviceId: RESOURCE,
-      scopeMappings: { "* /mcp": "public", "MCP tools/call search": "public" },
+      scopeMappings: { "* /mcp": transport, "MCP tools/call search": transport },
+      ...more,
     });
-    const gate = protectMcp(open);
-    const anonymous = (headers: Readonly<Record<string, string>> = {}) =>
-      new Request(URL_OF, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...headers },
-        body: JSON.stringify(INITIALIZE),
-      });
-    const access = await enter(anonymous(), gate);
+
+  it("passes a public endpoint on without a caller, and its session to anybody", async () => {
+    const gate = protectMcp(serverWith("public"));
+    const access = await enter(requestOf(INITIALIZE), gate);
     expect(access.principal).toBeUndefined();
     expect(access.authInfo).toBeUndefined();
     await access.respond(new Response(null, { headers: { "mcp-session-id": "open" } }));
-    await enter(anonymous({ "mcp-session-id": "open" }), gate);
+    await enter(requestOf(INITIALIZE, undefined, { "mcp-session-id": "open" }), gate);
     expect(await gate(await post("{}", { "mcp-session-id": "other" }))).toMatchObject({ status: 404 });
   });
 
-  it("shows no token to handlers that was not in the header Authorization", async () => {
-    const cookies = createResourceServer({
-      ...issuer.resourceServerOptions,
-      serviceId: RESOURCE,
-      tokenSources: [{ cookie: "token" }],
-      scopeMappings: { "* /mcp": [], "MCP tools/call search": [] },
-    });
-    const request = new Request(URL_OF, {
-      method: "POST",
-      headers: {
-        cookie: `token=${await tokenOf("reader", { expiresIn: null })}`,
-        "content-type": "application/json",
-      },
-      body: JSON.stringify(ALLOWED),
-    });
-    const { authInfo } = await enter(request, protectMcp(cookies));
+  it("shows no token to handlers that was not in the header Authorization, and no resource without the option", async () => {
+    const cookie = `token=${await tokenOf("reader", { expiresIn: null })}`;
+    const cookies = serverWith([], { tokenSources: [{ cookie: "token" }] });
+    const { authInfo } = await enter(requestOf(ALLOWED, undefined, { cookie }), protectMcp(cookies));
     expect(authInfo).toMatchObject({ token: "", scopes: ["docs:read"] });
-  });
-
-  it("omits the resource of authInfo without the option", async () => {
-    const plain = createResourceServer({
-      ...issuer.resourceServerOptions,
-      serviceId: RESOURCE,
-      scopeMappings: { "* /mcp": [], "MCP tools/call search": [] },
-    });
-    const { authInfo } = await enter(await post(JSON.stringify(ALLOWED)), protectMcp(plain));
     expect(authInfo?.resource).toBeUndefined();
   });
 
@@ -159,7 +136,7 @@ describe("protectMcp", () => {
   });
 
   it("throws if something in front has read the body, and keeps no value of it", async () => {
-    const request = await post(JSON.stringify(ALLOWED));
+    const request = await post(ALLOWED);
     await request.text();
     await expect(protectMcp(server)(request)).rejects.toThrow("Put protectMcp before");
   });
@@ -173,7 +150,7 @@ describe("withMcp", () => {
   it("passes access before the arguments of the framework, and returns refusals without the handler", async () => {
     const handler = vi.fn((..._given: readonly unknown[]) => Response.json({}));
     const fetch = withMcp(server, handler);
-    const request = await post(JSON.stringify(ALLOWED));
+    const request = await post(ALLOWED);
     expect((await fetch(request, "environment", "context")).status).toBe(200);
     expect(handler).toHaveBeenCalledOnce();
     const [readable, access, ...others] = handler.mock.calls[0] as [
@@ -188,8 +165,8 @@ describe("withMcp", () => {
     expect(await readable.json()).toEqual(ALLOWED);
     expect(readable.auth).toBe(access.authInfo);
     expect(principalOf(readable)).toBe(access.principal);
-    expect((await fetch(await post(JSON.stringify(FORBIDDEN)))).status).toBe(403);
-    expect((await fetch(new Request(URL_OF, { method: "POST", body: "{}" }))).status).toBe(401);
+    expect((await fetch(await post(FORBIDDEN))).status).toBe(403);
+    expect((await fetch(requestOf("{}"))).status).toBe(401);
     expect(handler).toHaveBeenCalledOnce();
   });
 });
@@ -205,7 +182,7 @@ describe("protectMcp for the hostile requests that need no network", () => {
       const fields: NonNullable<Raw["headers"]> = { "content-type": "application/json", ...given };
       for (const [field, values] of Object.entries(fields))
         for (const value of values === undefined ? [] : [values].flat()) headers.append(field, value);
-      const access = await gate(new Request(URL_OF, { method: "POST", headers, body: body as string }));
+      const access = await gate(new Request(RESOURCE, { method: "POST", headers, body: body as string }));
       // The official SDK would answer what passes.
       expect(status, name).toContain(access instanceof Response ? access.status : 202);
     }
@@ -224,15 +201,15 @@ describe("protectMcp before Hono's own code", () => {
   );
 
   it("keeps the body readable", async () => {
-    const response = await app.request(await post(JSON.stringify(ALLOWED)));
+    const response = await app.request(await post(ALLOWED));
     expect(await response.json()).toEqual(ALLOWED);
   });
 
   it("checks a body that a parser in front has read", async () => {
     const parsed = { "x-parsed": "1" };
-    const response = await app.request(await post(JSON.stringify(ALLOWED), parsed));
+    const response = await app.request(await post(ALLOWED, parsed));
     expect(await response.json()).toEqual(ALLOWED);
-    expect((await app.request(await post(JSON.stringify(FORBIDDEN), parsed))).status).toBe(403);
+    expect((await app.request(await post(FORBIDDEN, parsed))).status).toBe(403);
     for (const body of ["[]", "5", "null"])
       expect((await app.request(await post(body, parsed))).status).toBe(400);
     // The shape of an answer of this library.

@@ -6,12 +6,14 @@ import { Owners } from "../../../src/adapters/mcp/owners.ts";
 import type { Store } from "scopegate/store";
 import { andThen } from "../../../src/core/runtime/and-then.ts";
 import type { Principal } from "scopegate";
-import { ask, listen } from "../../support/http.ts";
+import { listen } from "../../support/http.ts";
 import { createResourceServer } from "../../support/server.ts";
 import type { Backend } from "./support/backend.ts";
 import { until } from "../../support/until.ts";
-import { HOSTS, openHost } from "./support/hosts.ts";
+import { EXPRESS, HOSTS, openHost } from "./support/hosts.ts";
 import { INITIALIZE } from "./support/corpus/sessions.ts";
+import { requestOf, server } from "./support/memory.ts";
+import { post } from "./support/send.ts";
 import { createMcpResourceServer, issuer, RESOURCE, tokenOf, type User } from "./support/tools.ts";
 
 /** The sessions of one process. */
@@ -28,50 +30,34 @@ class Sessions {
   end = (id: string): void => this.#owners.end(id);
 }
 
+/** Two tokens of one user, a token of another user, and one of another issuer's user with the same name. */
+const other = createTestIssuer({ audience: RESOURCE, issuer: "https://other.test" });
+const both = createResourceServer({
+  serviceId: RESOURCE,
+  issuers: [issuer.trustedIssuer, other.trustedIssuer],
+});
+const reader = await both.authenticate(await tokenOf("reader"));
+const again = await both.authenticate(await tokenOf("reader", { scopes: [] }));
+const runner = await both.authenticate(await tokenOf("runner"));
+const elsewhere = await both.authenticate(await other.token({ userId: "reader" }));
+
 describe("the owner of a session", () => {
-  const callers = async () => {
-    const other = createTestIssuer({ audience: RESOURCE, issuer: "https://other.test" });
-    const both = createResourceServer({
-      serviceId: RESOURCE,
-      issuers: [issuer.trustedIssuer, other.trustedIssuer],
-    });
-    const authenticate = async (token: Promise<string>) => both.authenticate(await token);
-    return {
-      reader: await authenticate(tokenOf("reader")),
-      again: await authenticate(tokenOf("reader", { scopes: [] })),
-      runner: await authenticate(tokenOf("runner")),
-      elsewhere: await authenticate(other.token({ userId: "reader" })),
-    };
-  };
-
-  it("identifies the user of the issuer, with any token", async () => {
-    const { reader, again, runner, elsewhere } = await callers();
-    const sessions = new Sessions();
-    sessions.start("one", reader);
-    expect(sessions.isOf("one", reader)).toBe(true);
-    expect(sessions.isOf("one", again)).toBe(true);
-    for (const other of [runner, elsewhere, undefined]) expect(sessions.isOf("one", other)).toBe(false);
-    expect(sessions.isOf("two", reader)).toBe(false);
-  });
-
-  it("stays the same", async () => {
-    const { reader, runner } = await callers();
+  it("identifies the user of the issuer, with any token, and stays the same", () => {
     const sessions = new Sessions();
     sessions.start("one", reader);
     sessions.start("one", runner);
-    expect(sessions.isOf("one", runner)).toBe(false);
+    for (const caller of [reader, again]) expect(sessions.isOf("one", caller)).toBe(true);
+    for (const caller of [runner, elsewhere, undefined]) expect(sessions.isOf("one", caller)).toBe(false);
+    expect(sessions.isOf("two", reader)).toBe(false);
     sessions.start("open", undefined);
-    expect(sessions.isOf("open", undefined)).toBe(true);
-    expect(sessions.isOf("open", runner)).toBe(false);
+    expect([sessions.isOf("open", undefined), sessions.isOf("open", runner)]).toEqual([true, false]);
   });
 
-  it("knows it in every process with the same store, and in no other process", async () => {
-    const { reader, runner } = await callers();
+  it("is known in every process with the same store, and in no other process", async () => {
     const store = memoryStore();
     const [first, second] = [new Sessions(store), new Sessions(store)];
     first.start("one", reader);
-    expect(await second.isOf("one", runner)).toBe(false);
-    expect(await second.isOf("one", undefined)).toBe(false);
+    for (const caller of [runner, undefined]) expect(await second.isOf("one", caller)).toBe(false);
     expect(await second.isOf("two", reader)).toBe(false);
     expect(await second.isOf("one", reader)).toBe(true);
     // The owner never changes, so the store is asked once.
@@ -83,16 +69,14 @@ describe("the owner of a session", () => {
     expect(new Sessions().isOf("one", reader)).toBe(false);
   });
 
-  it("stores neither the id of a session nor its owner as text", async () => {
-    const { reader } = await callers();
+  it("is stored without the text of the session's id or of the owner", () => {
     const store = memoryStore();
     const set = vi.spyOn(store, "set");
     new Sessions(store).start("secret-id", reader);
     expect(JSON.stringify(set.mock.calls)).not.toMatch(/secret-id|reader/);
   });
 
-  it("does not know it while the store fails", async () => {
-    const { reader } = await callers();
+  it("is not known while the store fails", async () => {
     const fail = () => Promise.reject(new Error("down"));
     const sessions = new Sessions({ get: fail, set: fail, delete: fail });
     sessions.start("one", reader);
@@ -101,8 +85,7 @@ describe("the owner of a session", () => {
     expect(await sessions.find("two", reader)).toEqual({ kind: "unknown" });
   });
 
-  it("keeps the sessions of others when one caller starts many", async () => {
-    const { reader, runner } = await callers();
+  it("is kept when another caller starts many sessions, who loses those not used for the longest time", () => {
     const sessions = new Sessions();
     sessions.start("reader's", reader);
     sessions.start("open", undefined);
@@ -112,13 +95,11 @@ describe("the owner of a session", () => {
     }
     expect(sessions.isOf("reader's", reader)).toBe(true);
     expect(sessions.isOf("open", undefined)).toBe(true);
-    // Its own share: the sessions that were used last.
     expect(sessions.isOf("runner's 1", runner)).toBe(false);
     expect(sessions.isOf("runner's 19999", runner)).toBe(true);
   });
 
-  it("keeps the sessions of callers with a token when callers without one start many", async () => {
-    const { reader } = await callers();
+  it("is kept when callers without a token start many sessions", () => {
     const sessions = new Sessions();
     sessions.start("reader's", reader);
     for (let count = 0; count < 20_000; count += 1) sessions.start(`open ${count}`, undefined);
@@ -127,8 +108,7 @@ describe("the owner of a session", () => {
     expect(sessions.isOf("open 15000", undefined)).toBe(true);
   });
 
-  it("loses the session that was not used for the longest time first", async () => {
-    const { reader } = await callers();
+  it("is lost for the session that was not used for the longest time, if many callers have one each", () => {
     const sessions = new Sessions();
     const caller = (user: number) => ({ ...reader, userId: `user ${user}` });
     for (let user = 0; user < 10_000; user += 1) sessions.start(`session ${user}`, caller(user));
@@ -159,13 +139,9 @@ class SlowStore {
 }
 
 /** Starts a session. Expects that nothing is received before the store has set its owner. */
-async function startSlowly(port: number, store: SlowStore): Promise<Response> {
-  const accept = "application/json, text/event-stream";
-  const authorization = `Bearer ${await tokenOf("reader")}`;
-  const headers = { authorization, accept, "content-type": "application/json" };
-  const sent = { method: "POST", headers, body: JSON.stringify(INITIALIZE) };
+async function startSlowly(port: number, store: SlowStore): ReturnType<typeof post> {
   let isReceived = false;
-  const received = fetch(`http://127.0.0.1:${port}/mcp`, sent).finally(() => (isReceived = true));
+  const received = post(port, INITIALIZE, await tokenOf("reader")).finally(() => (isReceived = true));
   await until(() => store.isSetting);
   for (let turn = 0; turn < 500; turn += 1) await new Promise(setImmediate);
   expect(isReceived).toBe(false);
@@ -179,14 +155,14 @@ describe.each(HOSTS)("the response to initialize on $name", (host) => {
     ["a stream of events", false],
   ])("in %s waits until other processes know the owner of its session", async (_, isJson) => {
     const store = new SlowStore();
-    const { port, close } = await openHost(host, createMcpResourceServer(), { isJson, store });
+    const { port, close } = await openHost({ ...host, isJson }, createMcpResourceServer(), { store });
     try {
       const response = await startSlowly(port, store);
-      expect(await response.text()).toContain("serverInfo");
+      expect(response.text).toContain("serverInfo");
       const session = response.headers.get("mcp-session-id") ?? "none";
       const gate = protectMcp(createMcpResourceServer(), { store: store.shared });
-      const headers = { authorization: `Bearer ${await tokenOf("reader")}`, "mcp-session-id": session };
-      expect(await gate(new Request(RESOURCE, { headers }))).not.toBeInstanceOf(Response);
+      const later = requestOf(undefined, await tokenOf("reader"), { "mcp-session-id": session }, "GET");
+      expect(await gate(later)).not.toBeInstanceOf(Response);
     } finally {
       await close();
     }
@@ -195,17 +171,12 @@ describe.each(HOSTS)("the response to initialize on $name", (host) => {
   it("is sent if the store fails", async () => {
     const store = { ...memoryStore(), set: () => Promise.reject(new Error("down")) };
     const { port, close } = await openHost(host, createMcpResourceServer(), { store });
-    const token = await tokenOf("reader");
-    const headers = [["accept", "application/json, text/event-stream"]] as const;
-    const { status } = await ask(port, { method: "POST", path: "/mcp", token, headers, body: INITIALIZE });
-    expect(status).toBe(200);
+    expect(await post(port, INITIALIZE, await tokenOf("reader"))).toMatchObject({ status: 200 });
     await close();
   });
 });
 
 it("keeps the headers of a session, which a handler sends early, until its owner is stored", async () => {
-  const [host] = HOSTS;
-  if (!host) throw new Error("There is no host.");
   const store = new SlowStore();
   const backend: Backend = {
     executions: [],
@@ -218,23 +189,18 @@ it("keeps the headers of a session, which a handler sends early, until its owner
     },
     web: () => Promise.reject(new Error("unused")),
   };
-  const { port, close } = await listen(await host.create(createMcpResourceServer(), backend, { store }));
+  const { port, close } = await listen(await EXPRESS.create(createMcpResourceServer(), backend, { store }));
   const response = await startSlowly(port, store);
-  expect([response.headers.get("mcp-session-id"), await response.text()]).toEqual(["one", "data: {}\n\n"]);
+  expect([response.headers.get("mcp-session-id"), response.text]).toEqual(["one", "data: {}\n\n"]);
   await close();
 });
 
 describe("protectMcp", () => {
-  const server = createMcpResourceServer();
   const gate = protectMcp(server);
-  const send = async (user: User, method: string, headers: Readonly<Record<string, string>>) => {
-    const authorization = `Bearer ${await tokenOf(user)}`;
-    const body = method === "POST" && { body: JSON.stringify(INITIALIZE) };
-    const sent = { authorization, "content-type": "application/json", ...headers };
-    return gate(new Request("https://api.example/mcp", { method, headers: sent, ...body }));
-  };
+  const send = async (user: User, method: string, headers = {}) =>
+    gate(requestOf(method === "POST" ? INITIALIZE : undefined, await tokenOf(user), headers, method));
   const start = async (id: string): Promise<void> => {
-    const access = (await send("reader", "POST", {})) as McpAccess;
+    const access = (await send("reader", "POST")) as McpAccess;
     await access.respond(new Response("{}", { headers: { "mcp-session-id": id } }));
   };
 
@@ -256,13 +222,12 @@ describe("protectMcp", () => {
     expect(await send("reader", "GET", headers)).not.toBeInstanceOf(Response);
     expect(await send("runner", "GET", headers)).toMatchObject({ status: 404 });
     expect(await send("reader", "GET", missed)).toMatchObject({ status: 404 });
-    expect(await send("reader", "GET", {})).not.toBeInstanceOf(Response);
+    expect(await send("reader", "GET")).not.toBeInstanceOf(Response);
   });
 
   it("returns 503 while the store does not know the owner of a session", async () => {
     const store = { ...memoryStore(), get: () => Promise.reject(new Error("down")) };
-    const headers = { authorization: `Bearer ${await tokenOf("reader")}`, "mcp-session-id": "one" };
-    const outcome = await protectMcp(server, { store })(new Request(RESOURCE, { headers }));
-    expect(outcome).toMatchObject({ status: 503 });
+    const request = requestOf(undefined, await tokenOf("reader"), { "mcp-session-id": "one" }, "GET");
+    expect(await protectMcp(server, { store })(request)).toMatchObject({ status: 503 });
   });
 });

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { protect } from "scopegate/fetch";
 import { protectMcp } from "scopegate/mcp";
 import { allowChallenge } from "../../../src/adapters/mcp/challenge.ts";
-import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
+import type { ResourceServerOptions } from "../../support/server.ts";
+import { requestOf } from "./support/memory.ts";
 import { createMcpResourceServer, issuer, RESOURCE } from "./support/tools.ts";
 
 const TABLE = {
@@ -17,14 +18,12 @@ const TABLE = {
 const REVISION = "io.modelcontextprotocol/protocolVersion";
 
 /** Sends a message, and returns what a client sees. */
-async function send(
+const send = (
   message: object,
   scopes?: readonly string[],
   table: ResourceServerOptions["scopeMappings"] = TABLE,
-  fields: Readonly<Record<string, string>> = {},
-) {
-  return sendTo(protectMcp(createMcpResourceServer(table)), message, scopes, fields);
-}
+  fields = {},
+) => sendTo(protectMcp(createMcpResourceServer(table)), message, scopes, fields);
 
 async function sendTo(
   gate: ReturnType<typeof protectMcp>,
@@ -33,13 +32,7 @@ async function sendTo(
   fields: Readonly<Record<string, string>> = {},
 ) {
   const token = scopes && (await issuer.token({ userId: "u", scopes: [...scopes] }));
-  const headers = {
-    "content-type": "application/json",
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    ...fields,
-  };
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 7, ...message });
-  const outcome = await gate(new Request(RESOURCE, { method: "POST", headers, body }));
+  const outcome = await gate(requestOf({ jsonrpc: "2.0", id: 7, ...message }, token, fields));
   if (!(outcome instanceof Response)) return { status: 200, scope: undefined, body: undefined, type: null };
   const challenge = outcome.headers.get("www-authenticate") ?? "";
   return {
@@ -49,9 +42,9 @@ async function sendTo(
     body: outcome.headers.get("content-type")?.includes("json") ? await outcome.json() : await outcome.text(),
   };
 }
-const call = (name: string, args: object = {}, meta: object = {}) => ({
+const call = (name: string, args: object = {}) => ({
   method: "tools/call",
-  params: { name, arguments: args, ...meta },
+  params: { name, arguments: args },
 });
 const modern = (message: { readonly method: string; readonly params?: object }) => ({
   ...message,
@@ -59,22 +52,19 @@ const modern = (message: { readonly method: string; readonly params?: object }) 
 });
 
 describe("a 401", () => {
-  it("names the scopes of the transport and the lists, as the metadata does", async () => {
-    expect(await send(call("search"))).toMatchObject({ status: 401, scope: "mcp:use tools:list" });
-    const server = createMcpResourceServer(TABLE);
-    expect(server.resource?.metadata["scopes_supported"]).toEqual(["mcp:use", "tools:list"]);
+  const NEEDLESS = { "* /mcp": [], "MCP tools/list": [] };
+  it.each([
+    ["of the transport and the lists", TABLE, "mcp:use tools:list"],
+    // Some providers require one.
+    ["of a table whose transport and lists need none", { ...TABLE, ...NEEDLESS }, "docs:read docs:write"],
+    ["of a table without operations", { "* /mcp": ["mcp:use"] }, undefined],
+  ])("names the scopes %s", async (_, table, scope) => {
+    expect(await send(call("search"), undefined, table)).toMatchObject({ status: 401, scope });
   });
 
-  it("names all scopes of a table whose transport and lists need none, because some providers require one", async () => {
-    const table = { ...TABLE, "* /mcp": [], "MCP tools/list": [] };
-    expect(await send(call("search"), undefined, table)).toMatchObject({ scope: "docs:read docs:write" });
-  });
-
-  it("names no scope for a table without operations", async () => {
-    expect(await send(call("search"), undefined, { "* /mcp": ["mcp:use"] })).toMatchObject({
-      status: 401,
-      scope: undefined,
-    });
+  it("names the same scopes as the metadata", () => {
+    const { resource } = createMcpResourceServer(TABLE);
+    expect(resource?.metadata["scopes_supported"]).toEqual(["mcp:use", "tools:list"]);
   });
 });
 
@@ -132,15 +122,9 @@ describe("a 403", () => {
   });
 
   it("keeps the body of `refusalBody`", async () => {
-    const server = createResourceServer({
-      ...issuer.resourceServerOptions,
-      serviceId: RESOURCE,
-      scopeMappings: TABLE,
-      refusalBody: () => ({ contentType: "text/plain", body: "no" }),
-    });
-    expect(await sendTo(protectMcp(server), modern(call("write")), ["mcp:use"])).toMatchObject({
-      body: "no",
-    });
+    const refusalBody = () => ({ contentType: "text/plain", body: "no" });
+    const gate = protectMcp(createMcpResourceServer(TABLE, {}, { refusalBody }));
+    expect(await sendTo(gate, modern(call("write")), ["mcp:use"])).toMatchObject({ body: "no" });
   });
 });
 
@@ -188,19 +172,11 @@ describe("revision 2026-07-28", () => {
 });
 
 describe("the methods that a server adds", () => {
-  const options = {
-    ...issuer.resourceServerOptions,
-    serviceId: RESOURCE,
-    scopeMappings: {
-      "* /mcp": [],
-      "MCP skills/list": [],
-      "MCP x-vendor/run deploy*": ["ops:<env>:deploy"],
-    },
-  };
+  const table = { "* /mcp": [], "MCP skills/list": [], "MCP x-vendor/run deploy*": ["ops:<env>:deploy"] };
   const RUN = { job: "deploy-web", arguments: { env: "prod" } };
 
   it("need a declaration", () => {
-    expect(() => createResourceServer(options)).toThrow('mcp: { methods: { "skills/list": null } }');
+    expect(() => createMcpResourceServer(table)).toThrow('mcp: { methods: { "skills/list": null } }');
   });
 
   it.each<[method: string, params: object, scopes: readonly string[], status: number]>([
@@ -213,7 +189,7 @@ describe("the methods that a server adds", () => {
     ["x-vendor/run", { ...RUN, Job: "drop" }, ["ops:prod:deploy"], 400],
   ])("are decided by their own rules: %s with %j and %j, %i", async (method, params, scopes, status) => {
     const mcp = { methods: { "skills/list": null, "x-vendor/run": "job" } };
-    const gate = protectMcp(createResourceServer({ ...options, mcp }));
+    const gate = protectMcp(createMcpResourceServer(table, mcp));
     expect(await sendTo(gate, { method, params }, scopes)).toMatchObject({ status });
   });
 });

@@ -3,13 +3,11 @@ import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import type { McpOptions } from "scopegate/mcp";
-import { ask } from "../../support/http.ts";
-import { createResourceServer } from "../../support/server.ts";
+import { ask, listen } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import type { Access, Backend } from "./support/backend.ts";
-import { type Host, HOSTS } from "./support/hosts.ts";
-import { listen } from "../../support/http.ts";
-import { issuer, RESOURCE, tokenOf, type User } from "./support/tools.ts";
+import { EXPRESS, type Host, HOSTS } from "./support/hosts.ts";
+import { createMcpResourceServer, tokenOf, type User } from "./support/tools.ts";
 
 const TABLE = { "* /mcp": [], "MCP tools/list": [], "MCP tools/call search": [] };
 
@@ -49,14 +47,14 @@ afterEach(async () => {
 /** An MCP server with a clock and revocations that a test changes. */
 async function openStreams(host: Host, options: McpOptions = {}, first = "data: {}\n\n") {
   const state = { shiftMs: 0, revoked: new Set<unknown>() };
-  const server = createResourceServer({
-    ...issuer.resourceServerOptions,
-    resource: { id: RESOURCE, authorizationServers: ["https://login.example/"] },
-    serviceId: RESOURCE,
-    scopeMappings: TABLE,
-    now: () => Date.now() + state.shiftMs,
-    isRevoked: ({ userId }) => state.revoked.has(userId),
-  });
+  const server = createMcpResourceServer(
+    TABLE,
+    {},
+    {
+      now: () => Date.now() + state.shiftMs,
+      isRevoked: ({ userId }) => state.revoked.has(userId),
+    },
+  );
   const backend = new EndlessBackend(first);
   const { port, close } = await listen(
     await host.create(server, backend, { streamCheckSeconds: 0.02, ...options }),
@@ -144,16 +142,16 @@ describe.each(HOSTS)("a stream on $name", (host) => {
 
 it("does not watch a stream whose client has left before its headers are written", async () => {
   const left = new AbortController();
-  const server = createResourceServer({
-    ...issuer.resourceServerOptions,
-    resource: { id: RESOURCE, authorizationServers: ["https://login.example/"] },
-    serviceId: RESOURCE,
-    scopeMappings: TABLE,
-    isRevoked: () => {
-      checks += 1;
-      return false;
+  const server = createMcpResourceServer(
+    TABLE,
+    {},
+    {
+      isRevoked: () => {
+        checks += 1;
+        return false;
+      },
     },
-  });
+  );
   let checks = 0;
   let isWritten = false;
   const backend: Backend = {
@@ -167,9 +165,7 @@ it("does not watch a stream whose client has left before its headers are written
     },
     web: () => Promise.reject(new Error("unused")),
   };
-  const [host] = HOSTS;
-  if (!host) throw new Error("There is no host.");
-  const { port, close } = await listen(await host.create(server, backend, { streamCheckSeconds: 0.001 }));
+  const { port, close } = await listen(await EXPRESS.create(server, backend, { streamCheckSeconds: 0.001 }));
   closing.push(close);
   const headers = { authorization: `Bearer ${await tokenOf("runner")}` };
   await fetch(`http://127.0.0.1:${port}/mcp`, { headers, signal: left.signal }).catch(() => undefined);

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { type McpAccess, type McpOptions, protectMcp } from "scopegate/mcp";
 import { memoryStore } from "scopegate/store";
-import { createMcpResourceServer, issuer, RESOURCE } from "./support/tools.ts";
+import { requestOf } from "./support/memory.ts";
+import { createMcpResourceServer, issuer } from "./support/tools.ts";
 
 const TABLE = {
   "* /mcp": [],
@@ -25,6 +26,8 @@ interface Caller {
 const alice: Caller = { userId: "alice", scopes: ["reports:web:write"] };
 const bob: Caller = { userId: "bob", scopes: ["reports:web:write"] };
 
+const ONE = { task: { taskId: "one" } };
+
 function createClient(options: McpOptions = {}) {
   const gate = protectMcp(server, options);
   /** Sends a message, and returns the response: the one of the gate, or `result` in the given form. */
@@ -34,11 +37,10 @@ function createClient(options: McpOptions = {}) {
     result: object = { done: true },
     isStream = false,
   ) => {
-    const authorization = `Bearer ${await issuer.token({ userId, scopes: [...scopes] })}`;
     const toRequest = (one: object, id: number) => ({ jsonrpc: "2.0", id, ...one });
-    const body = JSON.stringify(Array.isArray(message) ? message.map(toRequest) : toRequest(message, 1));
-    const headers = { authorization, "content-type": "application/json" };
-    const outcome = await gate(new Request(RESOURCE, { method: "POST", headers, body }));
+    const body = Array.isArray(message) ? message.map(toRequest) : toRequest(message, 1);
+    const token = await issuer.token({ userId, scopes: [...scopes] });
+    const outcome = await gate(requestOf(body as object, token));
     if (outcome instanceof Response)
       return { status: outcome.status, body: (await outcome.json()) as object, passed: false };
     const json = JSON.stringify({ jsonrpc: "2.0", id: 1, result });
@@ -50,6 +52,13 @@ function createClient(options: McpOptions = {}) {
   };
 }
 
+/** A client of a server with the task `one` of alice. */
+async function withTask() {
+  const send = createClient();
+  await send(alice, CALL, ONE);
+  return send;
+}
+
 const task = (method: string, taskId = "one", more: object = {}) => ({
   method: `tasks/${method}`,
   params: { taskId, ...more },
@@ -58,8 +67,8 @@ const NOT_FOUND = { passed: false, status: 200, body: { id: 1, error: { code: -3
 
 describe("a task", () => {
   it.each([
-    ["JSON", { task: { taskId: "one" } }, false],
-    ["a stream of events", { task: { taskId: "one" } }, true],
+    ["JSON", ONE, false],
+    ["a stream of events", ONE, true],
     ["JSON of revision 2026-07-28", { resultType: "task", taskId: "one" }, false],
   ])("shows it only to its caller, if it was started in %s", async (_, result, isStream) => {
     const send = createClient();
@@ -75,20 +84,18 @@ describe("a task", () => {
 
   it("does not start one because a tool mentions an id, or because another method returns one", async () => {
     const send = createClient();
-    await send(bob, CALL, { structuredContent: { task: { taskId: "one" } }, taskId: "one" });
+    await send(bob, CALL, { structuredContent: ONE, taskId: "one" });
     expect(await send(bob, task("get"))).toMatchObject(NOT_FOUND);
   });
 
   it("keeps its first owner", async () => {
-    const send = createClient();
-    await send(alice, CALL, { task: { taskId: "one" } });
-    await send(bob, CALL, { task: { taskId: "one" } });
+    const send = await withTask();
+    await send(bob, CALL, ONE);
     expect(await send(bob, task("result"))).toMatchObject(NOT_FOUND);
   });
 
   it("needs the rule for its operation, with the same arguments, for its result", async () => {
-    const send = createClient();
-    await send(alice, CALL, { task: { taskId: "one" } });
+    const send = await withTask();
     for (const scopes of [[], ["reports:api:write"]])
       expect(await send({ ...alice, scopes }, task("result"))).toMatchObject({ passed: false, status: 403 });
     expect(await send({ ...alice, scopes: ["reports:write"] }, task("result"))).toMatchObject({
@@ -100,15 +107,14 @@ describe("a task", () => {
     const send = createClient();
     const caller = { ...alice, scopes: ["reports:7:write"] };
     const params = { ...CALL.params, arguments: { team: 7 } };
-    await send(caller, { ...CALL, params }, { task: { taskId: "one" } });
+    await send(caller, { ...CALL, params }, ONE);
     expect(await send(caller, task("result"))).toMatchObject({ passed: true });
     const other = { ...alice, scopes: ["reports:8:write"] };
     expect(await send(other, task("result"))).toMatchObject({ passed: false, status: 403 });
   });
 
   it("does not list it for other callers", async () => {
-    const send = createClient();
-    await send(alice, CALL, { task: { taskId: "one" } });
+    const send = await withTask();
     await send(bob, CALL, { task: { taskId: "two" } });
     const tasks = ["one", "two", "three"].map((taskId) => ({ taskId, status: "working" }));
     for (const isStream of [false, true]) {
@@ -118,8 +124,7 @@ describe("a task", () => {
   });
 
   it("lists it only while the caller may repeat its call, with the same arguments", async () => {
-    const send = createClient();
-    await send(alice, CALL, { task: { taskId: "one" } });
+    const send = await withTask();
     const tasks = [{ taskId: "one" }];
     const list = async (scopes: readonly string[]) =>
       (await send({ ...alice, scopes }, { method: "tasks/list" }, { tasks })).body;
@@ -130,8 +135,7 @@ describe("a task", () => {
   });
 
   it("refuses messages of others that are related to it", async () => {
-    const send = createClient();
-    await send(alice, CALL, { task: { taskId: "one" } });
+    const send = await withTask();
     const _meta = { "io.modelcontextprotocol/related-task": { taskId: "one" } };
     const related = [
       { method: "tools/call", params: { ...CALL.params, _meta } },
@@ -149,21 +153,20 @@ describe("a task", () => {
   it("is known, and not listed for others, if a stream of a session has the response to the call", async () => {
     const gate = protectMcp(server);
     const stream = async ({ userId, scopes }: Caller, result: object) => {
-      const authorization = `Bearer ${await issuer.token({ userId, scopes: [...scopes] })}`;
-      const outcome = await gate(new Request(RESOURCE, { headers: { authorization } }));
+      const token = await issuer.token({ userId, scopes: [...scopes] });
+      const outcome = await gate(requestOf(undefined, token, {}, "GET"));
       const event = `data: ${JSON.stringify({ jsonrpc: "2.0", id: 1, result })}\n\n`;
       const headers = { "content-type": "text/event-stream" };
       return (await (outcome as McpAccess).respond(new Response(event, { headers }))).text();
     };
-    await stream(alice, { task: { taskId: "one" } });
+    await stream(alice, ONE);
     const tasks = [{ taskId: "one" }, { taskId: "two" }];
     expect(await stream(alice, { tasks })).toContain('"tasks":[{"taskId":"one"}]');
     expect(await stream(bob, { tasks })).toContain('"tasks":[]');
   });
 
   it("refuses it together with the rest of a batch", async () => {
-    const send = createClient();
-    await send(alice, CALL, { task: { taskId: "one" } });
+    const send = await withTask();
     const batch = [{ method: "tasks/list" }, task("get")];
     expect(await send(bob, batch)).toMatchObject({ passed: false, body: { error: { code: -32602 } } });
     expect(await send(alice, batch)).toMatchObject({ passed: true });
@@ -172,7 +175,7 @@ describe("a task", () => {
   it("knows it in every process with the same store, and not while the store fails", async () => {
     const store = memoryStore();
     const [first, second] = [createClient({ store }), createClient({ store })];
-    await first(alice, CALL, { task: { taskId: "one" } });
+    await first(alice, CALL, ONE);
     expect(await second(bob, task("result"))).toMatchObject(NOT_FOUND);
     expect(await second({ ...alice, scopes: [] }, task("result"))).toMatchObject({ status: 403 });
     expect(await second(alice, task("result"))).toMatchObject({ passed: true });
