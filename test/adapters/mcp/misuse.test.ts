@@ -6,49 +6,25 @@ import express from "express";
 import fastify from "fastify";
 import Koa from "koa";
 import { once } from "node:events";
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect, createServer as createServer2 } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { protect } from "scopegate/express";
-import { operationsOf, protectMcp, withMcp } from "scopegate/mcp";
+import { protectMcp, withMcp } from "scopegate/mcp";
 import { memoryStore } from "scopegate/store";
-import { accessMatrix, createTestIssuer } from "scopegate/testing";
-import { ask, listen } from "../../support/http.ts";
+import { accessMatrix } from "scopegate/testing";
+import { serve } from "../../support/frameworks.ts";
+import { ask, askMcp } from "../../support/http.ts";
 import { pipelineOf } from "../../../src/core/port.ts";
-import { createResourceServer } from "../../support/server.ts";
-import {
-  createMcp,
-  createMcpResourceServer,
-  issuer as mcpIssuer,
-  type Line,
-  tokenOf,
-} from "./support/tools.ts";
+import { requestOf, server } from "./support/memory.ts";
+import { createMcp, createMcpResourceServer, issuer, type Line, tokenOf } from "./support/tools.ts";
 
-const issuer = createTestIssuer({ audience: "mcp" });
-const server = createResourceServer({
-  ...issuer.resourceServerOptions,
-  serviceId: "mcp",
-  scopeMappings: { "* /mcp": [], "MCP tools/list": [], "MCP tools/call run": ["agents:<agent_id>:run"] },
-});
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  vi.restoreAllMocks();
-  for (const close of closing.splice(0)) await close();
-});
-
+/** Calls `run_agent` behind these handlers, as the runner, and returns what the route received. */
 async function call(app: ReturnType<typeof express>, agent_id: unknown) {
   app.post("/mcp", (request, response) => response.json(request.body));
-  const { port, close } = await listen(createHttpServer(app));
-  closing.push(close);
-  const token = await issuer.token({ scopes: ["agents:web:run"] });
-  const params = { name: "run", arguments: { agent_id } };
-  return ask(port, {
-    method: "POST",
-    path: "/mcp",
-    token,
-    body: { jsonrpc: "2.0", id: 1, method: "tools/call", params },
-  });
+  const params = { name: "run_agent", arguments: { agent_id } };
+  return askMcp(await serve(app), "tools/call", params, await tokenOf("runner"));
 }
 
 describe("protectMcp", () => {
@@ -62,7 +38,6 @@ describe("protectMcp", () => {
     expect((await call(express().use(parser, protectMcp(server)), "api")).status).toBe(403);
   });
 
-  const SEARCH = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "search" } };
   type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   const connectTransport =
     (Transport: typeof Transport1 | typeof Transport2, line: Line): Listener =>
@@ -108,11 +83,8 @@ describe("protectMcp", () => {
       "plain Node": () => (request: IncomingMessage, response: ServerResponse) =>
         gate(request as never, response, () => void handle(request, response)),
     };
-    const { port, close } = await listen(createHttpServer(await hosts[host]()));
-    closing.push(close);
-    const token = await tokenOf("reader");
-    const headers = [["accept", "application/json, text/event-stream"]] as const;
-    const { status, body } = await ask(port, { method: "POST", path: "/mcp", token, headers, body: SEARCH });
+    const port = await serve(await hosts[host]());
+    const { status, body } = await askMcp(port, "tools/call", { name: "search" }, await tokenOf("reader"));
     return { status, body, logged: logged.mock.calls.map(([line]) => line) };
   }
 
@@ -175,35 +147,24 @@ describe("protectMcp", () => {
   });
 
   it("reads certificates in Express, and throws for the Fetch standard, which has none", async () => {
-    const binding = createResourceServer({
-      ...issuer.resourceServerOptions,
-      serviceId: "mcp",
-      scopeMappings: { "* /mcp": [], "MCP tools/call run": [] },
-      senderConstraint: { mtls: { from: "socket" } },
-    });
+    const senderConstraint = { mtls: { from: "socket" as const } };
+    const binding = createMcpResourceServer(undefined, {}, { senderConstraint });
     expect(await call(express().use(protectMcp(binding)), "web")).toMatchObject({ status: 200 });
-    await expect(protectMcp(binding)(new Request("http://a/mcp"))).rejects.toThrow("has no socket");
+    await expect(protectMcp(binding)(requestOf())).rejects.toThrow("has no socket");
     expect(() => withMcp(binding, () => new Response())).toThrow("has no socket");
   });
 });
 
 describe("a body that headers do not announce", () => {
-  const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "run" } });
+  const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "search" } });
 
-  it("causes a refusal with DELETE, in a request of the Fetch standard", async () => {
-    const token = await issuer.token({ scopes: [] });
-    const headers = { authorization: `Bearer ${token}` };
-    const send = (body?: string) =>
-      protectMcp(server)(new Request("http://a/mcp", { method: "DELETE", headers, ...(body && { body }) }));
-    expect(await send(message)).toMatchObject({ status: 400 });
+  it("causes a refusal with DELETE, in a request of the Fetch standard, also if it does not end", async () => {
+    const gate = protectMcp(server, { bodyTimeoutMs: 20 });
+    const send = async (body?: string | object) =>
+      gate(requestOf(body, await tokenOf("nobody"), {}, "DELETE"));
+    for (const body of [message, new ReadableStream()])
+      expect(await send(body)).toMatchObject({ status: 400 });
     expect(await send()).not.toBeInstanceOf(Response);
-  });
-
-  it("causes a refusal with DELETE if it does not end", async () => {
-    const headers = { authorization: `Bearer ${await issuer.token({ scopes: [] })}` };
-    const body = new ReadableStream();
-    const request = new Request("http://a/mcp", { method: "DELETE", headers, body, duplex: "half" });
-    expect(await protectMcp(server, { bodyTimeoutMs: 20 })(request)).toMatchObject({ status: 400 });
   });
 
   it("causes a refusal with OPTIONS, over HTTP/2", async () => {
@@ -217,12 +178,12 @@ describe("a body that headers do not announce", () => {
     http2.listen(0, "127.0.0.1");
     await once(http2, "listening");
     const client = connect(`http://127.0.0.1:${(http2.address() as AddressInfo).port}`);
-    closing.push(async () => {
+    onTestFinished(async () => {
       client.close();
       http2.close();
       await once(http2, "close");
     });
-    const authorization = `Bearer ${await issuer.token({ scopes: [] })}`;
+    const authorization = `Bearer ${await tokenOf("nobody")}`;
     const send = async (body?: string) => {
       const headers = { ":method": "OPTIONS", ":path": "/mcp", authorization };
       const stream = client.request(headers, { endStream: body === undefined });
@@ -236,16 +197,13 @@ describe("a body that headers do not announce", () => {
   });
 });
 
-describe("a polluted prototype", () => {
-  it("adds no body to a request", async () => {
-    const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
-    Object.assign(Object.prototype, { parsed: ping });
-    try {
-      expect((await call(express().use(protectMcp(server)), "api")).status).toBe(403);
-    } finally {
-      Reflect.deleteProperty(Object.prototype, "parsed");
-    }
-  });
+it("adds no body to a request from a polluted prototype", async () => {
+  Object.assign(Object.prototype, { parsed: { jsonrpc: "2.0", id: 1, method: "ping" } });
+  try {
+    expect((await call(express().use(protectMcp(server)), "api")).status).toBe(403);
+  } finally {
+    Reflect.deleteProperty(Object.prototype, "parsed");
+  }
 });
 
 describe("an edited response", () => {
@@ -261,73 +219,43 @@ describe("an edited response", () => {
       response.write("late");
       response.end("late");
     });
-    const { port, close } = await listen(createHttpServer(app));
-    closing.push(close);
-    const body = { jsonrpc: "2.0", id: 1, method: "tasks/list" };
-    const answer = await ask(port, { method: "POST", path: "/mcp", token: await mcpIssuer.token(), body });
+    const answer = await askMcp(await serve(app), "tasks/list", {}, await issuer.token());
     expect(answer).toMatchObject({ status: 200, body: { result: { tasks: [] } } });
     expect(ended).toEqual([true]);
   });
 });
 
 describe("a response that cannot be edited", () => {
-  const respond = async (headers: Readonly<Record<string, string>>, text: string | Buffer) => {
-    const app = express().use(protectMcp(server, { listFilter: true }));
-    app.get("/mcp", (_request, response) => void response.writeHead(405, headers).end(text));
-    const { port, close } = await listen(createHttpServer(app));
-    closing.push(close);
-    return ask(port, { path: "/mcp", token: await issuer.token({ scopes: ["agents:web:run"] }) });
-  };
+  const SSE = { "content-type": "text/event-stream" };
+  const JSON_TYPE = { "content-type": "application/json" };
+  const GZIP = { "content-encoding": "gzip" };
 
-  it("sends it as it is, if it is neither JSON nor a stream of events", async () => {
-    expect(await respond({ "content-type": "text/plain" }, "Use POST")).toMatchObject({
-      status: 405,
-      text: "Use POST",
-    });
-  });
-
-  it.each(["text/event-stream", "application/json"])(
-    "sends nothing, if it is compressed %s",
-    async (type) => {
-      const headers = { "content-type": type, "content-encoding": "gzip" };
-      expect(await respond(headers, Buffer.from([31, 139, 8]))).toMatchObject({ status: 405, text: "" });
-    },
-  );
-});
-
-describe("listFilter", () => {
-  it.each([["[not json"], ['{"result":']])(
-    "sends an empty body once for %s, however often the handler ends",
-    async (text) => {
+  it.each<[headers: Readonly<Record<string, string>>, written: string | Buffer, sent: string]>([
+    [{ "content-type": "text/plain" }, "Use POST", "Use POST"],
+    [{ ...SSE, ...GZIP }, Buffer.from([31, 139, 8]), ""],
+    [{ ...JSON_TYPE, ...GZIP }, Buffer.from([31, 139, 8]), ""],
+    [JSON_TYPE, "[not json", ""],
+    [JSON_TYPE, '{"result":', ""],
+  ])(
+    "is sent as it is, or without content, however often the handler ends: %j",
+    async (headers, written, sent) => {
       const app = express().use(protectMcp(server, { listFilter: true }));
-      app.post("/mcp", (_request, response) => {
-        response.type("json").write(text);
+      app.get("/mcp", (_request, response) => {
+        response.writeHead(405, headers).write(written);
         response.end();
         response.end();
       });
-      const { port, close } = await listen(createHttpServer(app));
-      closing.push(close);
-      const token = await issuer.token({ scopes: ["agents:web:run"] });
-      const body = { jsonrpc: "2.0", id: 1, method: "tools/list" };
-      const answer = await ask(port, { method: "POST", path: "/mcp", token, body });
-      expect(answer).toMatchObject({ status: 200, text: "" });
+      const answer = await ask(await serve(app), { path: "/mcp", token: await tokenOf("runner") });
+      expect(answer).toMatchObject({ status: 405, text: sent });
     },
   );
-});
-
-describe("operationsOf", () => {
-  it("explains what it accepts", async () => {
-    await expect(operationsOf((() => undefined) as never)).rejects.toThrow(
-      "await operationsOf(createMcpServer())",
-    );
-  });
 });
 
 describe("accessMatrix", () => {
   it("fills the arguments of operations that are named as routes", async () => {
     const { cells } = await accessMatrix(server, {
       callers: { web: issuer.caller({ scopes: ["agents:web:run"] }) },
-      routes: ["MCP tools/call run"],
+      routes: ["MCP tools/call run_agent"],
       params: { agent_id: "web" },
     });
     expect(cells.map(({ decision }) => decision.allowed)).toEqual([true]);

@@ -1,65 +1,44 @@
 /** The audit, with servers of both lines of the official SDK. */
-import {
-  completable,
-  McpServer as McpServer2,
-  requireScopes,
-  ResourceTemplate as Template2,
-} from "@modelcontextprotocol/server";
+import { requireScopes } from "@modelcontextprotocol/server";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
-import { completable as completable1 } from "@modelcontextprotocol/sdk/server/completable.js";
-import {
-  McpServer as McpServer1,
-  ResourceTemplate as Template1,
-} from "@modelcontextprotocol/sdk/server/mcp.js";
 import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { audit } from "scopegate/audit";
-import { type McpServer, operationsOf, scopesOf } from "scopegate/mcp";
+import { operationsOf, scopesOf } from "scopegate/mcp";
 import { z } from "zod";
-import { createMcp, createMcpResourceServer, LINES, type Line, TABLE, TOOLS } from "./support/tools.ts";
+import { argumentsFor, type Line, LINES, type Registrar, SDK } from "./support/sdk.ts";
+import { createMcp, createMcpResourceServer, TABLE, TOOLS } from "./support/tools.ts";
 
-/** What both lines have in common, with loose types. */
-interface Registrar extends McpServer {
-  readonly server: McpServer & {
-    setRequestHandler(method: unknown, handler: unknown): void;
-    oninitialized?: () => void;
-    getClientCapabilities(): Readonly<Record<string, object>>;
-    listRoots(): Promise<object>;
-    elicitInput(params: object): Promise<object>;
-  };
-  registerTool(name: string, config: object, handler: () => object): unknown;
-  registerPrompt(name: string, config: object, handler: () => object): unknown;
-  registerResource(name: string, uri: unknown, config: object, handler: () => object): unknown;
-  close(): Promise<void>;
-}
-type Construct<T> = new (...given: readonly unknown[]) => T;
-const PARTS = {
-  1: [McpServer1, Template1, completable1],
-  2: [McpServer2, Template2, completable],
-} as unknown as Record<
-  Line,
-  readonly [
-    Construct<Registrar>,
-    Construct<object>,
-    (schema: z.ZodString, complete: () => string[]) => z.ZodString,
-  ]
->;
+const respond = () => ({ content: [] });
 
 /** A server with everything that an MCP server can offer. */
 function createFull(line: Line): Registrar {
-  const [Server, Template, complete] = PARTS[line];
+  const { Server, Template, completable } = SDK[line];
   const capabilities = { logging: {}, resources: { subscribe: true } };
   const mcp = new Server({ name: "full", version: "1.0.0" }, { capabilities });
-  mcp.registerTool("search", {}, () => ({ content: [] }));
-  const shape = { city: complete(z.string(), () => ["Paris"]) };
-  mcp.registerPrompt("greet", { argsSchema: line === 1 ? shape : z.object(shape) }, () => ({ messages: [] }));
-  mcp.registerResource("readme", "docs://readme", {}, () => ({ contents: [] }));
-  mcp.registerResource("page", new Template("docs://{page}", { list: undefined }), {}, () => ({
-    contents: [],
-  }));
+  mcp.registerTool("search", {}, respond);
+  const shape = { city: completable(z.string(), () => ["Paris"]) };
+  mcp.registerPrompt("greet", { argsSchema: argumentsFor(line, shape) }, () => ({ messages: [] }));
+  const read = () => ({ contents: [] });
+  mcp.registerResource("readme", "docs://readme", {}, read);
+  mcp.registerResource("page", new Template("docs://{page}", { list: undefined }), {}, read);
   return mcp;
 }
+
+/** A server whose `tools/list` responds in this way. */
+function createListing(
+  line: Line,
+  list: (request: { readonly params?: { readonly cursor?: string } }) => object,
+) {
+  const mcp = createFull(line);
+  mcp.server.setRequestHandler(line === 1 ? ListToolsRequestSchema : "tools/list", list);
+  return mcp;
+}
+
+const kindsOf = (...given: Parameters<typeof audit>) =>
+  audit(...given).findings.map(({ kind, severity }) => `${severity} ${kind}`);
+const patternsOf = async (mcp: Registrar) => (await operationsOf(mcp)).map(({ pattern }) => pattern);
 
 describe.each(LINES)("operationsOf a server of version %i", (line) => {
   const table = { ...TABLE, "MCP tools/call remove_agent": ["agents:<agent_id>:delete"] };
@@ -72,7 +51,7 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
     audit(server, await operationsOf(createMcp(line))).orThrow({ warnings: true });
     const misspelled = createMcpResourceServer({ ...table, ...rules, "MCP prompts/get greet": [] });
     const { findings } = audit(misspelled, await operationsOf(createMcp(line)));
-    expect(findings.map(({ kind }) => kind)).toEqual(["rule_unreached"]);
+    expect(findings).toMatchObject([{ kind: "rule_unreached" }]);
   });
 
   it.each([
@@ -80,10 +59,7 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
     ["MCP prompts/get greet", "<town>", "Its arguments: city."],
   ])("fails the audit if the rule %s names an argument %s that does not exist", async (key, name, hint) => {
     const mcp = createFull(line);
-    const shape = { agent_id: z.string() };
-    mcp.registerTool("remove", { inputSchema: line === 1 ? shape : z.object(shape) }, () => ({
-      content: [],
-    }));
+    mcp.registerTool("remove", { inputSchema: argumentsFor(line, { agent_id: z.string() }) }, respond);
     const routes = await operationsOf(mcp);
     const good = {
       "MCP tools/call remove": ["agents:<agent_id>:delete"],
@@ -112,7 +88,7 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
   };
   const createTyped = () => {
     const mcp = createFull(line);
-    mcp.registerTool("typed", { inputSchema: line === 1 ? TYPES : z.object(TYPES) }, () => ({ content: [] }));
+    mcp.registerTool("typed", { inputSchema: argumentsFor(line, TYPES) }, respond);
     return mcp;
   };
 
@@ -136,9 +112,8 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
       const routes = await operationsOf(createTyped());
       const where = { [name]: { claim: "tenant" } };
       for (const rule of [[`a:<${name}>:b`], { scopes: [], where }]) {
-        const report = audit(createMcpResourceServer({ "MCP tools/call typed": rule }), routes);
-        const found = report.findings.filter(({ kind }) => kind.startsWith("rule_argument"));
-        expect(found.map(({ kind, severity }) => `${severity} ${kind}`)).toEqual(
+        const kinds = kindsOf(createMcpResourceServer({ "MCP tools/call typed": rule }), routes);
+        expect(kinds.filter((kind) => kind.includes("rule_argument"))).toEqual(
           ["tags", "urgent"].includes(name) ? ["warning rule_argument_type"] : [],
         );
       }
@@ -150,10 +125,9 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
     async (capability) => {
       const mcp = createFull(line);
       mcp.server.oninitialized = () => {
-        if (mcp.server.getClientCapabilities()[capability])
-          mcp.registerTool("conditional", {}, () => ({ content: [] }));
+        if (mcp.server.getClientCapabilities()[capability]) mcp.registerTool("conditional", {}, respond);
       };
-      expect((await operationsOf(mcp)).map(({ pattern }) => pattern)).toContain("tools/call conditional");
+      expect(await patternsOf(mcp)).toContain("tools/call conditional");
     },
   );
 
@@ -165,21 +139,17 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
       const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
       asked.push(mcp.server.elicitInput({ mode: "form", message: "Your name?", requestedSchema }));
     };
-    const routes = await operationsOf(mcp);
-    expect(routes.map(({ pattern }) => pattern)).toContain("tools/call search");
+    expect(await patternsOf(mcp)).toContain("tools/call search");
     expect(await Promise.all(asked)).toMatchObject([{ roots: [] }, { action: "cancel" }]);
   });
 
   it("does not report an argument of a tool that takes arguments without a description", async () => {
-    const mcp = createFull(line);
     const inputSchema = { type: "object", properties: {}, additionalProperties: { type: "string" } };
-    mcp.server.setRequestHandler(line === 1 ? ListToolsRequestSchema : "tools/list", () => ({
-      tools: [
-        { name: "any", inputSchema },
-        { name: "other", inputSchema: { type: "object" } },
-      ],
-    }));
-    const routes = await operationsOf(mcp);
+    const tools = [
+      { name: "any", inputSchema },
+      { name: "other", inputSchema: { type: "object" } },
+    ];
+    const routes = await operationsOf(createListing(line, () => ({ tools })));
     for (const name of ["any", "other"])
       expect(routes).toContainEqual({ method: "MCP", pattern: `tools/call ${name}` });
   });
@@ -198,21 +168,16 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
   });
 
   it("reads every page of a list", async () => {
-    const mcp = createFull(line);
-    mcp.server.setRequestHandler(
-      line === 1 ? ListToolsRequestSchema : "tools/list",
-      ({ params }: { readonly params?: { readonly cursor?: string } }) => ({
-        tools: [{ name: params?.cursor ?? "first", inputSchema: { type: "object" } }],
-        ...(params?.cursor === undefined && { nextCursor: "second" }),
-      }),
-    );
-    const patterns = (await operationsOf(mcp)).map(({ pattern }) => pattern);
+    const mcp = createListing(line, ({ params }) => ({
+      tools: [{ name: params?.cursor ?? "first", inputSchema: { type: "object" } }],
+      ...(params?.cursor === undefined && { nextCursor: "second" }),
+    }));
+    const patterns = await patternsOf(mcp);
     expect(patterns).toEqual(expect.arrayContaining(["tools/call first", "tools/call second"]));
   });
 
   it("lists nothing for a server without tools, prompts and resources", async () => {
-    const [Server] = PARTS[line];
-    expect(await operationsOf(new Server({ name: "empty", version: "1.0.0" }))).toEqual([]);
+    expect(await operationsOf(new SDK[line].Server({ name: "empty", version: "1.0.0" }))).toEqual([]);
   });
 
   it("leaves the server as it was, so that it can be connected", async () => {
@@ -226,34 +191,37 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(TOOLS);
   });
 
-  it("throws for a server that is connected", async () => {
-    const mcp = createMcp(line);
-    await mcp.connect(InMemoryTransport.createLinkedPair()[0] as never);
-    await expect(operationsOf(mcp)).rejects.toThrow("connect");
+  it("throws for a server that is connected, and for one that does not list its tools", async () => {
+    const connected = createMcp(line);
+    await connected.connect(InMemoryTransport.createLinkedPair()[0] as never);
+    await expect(operationsOf(connected)).rejects.toThrow("connect");
+    const broken = createListing(line, () => {
+      throw new Error("broken");
+    });
+    await expect(operationsOf(broken)).rejects.toThrow("refused tools/list");
   });
+});
 
+describe("operationsOf", () => {
   it("lists no tool of a server whose list has none", async () => {
-    const mcp = createMcp(1) as unknown as Registrar;
+    const mcp = createMcp(1);
     mcp.server.setRequestHandler(ListToolsRequestSchema, () => ({}));
     expect(await operationsOf(mcp)).toEqual([{ method: "MCP", pattern: "tools/list" }]);
   });
 
-  it("throws for a server that does not list its tools", async () => {
-    const mcp = createFull(line);
-    mcp.server.setRequestHandler(line === 1 ? ListToolsRequestSchema : "tools/list", () => {
-      throw new Error("broken");
-    });
-    await expect(operationsOf(mcp)).rejects.toThrow("refused tools/list");
+  it("explains what it accepts", async () => {
+    const given = (() => undefined) as never;
+    await expect(operationsOf(given)).rejects.toThrow("await operationsOf(createMcpServer())");
   });
 });
 
 describe("the audit of operations", () => {
   const scopeMappings = { "MCP resources/read *": ["docs:read"], "MCP resources/read docs://{page}": [] };
   const findings = (...patterns: readonly string[]) =>
-    audit(
+    kindsOf(
       createMcpResourceServer(scopeMappings),
       patterns.map((pattern) => ({ method: "MCP", pattern })),
-    ).findings.map(({ kind, severity }) => `${severity} ${kind}`);
+    );
 
   it("finds the rule for every resource for a template that cannot be a key", () => {
     expect(findings("resources/read docs://{page*}", "resources/read docs://{page}")).toEqual([]);
@@ -272,8 +240,7 @@ describe("the audit of operations", () => {
     [[], ["error scopes_differ"]],
   ])("compares the scopes %j of the code with the table", (scopes, expected) => {
     const server = createMcpResourceServer({ "MCP tools/call search": ["docs:read"] });
-    const report = audit(server, [{ method: "MCP", pattern: "tools/call search", scopes }]);
-    expect(report.findings.map(({ kind, severity }) => `${severity} ${kind}`)).toEqual(expected);
+    expect(kindsOf(server, [{ method: "MCP", pattern: "tools/call search", scopes }])).toEqual(expected);
   });
 });
 
@@ -295,7 +262,7 @@ describe("a scopeChallenge that depends on the call", () => {
   ])("is a note that names the tool, if it reads %s", async (_, scopeChallenge) => {
     const mcp = createFull(2);
     const inputSchema = z.object({ store_id: z.string() });
-    mcp.registerTool("report", { inputSchema, scopeChallenge }, () => ({ content: [] }));
+    mcp.registerTool("report", { inputSchema, scopeChallenge }, respond);
     const routes = await operationsOf(mcp);
     const server = createMcpResourceServer({ "MCP tools/call report": ["stores:<store_id>:read"] });
     const { findings } = audit(server, routes);
@@ -313,7 +280,7 @@ describe("a scopeChallenge that depends on the call", () => {
     const scopeChallenge = ({ request: { params } }: Context) => ({
       scopes: params.arguments ? ["stores:read"] : [],
     });
-    mcp.registerTool("report", { scopeChallenge }, () => ({ content: [] }));
+    mcp.registerTool("report", { scopeChallenge }, respond);
     expect(await operationsOf(mcp)).toContainEqual(
       expect.objectContaining({ pattern: "tools/call report", scopes: ["stores:read"] }),
     );
@@ -324,9 +291,9 @@ describe.each(LINES)("scopesOf a server of version %i", (line) => {
   it("returns the declared scopes, and leaves out what declares none or would be a pattern", async () => {
     const mcp = createFull(line);
     const scopes = { "scopegate/scopes": ["docs:write"] };
-    mcp.registerTool("write", { _meta: scopes }, () => ({ content: [] }));
-    mcp.registerTool("all*", { _meta: scopes }, () => ({ content: [] }));
-    mcp.registerTool("delete", { scopeChallenge: requireScopes("docs:delete") }, () => ({ content: [] }));
+    mcp.registerTool("write", { _meta: scopes }, respond);
+    mcp.registerTool("all*", { _meta: scopes }, respond);
+    mcp.registerTool("delete", { scopeChallenge: requireScopes("docs:delete") }, respond);
     const table = await scopesOf(mcp);
     expect(table).toMatchObject({ "MCP tools/list": [], "MCP tools/call write": ["docs:write"] });
     expect(table["MCP tools/call delete"]).toEqual(line === 2 ? ["docs:delete"] : undefined);
