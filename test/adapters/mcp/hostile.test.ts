@@ -58,6 +58,13 @@ interface Attacker {
   readonly attackAll: (cases: readonly Hostile[]) => Promise<readonly object[]>;
 }
 
+/** Identifies a request of the corpus. */
+const show = (name: string, sender: Sender, raw: Raw) => ({
+  name,
+  sender,
+  sent: JSON.stringify(raw).slice(0, 300),
+});
+
 function createAttacker(open: () => OpenHost, isAllowed: (execution: Execution) => boolean): Attacker {
   const attack: Attacker["attack"] = async (raw, sender) => {
     const { port, backend } = open();
@@ -75,9 +82,10 @@ function createAttacker(open: () => OpenHost, isAllowed: (execution: Execution) 
     const surprises: object[] = [];
     for (const { name, status: expected, sender = "runner", mayRun = false, ...raw } of cases) {
       const { status, ran, body } = await attack(raw, sender);
+      const shown = show(name, sender, raw);
       const forbidden = ran.filter((execution) => !mayRun || !isAllowed(execution));
       if (forbidden.length > 0 || status === undefined || !expected.includes(status))
-        surprises.push({ name, status, expected, forbidden, body: body.slice(0, 200) });
+        surprises.push({ ...shown, status, expected, forbidden, body: body.slice(0, 200) });
     }
     return surprises;
   };
@@ -158,10 +166,11 @@ describe.each(HIDING_HOSTS)("an MCP server whose names are hidden on $name", (ho
       const surprises: object[] = [];
       for (const { name, sender = "runner", ...raw } of cases) {
         const { status = 0, ran, head, body } = await attack(raw, sender);
+        const shown = show(name, sender, raw);
         const forbidden = ran.filter((execution) => !isHarmless(execution));
         const isShown = PLACEHOLDER.test(head + body);
         if (forbidden.length > 0 || isShown || status >= 500)
-          surprises.push({ name, status, forbidden, body: body.slice(0, 200) });
+          surprises.push({ ...shown, status, forbidden, body: body.slice(0, 200) });
       }
       expect(surprises).toEqual([]);
     },

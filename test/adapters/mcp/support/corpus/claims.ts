@@ -46,22 +46,18 @@ export const CLAIM_CASES: readonly Hostile[] = Object.entries(CLAIMS).flatMap(([
   FORBIDDEN.flatMap(([name, body]) => {
     const { params } = body;
     const args = { ...(params as { readonly arguments?: object }).arguments, ...claims, _meta: claims };
+    const refuse = (place: string, sent: object) => refusal(`${name} with ${kind} ${place}`, 403, sent);
     return [
-      refusal(`${name} with ${kind} in _meta`, 403, { ...body, params: { ...params, _meta: claims } }),
-      refusal(`${name} with ${kind} in the message`, 403, { ...body, _meta: claims }),
-      refusal(`${name} with ${kind} in params`, 403, { ...body, params: { ...claims, ...params } }),
-      refusal(`${name} with ${kind} beside params`, 403, { ...claims, ...body }),
-      refusal(`${name} with ${kind} in a batch`, 403, [
+      refuse("in _meta", { ...body, params: { ...params, _meta: claims } }),
+      refuse("in the message", { ...body, _meta: claims }),
+      refuse("in params", { ...body, params: { ...claims, ...params } }),
+      refuse("beside params", { ...claims, ...body }),
+      refuse("in a batch", [
         { ...call("docs_read"), id: 2 },
         { ...body, params: { ...params, _meta: claims } },
       ]),
       ...("arguments" in params
-        ? [
-            refusal(`${name} with ${kind} in the arguments`, 403, {
-              ...body,
-              params: { ...params, arguments: args },
-            }),
-          ]
+        ? [refuse("in the arguments", { ...body, params: { ...params, arguments: args } })]
         : []),
     ];
   }),

@@ -74,84 +74,50 @@ const SPELLINGS: readonly ((template: string) => string)[] = [
     ":month",
   ].map(inPlaceOfVariables),
   ...["*", "may", "{__proto__}", "{+path}{+rest}"].map(inPlaceOfVariables),
-  (template) => `${template}/{x}`,
-  (template) => `${template}x`,
-  (template) => `${template} `,
+  ...["/{x}", "x", " ", "\n", "\u0000", "?x"].map((end) => (template: string) => template + end),
   (template) => ` ${template}`,
-  (template) => `${template}\n`,
-  (template) => `${template}\u0000`,
-  (template) => `${template}?x`,
-  (template) => template.replace("://", ":\\\\"),
-  (template) => template.replace("///", "//localhost/"),
-  (template) => template.replace("///", "///x/../"),
-  (template) => template.replace("private", "%70rivate"),
-  (template) => template.replace("private", "x/../private"),
-  (template) => template.replace("private", "{dir}"),
+  ...[
+    ["://", ":\\\\"],
+    ["///", "//localhost/"],
+    ["///", "///x/../"],
+    ["private", "%70rivate"],
+    ["private", "x/../private"],
+    ["private", "{dir}"],
+  ].map(
+    ([from = "", to = ""]) =>
+      (template: string) =>
+        template.replace(from, to),
+  ),
 ];
 
 /** A `ref` that refers to nothing, or to two things. */
 const WRONG: readonly unknown[] = [
   ...[undefined, null, "", "review", "ref/prompt", 1, true, [], ["review"], {}, { name: "review" }],
-  ...[
-    { uri: "file:///{+path}" },
-    { type: "ref/prompt" },
-    { type: "ref/resource" },
-    { type: "prompt", name: "x" },
-  ],
-  ...[
-    { type: "ref/Prompt", name: "hello" },
-    { type: "REF/PROMPT", name: "hello" },
-  ],
-  ...[
-    { type: "ref/prompt ", name: "hello" },
-    { type: "ref/tool", name: "docs_read" },
-  ],
-  ...[
-    { type: ["ref/prompt"], name: "hello" },
-    { type: null, name: "hello" },
-    { type: "__proto__", name: "hello" },
-  ],
+  ...[{ uri: "file:///{+path}" }, { type: "ref/prompt" }, { type: "ref/resource" }],
+  { type: "prompt", name: "x" },
+  ...["ref/Prompt", "REF/PROMPT", "ref/prompt ", ["ref/prompt"], null, "__proto__"].map((type) =>
+    ofPrompt("hello", { type }),
+  ),
+  { type: "ref/tool", name: "docs_read" },
   ...["", null, 1, ["hello"], {}, { toString: "hello" }].flatMap((value) => [
     ofPrompt(value),
     ofResource(value),
   ]),
   ...[ofPrompt(undefined, { uri: "file:///{+path}" }), ofResource(undefined, { name: "hello" })],
-  ...[ofPrompt("hello", { Name: "review" }), ofPrompt("hello", { NAME: "review" })],
-  ...[ofPrompt("hello", { Type: "ref/resource" }), ofPrompt("hello", { URI: "payroll://{month}" })],
-  ...[
-    ofResource("file:///{+path}", { Uri: "payroll://{month}" }),
-    ofResource("file:///{+path}", { TYPE: "x" }),
-  ],
-  ...[
-    { Type: "ref/prompt", Name: "hello" },
-    { type: "ref/prompt", Name: "hello" },
-  ],
+  ...[{ Name: "review" }, { NAME: "review" }, { Type: "ref/resource" }, { URI: "payroll://{month}" }].map(
+    (more) => ofPrompt("hello", more),
+  ),
+  ...[{ Uri: "payroll://{month}" }, { TYPE: "x" }].map((more) => ofResource("file:///{+path}", more)),
+  ...["Type", "type"].map((key) => ({ [key]: "ref/prompt", Name: "hello" })),
   ofResource(`file:///{+path}${"a".repeat(8192)}`),
 ];
 
 /** `argument` in other forms: what is completed is then not known. */
 const ARGUMENTS: readonly unknown[] = [
-  ...[
-    undefined,
-    null,
-    "agent_id",
-    [],
-    {},
-    { name: "" },
-    { name: null },
-    { name: ["agent_id"] },
-    { value: "web" },
-  ],
-  ...[
-    { name: "AGENT_ID", value: "" },
-    { name: "agent_id ", value: "" },
-    { name: "__proto__", value: "" },
-  ],
-  ...[
-    { name: "constructor", value: "" },
-    { name: "toString", value: "" },
-    { name: "agent_id", value: {} },
-  ],
+  ...[undefined, null, "agent_id", [], {}, { name: "" }, { name: null }, { name: ["agent_id"] }],
+  { value: "web" },
+  ...["AGENT_ID", "agent_id ", "__proto__", "constructor", "toString"].map((name) => ({ name, value: "" })),
+  { name: "agent_id", value: {} },
 ];
 
 const PROMPTS = [
@@ -160,79 +126,42 @@ const PROMPTS = [
 
 export const COMPLETION_CASES: readonly Hostile[] = [
   ...COLLEAGUES.flatMap((caller) =>
-    CONTEXTS.flatMap((context) => {
-      const shown = `with ${JSON.stringify(context)}`;
-      return [
-        ...["agent_id", "note"].map((argument) =>
-          probe(
-            `${caller} completes ${argument} of review ${shown}`,
-            caller,
-            complete(ofPrompt("review"), argument, context),
-          ),
-        ),
-        ...TEMPLATES.flatMap(([uri, ...variables]) =>
-          variables.map((variable) =>
-            probe(
-              `${caller} completes ${variable} of ${uri} ${shown}`,
-              caller,
-              complete(ofResource(uri), variable, context),
-            ),
-          ),
-        ),
-      ];
-    }),
-  ),
-  ...(["clerk", "director"] as const).flatMap((caller) =>
-    TEMPLATES.flatMap(([uri, variable]) =>
-      SPELLINGS.flatMap((change, index) =>
-        change(uri) === uri
-          ? []
-          : probe(
-              `${caller} completes ${JSON.stringify(change(uri))}, spelling ${index}`,
-              caller,
-              complete(ofResource(change(uri)), variable, CONTEXTS[2]),
-            ),
+    CONTEXTS.flatMap((context) => [
+      ...["agent_id", "note"].map((argument) =>
+        probe("completes an argument", caller, complete(ofPrompt("review"), argument, context)),
       ),
-    ),
-  ),
-  ...(["clerk", "director"] as const).flatMap((sender) =>
-    WRONG.map((ref, index) =>
-      refusal(
-        `${sender} completes the wrong ref ${index}, ${JSON.stringify({ ref }).slice(0, 60)}`,
-        400,
-        complete(ref, "agent_id", { agent_id: "web" }),
-        { sender },
+      ...TEMPLATES.flatMap(([uri, ...variables]) =>
+        variables.map((variable) =>
+          probe("completes a variable", caller, complete(ofResource(uri), variable, context)),
+        ),
       ),
-    ),
+    ]),
   ),
-  ...ARGUMENTS.map((argument) =>
-    probe(
-      `completes the argument ${JSON.stringify(argument)}`,
-      "clerk",
-      complete(ofPrompt("review"), "", undefined, { argument }),
+  ...(["clerk", "director"] as const).flatMap((caller) => [
+    ...TEMPLATES.flatMap(([uri, variable]) =>
+      SPELLINGS.map((change) => change(uri))
+        .filter((spelled) => spelled !== uri)
+        .map((spelled) =>
+          probe("completes a spelling", caller, complete(ofResource(spelled), variable, CONTEXTS[2])),
+        ),
     ),
-  ),
-  ...ARGUMENTS.map((argument) =>
-    probe(
-      `completes the argument ${JSON.stringify(argument)} for web`,
-      "clerk",
-      complete(ofPrompt("review"), "", { agent_id: "web" }, { argument }),
+    ...WRONG.map((ref) =>
+      refusal("completes a wrong ref", 400, complete(ref, "agent_id", { agent_id: "web" }), {
+        sender: caller,
+      }),
+    ),
+  ]),
+  ...[undefined, { agent_id: "web" }].flatMap((context) =>
+    ARGUMENTS.map((argument) =>
+      probe("completes another argument", "clerk", complete(ofPrompt("review"), "", context, { argument })),
     ),
   ),
   ...COLLEAGUES.flatMap((caller) =>
     PROMPTS.flatMap((name) => [
-      probe(`${caller} completes ${name}`, caller, complete(ofPrompt(name), "note", { agent_id: "api" })),
-      probe(
-        `${caller} gets ${name} for api`,
-        caller,
-        message("prompts/get", { name, arguments: { agent_id: "api" } }),
+      probe("completes a prompt", caller, complete(ofPrompt(name), "note", { agent_id: "api" })),
+      ...[{ arguments: { agent_id: "api" } }, { arguments: { agent_id: "web" } }, {}].map((more) =>
+        probe("gets a prompt", caller, message("prompts/get", { name, ...more })),
       ),
-      probe(
-        `${caller} gets ${name} for web`,
-        caller,
-        message("prompts/get", { name, arguments: { agent_id: "web" } }),
-      ),
-      probe(`${caller} gets ${name}`, caller, message("prompts/get", { name })),
     ]),
   ),
 ];

@@ -6,41 +6,25 @@ type Headers = NonNullable<Hostile["headers"]>;
 
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString("base64")}?=`;
 
+/** Methods and names that differ from those of the call. */
+const METHODS = [
+  ...["tools/list", "ping", "TOOLS/CALL", "", "tools/call, tools/call", ["tools/call", "tools/list"]],
+  ...[["tools/call", "tools/call"], base64("tools/call")],
+];
+/** "run_agent" has nine bytes, so its Base64 has no padding and no spare bits. */
+const NAMES = [
+  ...["search", "", "RUN_AGENT", "run%5Fagent", '"run_agent"', "run_agent, search", ["run_agent", "search"]],
+  ...[["search", "run_agent"], ["run_agent", "run_agent"], base64("search"), "=?base64??="],
+  ...["=?base64?cnVuX2FnZW50", "=?base64?cnVuX2FnZW50?", "=?BASE64?cnVuX2FnZW50?="],
+  ...["=?utf-8?B?cnVuX2FnZW50?=", "=?base64?cnVuX2FnZW50=?=", "=?base64?cnVu X2FnZW50?="],
+  ...["=?base64?cnVuX2FnZW50\t?=", "=?base64?cnVuX2Fn-ZW50?=", "=?base64?####?=", "=?base64?/////w==?="],
+  ...[base64("\uFEFFrun_agent"), base64("run_agent\n"), base64(base64("run_agent"))],
+];
+
 /** Headers in front of a forbidden call: a proxy would let them pass. */
 const DISAGREE: readonly Headers[] = [
-  { "mcp-method": "tools/list" },
-  { "mcp-method": "ping" },
-  { "mcp-method": "TOOLS/CALL" },
-  { "mcp-method": "" },
-  { "mcp-method": "tools/call, tools/call" },
-  { "mcp-method": ["tools/call", "tools/list"] },
-  { "mcp-method": ["tools/call", "tools/call"] },
-  { "mcp-method": base64("tools/call") },
-  { "mcp-name": "search" },
-  { "mcp-name": "" },
-  { "mcp-name": "RUN_AGENT" },
-  { "mcp-name": "run%5Fagent" },
-  { "mcp-name": '"run_agent"' },
-  { "mcp-name": "run_agent, search" },
-  { "mcp-name": ["run_agent", "search"] },
-  { "mcp-name": ["search", "run_agent"] },
-  { "mcp-name": ["run_agent", "run_agent"] },
-  { "mcp-name": base64("search") },
-  { "mcp-name": "=?base64??=" },
-  { "mcp-name": "=?base64?cnVuX2FnZW50" },
-  { "mcp-name": "=?base64?cnVuX2FnZW50?" },
-  { "mcp-name": "=?BASE64?cnVuX2FnZW50?=" },
-  { "mcp-name": "=?utf-8?B?cnVuX2FnZW50?=" },
-  // "run_agent" has nine bytes, so its Base64 has no padding and no spare bits.
-  { "mcp-name": "=?base64?cnVuX2FnZW50=?=" },
-  { "mcp-name": "=?base64?cnVu X2FnZW50?=" },
-  { "mcp-name": "=?base64?cnVuX2FnZW50\t?=" },
-  { "mcp-name": "=?base64?cnVuX2Fn-ZW50?=" },
-  { "mcp-name": "=?base64?####?=" },
-  { "mcp-name": "=?base64?/////w==?=" },
-  { "mcp-name": base64("\uFEFFrun_agent") },
-  { "mcp-name": base64("run_agent\n") },
-  { "mcp-name": base64(base64("run_agent")) },
+  ...METHODS.map((method) => ({ "mcp-method": method })),
+  ...NAMES.map((name) => ({ "mcp-name": name })),
   { "mcp-method": "tools/call", "mcp-name": "search" },
   { "mcp-method": "tools/list", "mcp-name": "run_agent" },
   { "mcp-param-agent_id": "api" },
@@ -70,6 +54,27 @@ const CODINGS = [
 const typed = (type: string | undefined) => ({ headers: { "content-type": type } });
 const text = JSON.stringify(ALLOWED);
 
+const RESPONSE = { jsonrpc: "2.0", id: 1, result: {} };
+const SCOPES = ["x-scopes", "scope", "mcp-param-scope"].map((field) => [field, "agents:api:run"]);
+
+type Row = readonly [name: string, status: number | readonly number[], body: object, headers: Headers];
+
+const ROWS: readonly Row[] = [
+  ["Mcp-Method with a batch of one", [400, 403], [FORBIDDEN], { "mcp-method": "tools/call" }],
+  ["Mcp-Method with a batch", 400, [ALLOWED, FORBIDDEN], { "mcp-method": "tools/call" }],
+  ["Mcp-Name with a batch", 400, [ALLOWED, FORBIDDEN], { "mcp-name": "search" }],
+  ["Mcp-Name with no name", 400, { jsonrpc: "2.0", id: 1, method: "tools/list" }, { "mcp-name": "search" }],
+  ["Mcp-Method with a response", 400, RESPONSE, { "mcp-method": "tools/list" }],
+  ["scopes in headers", 403, FORBIDDEN, Object.fromEntries(SCOPES) as Headers],
+  ["the revision 2026-07-28", 403, FORBIDDEN, { "mcp-protocol-version": "2026-07-28" }],
+  [
+    "no revision",
+    HARMLESS,
+    { jsonrpc: "2.0", id: 1, method: "ping" },
+    { "mcp-protocol-version": "1999-01-01" },
+  ],
+];
+
 export const HEADER_CASES: readonly Hostile[] = [
   ...DISAGREE.map((headers) =>
     post(`headers ${JSON.stringify(headers)}`, 400, call("run_agent", { agent_id: "web" }), { headers }),
@@ -80,55 +85,18 @@ export const HEADER_CASES: readonly Hostile[] = [
   ...SPARE.map((name) =>
     post(`the name docs as ${name}`, 400, call("docs"), { headers: { "mcp-name": name } }),
   ),
-  post("headers that agree with a forbidden call", 403, FORBIDDEN, {
-    headers: { "mcp-method": "tools/call", "mcp-name": "run_agent" },
-  }),
-  post("a name in Base64 of a forbidden call", 403, FORBIDDEN, {
-    headers: { "mcp-method": "tools/call", "mcp-name": base64("run_agent") },
-  }),
-  post("Mcp-Method with a batch of one", [400, 403], [FORBIDDEN], {
-    headers: { "mcp-method": "tools/call" },
-  }),
-  post("Mcp-Method with a batch", 400, [ALLOWED, FORBIDDEN], { headers: { "mcp-method": "tools/call" } }),
-  post("Mcp-Name with a batch", 400, [ALLOWED, FORBIDDEN], { headers: { "mcp-name": "search" } }),
-  post(
-    "Mcp-Name with a method without a name",
-    400,
-    { jsonrpc: "2.0", id: 1, method: "tools/list" },
-    {
-      headers: { "mcp-name": "search" },
-    },
+  ...["run_agent", base64("run_agent")].map((name) =>
+    post("headers that agree with a forbidden call", 403, FORBIDDEN, {
+      headers: { "mcp-method": "tools/call", "mcp-name": name },
+    }),
   ),
-  post(
-    "Mcp-Method with a response",
-    400,
-    { jsonrpc: "2.0", id: 1, result: {} },
-    {
-      headers: { "mcp-method": "tools/list" },
-    },
-  ),
-  post("scopes in headers", 403, FORBIDDEN, {
-    headers: { "x-scopes": "agents:api:run", scope: "agents:api:run", "mcp-param-scope": "agents:api:run" },
-  }),
-  post("a forbidden call with the revision 2026-07-28", 403, FORBIDDEN, {
-    headers: { "mcp-protocol-version": "2026-07-28" },
-  }),
-  post(
-    "a revision that does not exist",
-    HARMLESS,
-    { jsonrpc: "2.0", id: 1, method: "ping" },
-    {
-      headers: { "mcp-protocol-version": "1999-01-01" },
-    },
-  ),
+  ...ROWS.map(([name, status, body, headers]) => post(name, status, body, { headers })),
   ...TYPES.map((type) => post(`the type ${JSON.stringify(type)}`, 415, text, typed(type))),
   post("no type", 415, text, typed(undefined)),
-  post("two types", [403, 415], JSON.stringify(FORBIDDEN), {
-    headers: { "content-type": ["text/plain", "application/json"] },
-  }),
-  post("two types, JSON first", [403, 415], JSON.stringify(FORBIDDEN), {
-    headers: { "content-type": ["application/json", "text/plain"] },
-  }),
+  ...[
+    ["text/plain", "application/json"],
+    ["application/json", "text/plain"],
+  ].map((types) => post("two types", [403, 415], FORBIDDEN, { headers: { "content-type": types } })),
   ...CODINGS.map((coding) =>
     post(`Content-Encoding ${coding}`, 415, gzipSync(text), { headers: { "content-encoding": coding } }),
   ),

@@ -17,17 +17,14 @@ export const ODD_NAMES: readonly string[] = [
 const completion = (ref: object) =>
   message("completion/complete", { ref, argument: { name: "id", value: "a" } });
 
+const tool = (more: object) =>
+  ["secret", "nobody"].map((name) => message("tools/call", { name, ...more })) as [object, object];
+
 /** Pairs of an operation that is hidden, and of one that doesn't exist. */
 export const PAIRS: readonly (readonly [hidden: object, missing: object])[] = [
-  [message("tools/call", { name: "secret" }), message("tools/call", { name: "nobody" })],
-  [
-    message("tools/call", { name: "secret", arguments: { agent_id: 1.5, n: [null] } }),
-    message("tools/call", { name: "nobody", arguments: { agent_id: 1.5, n: [null] } }),
-  ],
-  [
-    message("tools/call", { name: "secret", _meta: { progressToken: 1, "x.y/z": "secret" } }),
-    message("tools/call", { name: "nobody", _meta: { progressToken: 1, "x.y/z": "secret" } }),
-  ],
+  tool({}),
+  tool({ arguments: { agent_id: 1.5, n: [null] } }),
+  tool({ _meta: { progressToken: 1, "x.y/z": "secret" } }),
   // Its argument can't fill the scope of the hidden tool.
   [
     message("tools/call", { name: "scoped", arguments: { agent_id: [] } }),

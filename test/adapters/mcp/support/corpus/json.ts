@@ -31,17 +31,7 @@ const MALFORMED: readonly (readonly [string, string | Buffer])[] = [
 ];
 
 const NO_MESSAGES: readonly unknown[] = [
-  null,
-  true,
-  0,
-  "tools/call",
-  {},
-  [null],
-  ["x"],
-  [1],
-  [true],
-  [[]],
-  [{}],
+  ...[null, true, 0, "tools/call", {}, [null], ["x"], [1], [true], [[]], [{}]],
 ];
 
 const response = (more: object) => ({ jsonrpc: "2.0", id: 1, ...more });
@@ -55,15 +45,12 @@ const withLevels = (message: object): string =>
   );
 
 /** Only some parsers read these as an integer. */
+const AGENT_0 = JSON.stringify(call("run_agent", { agent_id: 0 }));
 const NUMBERS = ["7.0", "70e-1", "0.7E+1"];
 
 export const JSON_CASES: readonly Hostile[] = [
   ...NUMBERS.map((number) =>
-    post(
-      `the argument ${number} of a scope`,
-      400,
-      JSON.stringify(call("run_agent", { agent_id: 0 })).replace(":0", `:${number}`),
-    ),
+    post(`the argument ${number} of a scope`, 400, AGENT_0.replace(":0", `:${number}`)),
   ),
   post("a second id in a batch", 400, `[${text},{"id":1,"id":2,${text.slice(1)}]`),
   post("a duplicate in _meta", 400, text.replace('"name"', '"_meta":{"a":1,"a":2},"name"')),

@@ -3,6 +3,7 @@ import { type Hostile, message, probe, refusal } from "./hostile.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
+const review = message("prompts/get", { name: "review", arguments: { agent_id: "web" } });
 /** Requests that `clerk` may send, and a value that it may not write at each place. */
 const PLACES: readonly (readonly [path: string, allowed: Json, other: unknown])[] = [
   ["jsonrpc", message("ping"), "1.0"],
@@ -16,13 +17,9 @@ const PLACES: readonly (readonly [path: string, allowed: Json, other: unknown])[
   ["params.arguments.doc", message("tools/call", { name: "docs_export", arguments: { doc: "a" } }), "b"],
   ["params.uri", message("resources/read", { uri: "payroll://may" }), "payroll://june"],
   ["params.uri", message("resources/subscribe", { uri: "payroll://may" }), "payroll://june"],
-  ["params.name", message("prompts/get", { name: "review", arguments: { agent_id: "web" } }), "other"],
-  ["params.arguments", message("prompts/get", { name: "review", arguments: { agent_id: "web" } }), {}],
-  [
-    "params.arguments.agent_id",
-    message("prompts/get", { name: "review", arguments: { agent_id: "web" } }),
-    "api",
-  ],
+  ["params.name", review, "other"],
+  ["params.arguments", review, {}],
+  ["params.arguments.agent_id", review, "api"],
   ["params.task", message("tools/call", { name: "report", arguments: { team: "web" }, task: {} }), null],
   ["params._meta", message("tools/call", { name: "docs_read", _meta: {} }), { x: 1 }],
   ["params.taskId", message("tasks/get", { taskId: "unknown" }), "Task-0-k"],
@@ -91,58 +88,36 @@ function withKey(root: Json, path: string, key: string, other: unknown, position
   return render(root, parents.toReversed());
 }
 
-const inOtherLetterCase = ([path, allowed, other]: (typeof PLACES)[number]): readonly Hostile[] => {
+export const KEY_CASES: readonly Hostile[] = PLACES.flatMap(([path, allowed, other]) => {
   const name = path.split(".").at(-1) ?? "";
-  const spelled = [...new Set(CASES.map((change) => change(name)))].filter((key) => key !== name);
-  return spelled.flatMap((key) =>
-    POSITIONS.map((position) =>
-      refusal(
-        `${path} of ${String(allowed["method"])}, spelled ${key}, ${position}`,
-        400,
-        withKey(allowed, path, key, other, position),
+  const write = (key: string, position: Position) => withKey(allowed, path, key, other, position);
+  const shown = `${path} of ${String(allowed["method"])}`;
+  const spelled = new Set(CASES.map((change) => change(name)).filter((key) => key !== name));
+  return [
+    ...[...spelled].flatMap((key) =>
+      POSITIONS.map((position) =>
+        refusal(`${shown}, spelled ${key}, ${position}`, 400, write(key, position)),
       ),
     ),
-  );
-};
-
-const DUPLICATES: readonly Hostile[] = PLACES.flatMap(([path, allowed, other]) => {
-  const name = path.split(".").at(-1) ?? "";
-  return ESCAPES.flatMap((change, index) =>
-    POSITIONS.flatMap((position) => {
-      const body = withKey(allowed, path, change(name), other, position);
-      const shown = `${path} of ${String(allowed["method"])} as ${change(name)}, ${position}`;
-      // The same key with escapes is the key.
-      return position === "in place of it"
-        ? index === 0
-          ? []
-          : [probe(shown, "clerk", body)]
-        : [refusal(shown, 400, body), refusal(`${shown}, in a batch`, 400, `[${body}]`)];
-    }),
-  );
-});
-
-/** Keys that are not the deciding ones, however they look: the request has no such property. */
-const OTHER_KEYS: readonly Hostile[] = PLACES.flatMap(([path, allowed, other]) => {
-  const name = path.split(".").at(-1) ?? "";
-  return [
-    `${name} `,
-    ` ${name}`,
-    `${name}\\u0000`,
-    `\\ufeff${name}`,
-    `${name}\\u200b`,
-    `${name}[]`,
-    "__proto__",
-  ].map((key) =>
-    probe(
-      `${path} of ${String(allowed["method"])} beside ${JSON.stringify(key)}`,
-      "clerk",
-      withKey(allowed, path, key, other, "behind it"),
+    // The same key with escapes is the key.
+    ...ESCAPES.slice(1).map((change) =>
+      probe(`${shown} as ${change(name)}`, "clerk", write(change(name), "in place of it")),
     ),
-  );
+    ...ESCAPES.flatMap((change) =>
+      (["in front of it", "behind it"] as const).flatMap((position) => {
+        const body = write(change(name), position);
+        return [body, `[${body}]`].map((each) => refusal(`${shown} twice, ${position}`, 400, each));
+      }),
+    ),
+    // These are not the deciding keys, however they look: the request has no such property.
+    ...[
+      `${name} `,
+      ` ${name}`,
+      `${name}\\u0000`,
+      `\\ufeff${name}`,
+      `${name}\\u200b`,
+      `${name}[]`,
+      "__proto__",
+    ].map((key) => probe(`${shown} beside ${key}`, "clerk", write(key, "behind it"))),
+  ];
 });
-
-export const KEY_CASES: readonly Hostile[] = [
-  ...PLACES.flatMap(inOtherLetterCase),
-  ...DUPLICATES,
-  ...OTHER_KEYS,
-];

@@ -32,12 +32,12 @@ const UNDER = [
 ];
 
 const WHERE = [
-  ["params", '{"name":"docs_export","arguments":{"doc":"b"},"__proto__":{"arguments":{"doc":"a"}}}', 403],
-  ["params", '{"__proto__":{"name":"docs_export","arguments":{"doc":"a"}}}', 400],
-  ["params", '{"__proto__":{"name":"docs_read"},"name":"docs_delete"}', 403],
-  ["params", '{"constructor":{"name":"docs_read"},"name":"docs_delete"}', 403],
-  ["params", '{"name":{"__proto__":"docs_read"}}', 400],
-  ["params", '{"name":"docs_read","arguments":{"__proto__":{"x":1},"__proto__":{"x":2}}}', 400],
+  ['{"name":"docs_export","arguments":{"doc":"b"},"__proto__":{"arguments":{"doc":"a"}}}', 403],
+  ['{"__proto__":{"name":"docs_export","arguments":{"doc":"a"}}}', 400],
+  ['{"__proto__":{"name":"docs_read"},"name":"docs_delete"}', 403],
+  ['{"constructor":{"name":"docs_read"},"name":"docs_delete"}', 403],
+  ['{"name":{"__proto__":"docs_read"}}', 400],
+  ['{"name":"docs_read","arguments":{"__proto__":{"x":1},"__proto__":{"x":2}}}', 400],
 ] as const;
 
 /** What `clerk` may do, each kind once. */
@@ -100,43 +100,28 @@ const FORBIDDEN: Readonly<Record<string, readonly [number, unknown]>> = {
 };
 
 export const MIXTURE_CASES: readonly Hostile[] = [
-  ...COLLEAGUES.flatMap((sender) =>
-    BESIDE.map((name) =>
-      refusal(`${sender} calls ${JSON.stringify(name)}`, 403, tool(name, { doc: "a", team: "web" }), {
-        sender,
-      }),
+  ...COLLEAGUES.flatMap((sender) => [
+    ...BESIDE.map((name) =>
+      refusal("a tool beside docs_*", 403, tool(name, { doc: "a", team: "web" }), { sender }),
     ),
-  ),
-  ...COLLEAGUES.flatMap((caller) => [
     ...[...UNDER, ...COMPANY_TOOLS.slice(0, 5)].map((name) =>
-      probe(
-        `${caller} calls ${JSON.stringify(name).slice(0, 40)} under docs_*`,
-        caller,
-        tool(name, { doc: "a" }),
-      ),
+      probe("a tool under docs_*", sender, tool(name, { doc: "a" })),
     ),
   ]),
-  ...WHERE.map(([property, value, status]) =>
-    refusal(
-      `${property} ${value}`,
-      status,
-      `{"jsonrpc":"2.0","id":1,"method":"tools/call","${property}":${value}}`,
-    ),
+  ...WHERE.map(([params, status]) =>
+    refusal("params", status, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`),
   ),
-  ...Object.entries(FORBIDDEN).flatMap(([what, [status, forbidden]]) => [
-    ...Object.entries(ALLOWED).flatMap(([kind, one]) => [
-      refusal(`${what} behind ${kind}`, status, [one, forbidden]),
-      refusal(`${what} in front of ${kind}`, status, [forbidden, one]),
-    ]),
-    refusal(`${what} between all kinds`, status, [
-      ...Object.values(ALLOWED).slice(0, 4),
-      forbidden,
-      ...Object.values(ALLOWED).slice(4),
-    ]),
-    refusal(`${what} behind 99 calls`, status, [...Array<object>(99).fill(ALLOWED["tool"] ?? {}), forbidden]),
-  ]),
-  ...Object.entries(FORBIDDEN).map(([what, [status, forbidden]], index, all) => {
-    const [other, [otherStatus, second]] = all[(index + 7) % all.length] ?? ["", [0, undefined]];
-    return refusal(`${what} and ${other}`, [status, otherStatus], [forbidden, second]);
+  ...Object.entries(FORBIDDEN).flatMap(([what, [status, forbidden]], index, all) => {
+    const kinds = Object.values(ALLOWED);
+    const [, [otherStatus, second]] = all[(index + 7) % all.length] ?? ["", [0, undefined]];
+    return [
+      ...kinds.flatMap((one) => [
+        refusal(`${what} behind another message`, status, [one, forbidden]),
+        refusal(`${what} in front of another message`, status, [forbidden, one]),
+      ]),
+      refusal(`${what} between all kinds`, status, kinds.toSpliced(4, 0, forbidden as object)),
+      refusal(`${what} behind 99 calls`, status, [...Array<unknown>(99).fill(ALLOWED["tool"]), forbidden]),
+      refusal(`${what} and what another row forbids`, [status, otherStatus], [forbidden, second]),
+    ];
   }),
 ];

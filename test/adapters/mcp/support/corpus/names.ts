@@ -85,37 +85,23 @@ export const NAME_CASES: readonly Hostile[] = [
   ...NO_STRINGS.map((name) => post(`a name that is ${show(name)}`, 400, call(name, { agent_id: "web" }))),
   post("no name", 400, call(undefined)),
   ...AGENTS.map((agent_id) => post(`run_agent for ${show(agent_id)}`, 403, call("run_agent", { agent_id }))),
-  ...NO_AGENTS.map((agent_id) =>
-    post(`run_agent for ${show(agent_id)}`, 400, call("run_agent", { agent_id })),
-  ),
+  ...NO_AGENTS.map((agent_id) => post("no agent", 400, call("run_agent", { agent_id }))),
   ...ARGUMENTS.map((args) => post(`arguments ${show(args)}`, 403, call("run_agent", args))),
   post("no arguments", 403, call("run_agent")),
   post("an argument in another letter case", 400, call("run_agent", { AGENT_ID: "web" })),
   ...POLLUTION.map((args) => post(`arguments ${args}`, 403, withArguments(args))),
-  ...NO_AGENTS_AS_JSON.map((json) =>
-    post(`run_agent for ${json}`, 400, withArguments(`{"agent_id":${json}}`)),
+  ...NO_AGENTS_AS_JSON.map((json) => post("no agent", 400, withArguments(`{"agent_id":${json}}`))),
+  ...[[], ["search"], [{ name: "search" }], "search", 1, true, null].map((params) =>
+    post("other params", 400, call("search", {}, { params })),
   ),
-  ...[[], ["search"], [{ name: "search" }], "search", 1, true].map((params) =>
-    post(`params ${show(params)}`, 400, call("search", {}, { params })),
-  ),
-  post("params null", 400, call("search", {}, { params: null })),
   post("no params", 400, { jsonrpc: "2.0", id: 1, method: "tools/call" }),
   post("the name beside params", 400, { jsonrpc: "2.0", id: 1, method: "tools/call", name: "search" }),
-  post(
-    "params as __proto__",
-    400,
-    '{"jsonrpc":"2.0","id":1,"method":"tools/call","__proto__":{"params":{"name":"search"}}}',
-  ),
-  post(
-    "a name as __proto__",
-    400,
-    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"__proto__":{"name":"search"}}}',
+  ...['"__proto__":{"params":{"name":"search"}}', '"params":{"__proto__":{"name":"search"}}'].map((part) =>
+    post("__proto__", 400, `{"jsonrpc":"2.0","id":1,"method":"tools/call",${part}}`),
   ),
   ...UNKNOWN_METHODS.map((method) => post(`method ${show(method)}`, 403, withMethod(method))),
   ...METHODS_WITH_SPACE.map((method) => post(`method ${show(method)}`, 400, withMethod(method))),
-  ...[1, null, true, [], ["tools/call"], {}].map((method) =>
-    post(`a method that is ${show(method)}`, 400, withMethod(method)),
-  ),
+  ...[1, null, true, [], ["tools/call"], {}].map((method) => post("no method", 400, withMethod(method))),
   ...HOUSEKEEPING.map((method) => post(`a tool's name for ${show(method)}`, HARMLESS, withMethod(method))),
   ...["resources/read", "resources/subscribe", "prompts/get", "completion/complete"].map((method) =>
     post(`${method} without a rule`, 403, {

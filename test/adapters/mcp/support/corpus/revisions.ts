@@ -46,55 +46,41 @@ const CALLS = [
   ["review", message("prompts/get", { name: "review", arguments: { agent_id: "api" } })],
 ] as const;
 
+const COMPLETION = { ref: { type: "ref/prompt", name: "hello" }, argument: { name: "note", value: "" } };
+
 const allowed = (revision?: unknown) =>
   modern("tools/call", { name: "docs_export", arguments: { doc: "a" } }, revision);
 
 export const REVISION_CASES: readonly Hostile[] = [
   ...[...REMOVED, ...UNKNOWN].flatMap((method) => [
-    refusal(`${JSON.stringify(method)} by its header`, 404, message(method, PARAMS), {
+    refusal("a method by its header", 404, message(method, PARAMS), {
       headers: { "mcp-protocol-version": "2026-07-28" },
     }),
-    refusal(`${JSON.stringify(method)} by its _meta`, 404, modern(method, PARAMS)),
-    refusal(`${JSON.stringify(method)} of a later revision`, 404, modern(method, PARAMS, "2027-01-01")),
-    refusal(`${JSON.stringify(method)} behind a call`, 404, [allowed(), modern(method, PARAMS)]),
-    refusal(`${JSON.stringify(method)} in front of a call`, 404, [modern(method, PARAMS), allowed()]),
+    refusal("a method by its _meta", 404, modern(method, PARAMS)),
+    refusal("a method of a later revision", 404, modern(method, PARAMS, "2027-01-01")),
+    refusal("a method behind a call", 404, [allowed(), modern(method, PARAMS)]),
+    refusal("a method in front of a call", 404, [modern(method, PARAMS), allowed()]),
   ]),
-  ...REVISIONS.flatMap((inMeta) =>
-    CALLS.map(([name, body]) =>
-      refusal(`${name} of the revision ${JSON.stringify(inMeta)}`, 403, {
-        ...body,
-        params: { ...body.params, _meta: { [REVISION]: inMeta, ...CLIENT } },
-      }),
+  ...REVISIONS.flatMap((revision) =>
+    CALLS.map(([, { method, params }]) =>
+      refusal("a call of a revision", 403, modern(method, params, revision)),
     ),
   ),
   ...REVISIONS.filter((revision) => typeof revision === "string" && /^[\x20-\x7e]*$/.test(revision)).flatMap(
-    (inHeader) => [
-      ...CALLS.map(([name, body]) =>
-        refusal(`${name} with the header ${JSON.stringify(inHeader)}`, 403, body, {
-          headers: { "mcp-protocol-version": String(inHeader) },
-        }),
-      ),
-      ...REVISIONS.map((inMeta) =>
-        probe(
-          `the revision ${JSON.stringify(inHeader)} in the header, and ${JSON.stringify(inMeta)}`,
-          "clerk",
-          allowed(inMeta),
-          {
-            headers: { ...headersOf("tools/call", "docs_export"), "mcp-protocol-version": String(inHeader) },
-          },
-        ),
-      ),
-    ],
+    (revision) => {
+      const header = { "mcp-protocol-version": String(revision) };
+      const headers = { ...headersOf("tools/call", "docs_export"), ...header };
+      return [
+        ...CALLS.map(([, body]) => refusal("a call with the header", 403, body, { headers: header })),
+        ...REVISIONS.map((inMeta) => probe("two revisions", "clerk", allowed(inMeta), { headers })),
+      ];
+    },
   ),
   ...CALLS.map(([name, { method, params }]) =>
-    refusal(`a forbidden ${name} with all its headers`, 403, modern(method, params), {
-      headers: headersOf(method, name),
-    }),
+    refusal("a call with all its headers", 403, modern(method, params), { headers: headersOf(method, name) }),
   ),
   ...["docs_export", "docs_read", base64("docs_export")].map((name) =>
-    refusal(`a batch with Mcp-Name ${name}`, 400, [allowed(), allowed()], {
-      headers: headersOf("tools/call", name),
-    }),
+    refusal("a batch with Mcp-Name", 400, [allowed(), allowed()], { headers: headersOf("tools/call", name) }),
   ),
   ...[
     ["docs://salaries", "docs://handbook"],
@@ -103,19 +89,13 @@ export const REVISION_CASES: readonly Hostile[] = [
     ["docs://handbook", "docs://h%61ndbook"],
     ["DOCS://handbook", "docs://handbook"],
   ].map(([uri = "", name = ""]) =>
-    refusal(`reads ${uri} with Mcp-Name ${name}`, 400, modern("resources/read", { uri }), {
+    refusal("a resource with another Mcp-Name", 400, modern("resources/read", { uri }), {
       headers: headersOf("resources/read", name),
     }),
   ),
   ...["review", "payroll://{month}", ""].map((name) =>
-    refusal(
-      `completes hello with Mcp-Name ${JSON.stringify(name)}`,
-      400,
-      modern("completion/complete", {
-        ref: { type: "ref/prompt", name: "hello" },
-        argument: { name: "note", value: "" },
-      }),
-      { headers: headersOf("completion/complete", name) },
-    ),
+    refusal("a completion with another Mcp-Name", 400, modern("completion/complete", COMPLETION), {
+      headers: headersOf("completion/complete", name),
+    }),
   ),
 ];

@@ -37,62 +37,34 @@ export function sessionCases(victim: string, own: string): readonly Hostile[] {
     "without its end": victim.slice(0, -1),
   };
   const unknown = [
-    "",
-    "0",
-    "undefined",
-    "null",
-    "__proto__",
-    "constructor",
-    "toString",
-    "*",
-    crypto.randomUUID(),
+    ...["", "0", "undefined", "null", "__proto__", "constructor", "toString", "*", crypto.randomUUID()],
   ];
+  const stolen = { headers: { "mcp-session-id": victim } };
+  const refuse = (name: string, status: number, body: object, more: Parameters<typeof post>[3]) =>
+    post(name, status, body, { ...stolen, ...more });
   return [
-    ...CALLS.map(([name, body]) =>
-      post(`${name} in a stolen session`, 404, body, { ...thief, headers: { "mcp-session-id": victim } }),
-    ),
-    ...METHODS.map((method) => ({
-      name: `${method} of a stolen session`,
-      status: [404],
-      method,
-      headers: { "mcp-session-id": victim },
-      ...thief,
-    })),
-    ...METHODS.map((method) => ({
-      name: `anonymous ${method} of a stolen session`,
-      status: [401],
-      method,
-      headers: { "mcp-session-id": victim },
-      sender: "anonymous" as const,
-    })),
-    post("an anonymous call in a stolen session", 401, ALLOWED, {
-      sender: "anonymous",
-      headers: { "mcp-session-id": victim },
-    }),
-    post("an expired call in one's own session", 401, ALLOWED, {
-      sender: "expired",
-      headers: { "mcp-session-id": victim },
-    }),
+    ...CALLS.map(([name, body]) => refuse(`${name} in a stolen session`, 404, body, thief)),
+    ...METHODS.flatMap((method) => [
+      { name: `${method} of a stolen session`, status: [404], method, ...stolen, ...thief },
+      { name: `${method} without a token`, status: [401], method, ...stolen, sender: "anonymous" as const },
+    ]),
+    refuse("an anonymous call in a stolen session", 401, ALLOWED, { sender: "anonymous" }),
+    refuse("an expired call in one's own session", 401, ALLOWED, { sender: "expired" }),
     ...Object.entries(spellings).flatMap(([name, id]) =>
-      ["POST", "DELETE"].map((method) => ({
-        ...post(`${method} with a stolen session ${name}`, 404, ALLOWED, {
+      ["POST", "DELETE"].map((method) =>
+        post(`a stolen session ${name}`, 404, ALLOWED, {
           ...thief,
           method,
           headers: { "mcp-session-id": id },
         }),
-      })),
+      ),
     ),
-    ...unknown.flatMap((id) => [
-      post(`a call in the session ${JSON.stringify(id.slice(0, 9))}`, 404, ALLOWED, {
-        headers: { "mcp-session-id": id },
-      }),
-      post(`initialize in the session ${JSON.stringify(id.slice(0, 9))}`, 404, INITIALIZE, {
-        headers: { "mcp-session-id": id },
-      }),
-    ]),
-    post("a forbidden call in one's own session", 403, FORBIDDEN, { headers: { "mcp-session-id": victim } }),
-    post("a call for another agent in one's own session", 403, call("run_agent", { agent_id: "we" }), {
-      headers: { "mcp-session-id": victim },
-    }),
+    ...unknown.flatMap((id) =>
+      [ALLOWED, INITIALIZE].map((body) =>
+        post("an unknown session", 404, body, { headers: { "mcp-session-id": id } }),
+      ),
+    ),
+    refuse("a forbidden call in one's own session", 403, FORBIDDEN, {}),
+    refuse("another agent in one's own session", 403, call("run_agent", { agent_id: "we" }), {}),
   ];
 }

@@ -31,74 +31,35 @@ const VERBS = ["get", "result", "cancel", "update"];
 export const coercedTaskCases = (victim: string): readonly Hostile[] =>
   VERBS.flatMap((verb) =>
     [[victim], [[victim]], { taskId: victim }, { toString: victim }, 0, true, null, ""].map((taskId) =>
-      refusal(`tasks/${verb} of ${JSON.stringify(taskId)}`, 400, message(`tasks/${verb}`, { taskId })),
+      refusal("a task by another type", 400, message(`tasks/${verb}`, { taskId })),
     ),
   );
 
 /** `victim` is of another caller, and `own` of the sender. */
 export function taskCases(victim: string, own: string, sender: "clerk" | "director"): readonly Hostile[] {
-  const more = { sender };
+  const refuse = (name: string, status: number, body: object | string) =>
+    refusal(`a task of another caller ${name}`, status, body, { sender });
   return VERBS.flatMap((verb) => {
-    const task = (taskId: unknown, id = 1) => message(`tasks/${verb}`, { taskId }, id);
+    const method = `tasks/${verb}`;
+    const task = (taskId: unknown, id = 1) => message(method, { taskId }, id);
     const mine = task(own, 5);
     return [
-      ...spellingsOf(victim).map((id) =>
-        refusal(`tasks/${verb} of ${JSON.stringify(id).slice(0, 40)} by ${sender}`, 200, task(id), more),
-      ),
-      refusal(`tasks/${verb} behind its own by ${sender}`, 200, [mine, task(victim)], more),
-      refusal(`tasks/${verb} in front of its own by ${sender}`, 200, [task(victim), mine], more),
-      refusal(
-        `tasks/${verb} behind a tool by ${sender}`,
-        200,
-        [message("tools/call", { name: "docs_read" }), task(victim)],
-        more,
-      ),
-      refusal(`tasks/${verb} as a notification by ${sender}`, 200, { ...task(victim), id: undefined }, more),
-      refusal(
-        `tasks/${verb} as an argument by ${sender}`,
-        200,
-        message(`tasks/${verb}`, { taskId: victim, arguments: { taskId: own } }),
-        more,
-      ),
-      ...(verb === "result"
-        ? []
-        : [
-            refusal(
-              `tasks/${verb} of 2026-07-28 by ${sender}`,
-              200,
-              modern(`tasks/${verb}`, { taskId: victim }),
-              more,
-            ),
-          ]),
+      ...spellingsOf(victim).map((id) => refuse("by its id", 200, task(id))),
+      refuse("behind one's own", 200, [mine, task(victim)]),
+      refuse("in front of one's own", 200, [task(victim), mine]),
+      refuse("behind a tool", 200, [message("tools/call", { name: "docs_read" }), task(victim)]),
+      refuse("as a notification", 200, { ...task(victim), id: undefined }),
+      refuse("beside an argument", 200, message(method, { taskId: victim, arguments: { taskId: own } })),
+      ...(verb === "result" ? [] : [refuse("of 2026-07-28", 200, modern(method, { taskId: victim }))]),
       ...["TaskId", "taskID", "TASKID", "tas\u212AId", "ta\u017FkId"].flatMap((key) => [
-        refusal(
-          `tasks/${verb} with ${key} by ${sender}`,
-          400,
-          message(`tasks/${verb}`, { [key]: victim }),
-          more,
-        ),
-        refusal(
-          `tasks/${verb} with ${key} behind by ${sender}`,
-          400,
-          message(`tasks/${verb}`, { taskId: own, [key]: victim }),
-          more,
-        ),
-        refusal(
-          `tasks/${verb} with ${key} in front by ${sender}`,
-          400,
-          message(`tasks/${verb}`, { [key]: victim, taskId: own }),
-          more,
-        ),
+        refuse("in another letter case", 400, message(method, { [key]: victim })),
+        refuse("in another letter case, behind", 400, message(method, { taskId: own, [key]: victim })),
+        refuse("in another letter case, in front", 400, message(method, { [key]: victim, taskId: own })),
       ]),
-      ...[`{"taskId":"${own}","taskId":"${victim}"}`, `{"taskId":"${own}","task\\u0049d":"${victim}"}`].map(
-        (params) =>
-          refusal(
-            `tasks/${verb} of ${params} by ${sender}`,
-            400,
-            `{"jsonrpc":"2.0","id":1,"method":"tasks/${verb}","params":${params}}`,
-            more,
-          ),
-      ),
+      ...["taskId", "task\\u0049d"].map((key) => {
+        const params = `{"taskId":"${own}","${key}":"${victim}"}`;
+        return refuse("twice", 400, `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`);
+      }),
     ];
   });
 }

@@ -164,10 +164,18 @@ const META = {
   "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
 };
 
-/** A subscription of the revision 2026-07-28. */
-export const listen = (...uris: readonly unknown[]) =>
-  message("subscriptions/listen", { notifications: { resourceSubscriptions: uris }, _meta: META });
-export const LISTEN = { headers: MODERN };
+/** Notifications of the revision 2026-07-28. */
+const listen = (notifications: unknown) => message("subscriptions/listen", { notifications, _meta: META });
+
+/** A refused subscription to these resources, or with these notifications. */
+const subscription = (
+  status: number,
+  uris: unknown,
+  notifications: unknown = { resourceSubscriptions: uris },
+) => refusal("subscriptions", status, listen(notifications), { headers: MODERN });
+
+/** Every caller may read it. */
+const ONE = "docs://handbook";
 
 const read = (uri: string) => message("resources/read", { uri });
 
@@ -183,10 +191,10 @@ const WAYS: readonly Way[] = [
   },
   {
     name: "listens to docs://handbook and",
-    write: (uri) => listen("docs://handbook", uri),
+    write: (uri) => listen({ resourceSubscriptions: [ONE, uri] }),
     caller: "clerk",
     targets: SECRET,
-    ...LISTEN,
+    headers: MODERN,
   },
 ];
 
@@ -221,64 +229,20 @@ export const URI_CASES: readonly Hostile[] = [
       }),
     ),
   ),
-  ...["read", "subscribe", "unsubscribe"].flatMap((verb) => [
-    ...LONG.map((uri) =>
-      refusal(
-        `resources/${verb} of ${uri.slice(0, 12)}, too long`,
-        400,
-        message(`resources/${verb}`, { uri }),
-      ),
-    ),
-    ...NO_URIS.map((uri) =>
-      refusal(`resources/${verb} of ${JSON.stringify(uri)}`, 400, message(`resources/${verb}`, { uri })),
-    ),
-    ...UNKNOWN.map((uri) =>
-      refusal(
-        `resources/${verb} of ${JSON.stringify(uri)}, unknown`,
-        403,
-        message(`resources/${verb}`, { uri }),
-      ),
-    ),
+  ...["resources/read", "resources/subscribe", "resources/unsubscribe"].flatMap((method) => [
+    ...LONG.map((uri) => refusal("a URI that is too long", 400, message(method, { uri }))),
+    ...NO_URIS.map((uri) => refusal("no URI", 400, message(method, { uri }))),
+    ...UNKNOWN.map((uri) => refusal("an unknown URI", 403, message(method, { uri }))),
   ]),
-  ...[...LONG, ...NO_URIS].map((uri) =>
-    refusal(
-      `a subscription to ${JSON.stringify(uri).slice(0, 20)}`,
-      400,
-      listen("docs://handbook", uri),
-      LISTEN,
-    ),
-  ),
+  ...[...LONG, ...NO_URIS].map((uri) => subscription(400, [ONE, uri])),
   ...[...OPEN, ...SECRET].map((uri) => probe(`an outsider reads ${uri}`, "outsider", read(uri))),
-  ...["docs://handbook", { 0: "docs://handbook" }, 1, true].map((uris) =>
-    refusal(
-      `subscriptions that are ${JSON.stringify(uris)}`,
-      400,
-      message("subscriptions/listen", { notifications: { resourceSubscriptions: uris }, _meta: META }),
-      LISTEN,
-    ),
-  ),
-  ...[[], "docs://handbook", 1, true].map((notifications) =>
-    refusal(
-      `notifications that are ${JSON.stringify(notifications)}`,
-      400,
-      message("subscriptions/listen", { notifications, _meta: META }),
-      LISTEN,
-    ),
-  ),
-  refusal("101 subscriptions", 400, listen(...Array<string>(101).fill("docs://handbook")), LISTEN),
-  ...[0, 1, 50, 99].map((place) =>
-    refusal(
-      `a forbidden subscription in place ${place} of 100`,
-      403,
-      listen(...Array<string>(100).fill("docs://handbook").with(place, "docs://salaries")),
-      LISTEN,
-    ),
-  ),
+  ...[ONE, { 0: ONE }, 1, true].map((uris) => subscription(400, uris)),
+  ...[[], ONE, 1, true].map((notifications) => subscription(400, undefined, notifications)),
+  subscription(400, Array<string>(101).fill(ONE)),
+  ...[0, 1, 50, 99].map((at) => subscription(403, Array<string>(100).fill(ONE).with(at, "docs://salaries"))),
   // A file system, or a handler that decodes them, reads these paths as that of a narrower rule.
-  ...["etc//passwd", "/etc/passwd", "/private/a", "//private/a"].map(refuseFile),
-  ...["private%2Fa", "x/..%2fprivate/a", "etc%2Fpasswd", "%2fetc/passwd"].map(refuseFile),
+  ...[
+    ...["etc//passwd", "/etc/passwd", "/private/a", "//private/a"],
+    ...["private%2Fa", "x/..%2fprivate/a", "etc%2Fpasswd", "%2fetc/passwd"],
+  ].map((path) => refusal(`reads file:///${path}`, 403, read(`file:///${path}`))),
 ];
-
-function refuseFile(path: string): Hostile {
-  return refusal(`reads file:///${path}`, 403, read(`file:///${path}`));
-}
