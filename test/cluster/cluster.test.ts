@@ -16,7 +16,7 @@ import {
   startSentinel,
 } from "../support/redis-server.ts";
 import { createResourceServer } from "../support/server.ts";
-import { connectClient, hasClient, labelOf, OLD_CLIENTS } from "./clients.ts";
+import { type ClientSettings, connectClient, hasClient, labelOf, OLD_CLIENTS } from "./clients.ts";
 import { type Fault, startProxy } from "./proxy.ts";
 import { addRow, finishResults } from "./results.ts";
 import {
@@ -62,6 +62,28 @@ async function start(
   await service.revoke(6);
   await service.settle();
   return { redis, proxy, service };
+}
+
+const issuer = createIssuer();
+
+/** A server that shares revocations by this client. */
+async function startServer(settings: ClientSettings, options: { freshMs?: number; staleSeconds?: number }) {
+  const { client, close } = await connectClient(settings);
+  const revocation = sharedRevocation(redisStore(client), { ...options, onEvent: () => undefined });
+  const server = createResourceServer({ serviceId: "a", verificationKeys: [issuer.publicPem], revocation });
+  const stop = async () => {
+    await server.close();
+    await close();
+  };
+  return cleanedUp({ server, stop });
+}
+
+async function startNodes(...settings: readonly string[]) {
+  const nodes = await startCluster(...settings);
+  for (const node of nodes) cleanedUp(node);
+  const [first, second] = nodes;
+  if (!first || !second) throw new Error("No cluster.");
+  return { nodes, second, client: { package: "ioredis", port: first.port, mode: "cluster" } as const };
 }
 
 /** Connects to a replica that has the data of its primary. */
@@ -115,11 +137,11 @@ describe.skipIf(!HAS_REDIS_SERVER)("two processes with the issuers of tenants in
     expect(tally).toMatchObject({ wronglyAccepted: 0, wronglyRefused: 0, unavailable: 0 });
     expect(tally.requests).toBeGreaterThan(1_000);
     expect(await Promise.race([staying, Promise.resolve("open")])).toBe("open");
-    addRow({
-      fault: "two processes, three issuers: one is removed and added 10 times, then 500 invented issuers",
-      gets: "the right response; streams of the removed issuer end",
+    addRow(
+      "two processes, three issuers: one is removed and added 10 times, then 500 invented issuers",
+      "the right response; streams of the removed issuer end",
       tally,
-    });
+    );
   }, 180_000);
 });
 
@@ -136,7 +158,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     await service.settle();
     expect(service.tally.requests).toBeGreaterThan(500);
     expect(await heapOf()).toBeLessThan(before * 1.3 + 5_000_000);
-    addRow({ fault: "none", gets: "the right response", tally: service.tally });
+    addRow("none", "the right response", service.tally);
   }, 60_000);
 
   it.each<readonly [string, (redis: RedisInstance) => Promise<unknown>, (redis: RedisInstance) => unknown]>([
@@ -168,7 +190,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
         await service.expectAllRevoked(late);
       });
       await expectWorks(service);
-      addRow({ fault, gets: IN_OUTAGE, tally: service.tally });
+      addRow(fault, IN_OUTAGE, service.tally);
     },
     90_000,
   );
@@ -194,11 +216,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
         await service.expectAllRevoked(late);
       });
       await expectWorks(service);
-      addRow({
-        fault: `the network fails: ${fault}; the client ${name}`,
-        gets: IN_OUTAGE,
-        tally: service.tally,
-      });
+      addRow(`the network fails: ${fault}; the client ${name}`, IN_OUTAGE, service.tally);
     },
     90_000,
   );
@@ -211,11 +229,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
       service.setLatency(ms);
       await passing(3 * ms);
       await expectWorks(service);
-      addRow({
-        fault: `each reply takes ${ms} ms longer`,
-        gets: "the right response, later",
-        tally: service.tally,
-      });
+      addRow(`each reply takes ${ms} ms longer`, "the right response, later", service.tally);
     },
     90_000,
   );
@@ -235,11 +249,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
           await redis.restart();
         });
       await expectWorks(service);
-      addRow({
-        fault: `Redis ${fault}`,
-        gets: "earlier revocations are lost",
-        tally: service.tally,
-      });
+      addRow(`Redis ${fault}`, "earlier revocations are lost", service.tally);
     },
     60_000,
   );
@@ -261,7 +271,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     await service.expectAllRevoked(late);
     await expectWorks(service);
     const fault = `${count.toLocaleString("en")} revocations; a process starts`;
-    addRow({ fault, gets: `the right response, first after ${tookMs} ms`, tally: service.tally });
+    addRow(fault, `the right response, first after ${tookMs} ms`, service.tally);
   }, 120_000);
 
   it("a flood of revocations delays no other", async () => {
@@ -275,18 +285,14 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     const seconds = (performance.now() - since) / 1_000;
     await service.settle();
     const fault = `10,000 revocations at once, by one process in ${seconds.toFixed(1)} s`;
-    addRow({ fault, gets: "the right response", tally: service.tally });
+    addRow(fault, "the right response", service.tally);
   }, 60_000);
 
   it("clocks that are 20 minutes ahead and behind make no difference", async () => {
     const settings = [{ aheadSeconds: 1_200 }, {}, { aheadSeconds: -1_200 }];
     const { service } = await start([], { settings });
     await expectWorks(service);
-    addRow({
-      fault: "clocks are 20 minutes ahead and behind",
-      gets: "the right response",
-      tally: service.tally,
-    });
+    addRow("clocks are 20 minutes ahead and behind", "the right response", service.tally);
   }, 60_000);
 
   it.each([10, 1_200])(
@@ -294,11 +300,11 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     async (seconds) => {
       const { service } = await start([], { operatorAheadSeconds: -seconds });
       await expectWorks(service);
-      addRow({
-        fault: `the clock of the process that revokes is ${seconds} s behind`,
-        gets: "the right response",
-        tally: service.tally,
-      });
+      addRow(
+        `the clock of the process that revokes is ${seconds} s behind`,
+        "the right response",
+        service.tally,
+      );
     },
     60_000,
   );
@@ -307,15 +313,9 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     "revocations of one user by 4 processes at once are all kept, with %s",
     async (name) => {
       const redis = cleanedUp(await startRedis());
-      const issuer = createIssuer();
       const now = Math.floor(Date.now() / 1_000);
       const servers = await Promise.all(
-        [1, 2, 3, 4].map(async () => {
-          const { client, close } = await connectClient({ package: name, port: redis.port });
-          cleanups.push(() => close());
-          const revocation = sharedRevocation(redisStore(client), { freshMs: 0, onEvent: () => undefined });
-          return createResourceServer({ serviceId: "a", verificationKeys: [issuer.publicPem], revocation });
-        }),
+        [1, 2, 3, 4].map(() => startServer({ package: name, port: redis.port }, { freshMs: 0 })),
       );
       for (let round = 0; round < 10; round += 1) {
         const user = `u${round}`;
@@ -324,37 +324,24 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
           Array.from({ length: 40 }, async (_, index) => {
             const before = new Date((index === widest ? now : now - 600 - index) * 1_000);
             const until = new Date((now + (index === 39 - widest ? 7_200 : 60)) * 1_000);
-            await servers[index % 4]?.revoke({ userId: user, before }, { until });
+            await servers[index % 4]?.server.revoke({ userId: user, before }, { until });
           }),
         );
         const token = await issuer.token({ aud: "a", sub: user, iat: now - 1, exp: now + 600, scopes: [] });
-        await expect(servers[0]?.authenticate(token)).rejects.toThrow("revoked");
+        await expect(servers[0]?.server.authenticate(token)).rejects.toThrow("revoked");
         const direct = new Redis(redis.port);
         const value = JSON.parse((await direct.get(`scopegate:revoked:user:${user}`)) ?? "{}") as object;
         direct.disconnect();
         expect(value).toMatchObject({ before: now, until: now + 7_200 });
       }
-      addRow({
-        fault: `400 revocations of 10 users by 4 processes at once; the client ${name}`,
-        gets: "none is lost",
-      });
+      addRow(`400 revocations of 10 users by 4 processes at once; the client ${name}`, "none is lost");
     },
     60_000,
   );
 
   it("Redis Cluster without full coverage: a dead node concerns only the callers whose keys are on it", async () => {
-    const nodes = await startCluster("--cluster-require-full-coverage", "no");
-    for (const node of nodes) cleanedUp(node);
-    const { client, close } = await connectClient({
-      package: "ioredis",
-      port: nodes[0]?.port ?? 0,
-      mode: "cluster",
-    });
-    cleanups.push(() => close());
-    const issuer = createIssuer();
-    const revocation = sharedRevocation(redisStore(client), { staleSeconds: 2, onEvent: () => undefined });
-    const server = createResourceServer({ serviceId: "a", verificationKeys: [issuer.publicPem], revocation });
-    cleanups.push(() => server.close());
+    const { second, client } = await startNodes("--cluster-require-full-coverage", "no");
+    const { server } = await startServer(client, { staleSeconds: 2 });
     const exp = Math.floor(Date.now() / 1_000) + 600;
     const tokens = await Promise.all(
       Array.from({ length: 60 }, (_, id) => issuer.token({ aud: "a", jti: `t${id}`, exp, scopes: [] })),
@@ -369,7 +356,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
         ),
       );
     expect(await statuses()).toEqual(tokens.map(() => 200));
-    await nodes[1]?.stop();
+    await second.stop();
     await passing(5_000);
     // Until then, each token keeps its answer or is refused, and nobody waits for the dead node.
     await expect
@@ -380,10 +367,10 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     expect(performance.now() - since).toBeLessThan(1_000);
     expect(during.filter((status) => status === 200).length).toBeGreaterThan(20);
     expect(server.health()).toMatchObject({ status: "degraded" });
-    addRow({
-      fault: "Redis Cluster of three primaries without full coverage: one is killed",
-      gets: "503 only to callers with keys on it",
-    });
+    addRow(
+      "Redis Cluster of three primaries without full coverage: one is killed",
+      "503 only to callers with keys on it",
+    );
   }, 90_000);
 
   it("a full Redis rejects revocations instead of losing others, if it has no eviction", async () => {
@@ -397,11 +384,9 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     await expect(service.operator.revoke({ userId: "any" })).rejects.toThrow("didn't confirm");
     await service.settle();
     await service.expectAllRevoked(cleanedUp(await startMember(ioredis(redis.port))));
-    addRow({
-      fault: "the memory of Redis is full (noeviction)",
-      gets: "the right response; `revoke` rejects",
-      // A copy, because Redis may delete revocations from here on.
-      tally: { ...service.tally },
+    // A copy, because Redis may delete revocations from here on.
+    addRow("the memory of Redis is full (noeviction)", "the right response; `revoke` rejects", {
+      ...service.tally,
     });
     expect(service.operator.health()).toMatchObject({ status: "degraded" });
     await expect(service.operator.ready()).rejects.toThrow("OOM");
@@ -429,11 +414,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     await expectWorks(service);
     await service.expectAllRevoked(cleanedUp(await startMember(client)));
     direct.disconnect();
-    addRow({
-      fault: "the primary is killed, and Sentinel promotes a replica",
-      gets: IN_OUTAGE,
-      tally: service.tally,
-    });
+    addRow("the primary is killed, and Sentinel promotes a replica", IN_OUTAGE, service.tally);
   }, 90_000);
 
   it("with `min-replicas-to-write`, a primary without its replicas takes no revocation", async () => {
@@ -459,11 +440,11 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     await expect.poll(revokeAny, { timeout: 10_000 }).toContain("didn't confirm");
     expect(service.operator.health()).toMatchObject({ status: "degraded" });
     await service.settle();
-    addRow({
-      fault: "the primary is cut off from its replica; with `min-replicas-to-write`",
-      gets: "the right response; `revoke` rejects",
-      tally: service.tally,
-    });
+    addRow(
+      "the primary is cut off from its replica; with `min-replicas-to-write`",
+      "the right response; `revoke` rejects",
+      service.tally,
+    );
   }, 60_000);
 
   it("a client that reads from a replica knows what the replica knows", async () => {
@@ -481,18 +462,14 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
     await direct.replicaof("127.0.0.1", String(primary.port));
     await expect.poll(() => statusOf(reader, late), { timeout: 10_000 }).toBe(401);
     direct.disconnect();
-    addRow({
-      fault: "one process reads from a replica that is cut off",
-      gets: "the replica's response, until it's connected again",
-    });
+    addRow(
+      "one process reads from a replica that is cut off",
+      "the replica's response, until it's connected again",
+    );
   }, 60_000);
 
   it("Redis Cluster: the keys of a caller are on several nodes, and one of them is killed", async () => {
-    const nodes = await startCluster();
-    for (const node of nodes) cleanedUp(node);
-    const [first, second] = nodes;
-    if (!first || !second) throw new Error("No cluster.");
-    const client = { package: "ioredis", port: first.port, mode: "cluster" } as const;
+    const { nodes, second, client } = await startNodes();
     const service = cleanedUp(await startService(client));
     await service.revoke(9);
     await service.settle();
@@ -508,11 +485,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
       }
     });
     await expectWorks(service);
-    addRow({
-      fault: "Redis Cluster of three primaries: one is killed",
-      gets: IN_OUTAGE,
-      tally: service.tally,
-    });
+    addRow("Redis Cluster of three primaries: one is killed", IN_OUTAGE, service.tally);
   }, 120_000);
 
   const clients = ["ioredis", "redis", ...OLD_CLIENTS.filter(hasClient)];
@@ -527,28 +500,17 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
       const primary = cleanedUp(await startRedis());
       const replica = cleanedUp(await startRedis(primary));
       const sentinel = cleanedUp(await startSentinel(primary));
-      const nodes = await startCluster();
-      for (const node of nodes) cleanedUp(node);
-      const direct = new Redis(replica.port);
-      await expect
-        .poll(() => direct.info("replication"), { timeout: 10_000 })
-        .toContain("master_link_status:up");
-      const issuer = createIssuer();
+      const { client } = await startNodes();
+      (await connectTo(replica)).disconnect();
       const modes = [
         { mode: "server", port: primary.port },
         { mode: "sentinel", port: sentinel.port },
-        { mode: "cluster", port: nodes[0]?.port ?? 0 },
+        { mode: "cluster", port: client.port },
       ] as const;
       for (const { mode, port } of modes) {
         // redis 4 has no client for Sentinel.
         if (name === "redis4" && mode === "sentinel") continue;
-        const { client, close } = await connectClient({ package: name, port, mode });
-        const revocation = sharedRevocation(redisStore(client), { freshMs: 0, onEvent: () => undefined });
-        const server = createResourceServer({
-          serviceId: "a",
-          verificationKeys: [issuer.publicPem],
-          revocation,
-        });
+        const { server } = await startServer({ package: name, port, mode }, { freshMs: 0 });
         await server.ready();
         const exp = Math.floor(Date.now() / 1000) + 600;
         for (let user = 0; user < 10; user += 1) {
@@ -559,14 +521,8 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share revocations", () 
           expect(await server.unrevoke({ userId: `u${user}` })).toBe(true);
           await server.authenticate(token);
         }
-        await server.close();
-        await close();
       }
-      direct.disconnect();
-      addRow({
-        fault: `none; the client ${labelOf(name)}`,
-        gets: "the right response",
-      });
+      addRow(`none; the client ${labelOf(name)}`, "the right response");
     },
     120_000,
   );

@@ -2,25 +2,25 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Tally } from "./service.ts";
 
-interface Row {
-  readonly fault: string;
+type Row = readonly [
+  fault: string,
   /** The responses to requests with a token. */
-  readonly gets: string;
-  readonly tally?: Pick<Tally, "wronglyAccepted" | "wronglyRefused" | "latestMs" | "requests">;
-}
+  responses: string,
+  tally?: Pick<Tally, "wronglyAccepted" | "wronglyRefused" | "latestMs" | "requests">,
+];
 
 const rows: Row[] = [];
 
-export const addRow = (row: Row): void => void rows.push(row);
+export const addRow = (...row: Row): void => void rows.push(row);
 
 const PAGE = new URL("RESULTS.md", import.meta.url);
 const HEAD = ["fault", "responses", "requests", "wrongly accepted", "wrongly refused", "latest, ms"];
 
 /** Prints the table, or with `SCOPEGATE_WRITE=1` writes it to its page. */
 export function finishResults(): void {
-  const cells = rows.map(({ fault, gets, tally }) => [
+  const cells = rows.map(([fault, responses, tally]) => [
     fault,
-    gets,
+    responses,
     ...(tally
       ? [tally.requests, tally.wronglyAccepted, tally.wronglyRefused, Math.round(tally.latestMs)]
       : ["-", "-", "-", "-"]

@@ -7,7 +7,7 @@ import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { sharedRevocation } from "scopegate/revocation";
+import { type RevocationEvent, sharedRevocation } from "scopegate/revocation";
 import type { Store } from "scopegate/store";
 import { ROOT } from "../documentation/markdown.ts";
 import { runChild } from "../support/child-limit.ts";
@@ -147,17 +147,24 @@ async function overHttp(): Promise<Deployment> {
   };
 }
 
-/** A server whose tokens are revoked in the store. */
-async function startServer(store: Store) {
-  const warnings: string[] = [];
-  const server = createResourceServer({
+const createServer = (store: Store, onEvent: (event: RevocationEvent) => unknown) =>
+  createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
     scopeMappings: { "GET /agents": [] },
-    revocation: sharedRevocation(store, {
-      onEvent: (event) => event.type === "warning" && warnings.push(event.message),
-    }),
+    revocation: sharedRevocation(store, { onEvent }),
   });
+
+const requestWith = (token: string) => ({
+  method: "GET",
+  target: "/agents",
+  authorization: `Bearer ${token}`,
+});
+
+/** A server whose tokens are revoked in the store. */
+async function startServer(store: Store) {
+  const warnings: string[] = [];
+  const server = createServer(store, (event) => event.type === "warning" && warnings.push(event.message));
   cleanups.push(() => server.close());
   await server.ready();
   const newToken = async () => {
@@ -166,23 +173,13 @@ async function startServer(store: Store) {
     return issuer.token({ aud: "agents-prod", iat: now, exp: now + 3_600, scopes: [], sub: jti, jti });
   };
   const statusOf = async (token: string): Promise<number> => {
-    const decision = await server.check({
-      method: "GET",
-      target: "/agents",
-      authorization: `Bearer ${token}`,
-    });
+    const decision = await server.check(requestWith(token));
     return decision.allowed ? 200 : server.refuse(decision).status;
   };
   /** Another process doesn't know what this one has revoked. */
   const expectRevoked = async (token: string) => {
-    const other = createResourceServer({
-      serviceId: "agents-prod",
-      verificationKeys: [issuer.publicPem],
-      scopeMappings: { "GET /agents": [] },
-      revocation: sharedRevocation(store, { onEvent: () => undefined }),
-    });
-    const request = { method: "GET", target: "/agents", authorization: `Bearer ${token}` };
-    expect(await other.check(request)).toMatchObject({ allowed: false, rejection: "revoked" });
+    const other = createServer(store, () => undefined);
+    expect(await other.check(requestWith(token))).toMatchObject({ allowed: false, rejection: "revoked" });
     await other.close();
   };
   return { server, warnings, newToken, statusOf, expectRevoked };

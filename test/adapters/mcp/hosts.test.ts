@@ -4,7 +4,7 @@ import { ALLOWED, call, FORBIDDEN } from "./support/corpus/hostile.ts";
 import { INITIALIZE } from "./support/corpus/sessions.ts";
 import { HOSTS, openHost, type OpenHost } from "./support/hosts.ts";
 import { type Raw, send } from "./support/send.ts";
-import { createMcpResourceServer, issuer, LINES, RESOURCE, tokenOf, type User } from "./support/tools.ts";
+import { createMcpResourceServer, LINES, RESOURCE, tokenOf, type User } from "./support/tools.ts";
 
 const METADATA = "https://api.example/.well-known/oauth-protected-resource/mcp";
 const HOSTS_AND_LINES = HOSTS.flatMap((host) => LINES.map((line) => ({ ...host, line })));
@@ -29,29 +29,6 @@ describe.each(HOSTS_AND_LINES)("an MCP server of version $line on $name", (host)
     expect(answer.body).toContain("run_agent web; may run web: true");
     expect((await ask("reader", ALLOWED)).body).toContain("may run web: false");
   });
-
-  const runAgent = async (json: string, ...scopes: string[]) => {
-    const before = open.backend.executions.length;
-    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_agent","arguments":${json}}}`;
-    const token = await issuer.token({ userId: "runner", scopes });
-    const { status } = await send(open.port, { body }, token);
-    return { status, ran: open.backend.executions.slice(before).map((execution) => execution.call) };
-  };
-
-  it.each([
-    ['{"agent_id":7}', "agents:7:run", 200, ["run_agent 7"]],
-    ['{"agent_id":"7"}', "agents:7:run", 200, ["run_agent 7"]],
-    ['{"agent_id":7}', "agents:8:run", 403, []],
-    ['{"agent_id":7.0}', "agents:run", 400, []],
-    ['{"agent_id":[7]}', "agents:run", 400, []],
-    ["{}", "agents:run", 200, ["run_agent undefined"]],
-    ["{}", "agents:undefined:run", 403, []],
-  ])(
-    "passes %s on as the value that filled the scope, or refuses it: %s, %i",
-    async (json, scope, status, ran) => {
-      expect(await runAgent(json, scope)).toEqual({ status, ran });
-    },
-  );
 
   it("names every scope of a refused call, and those of the token that the table uses", async () => {
     const { status, head, ran } = await ask("runner", [ALLOWED, FORBIDDEN]);
