@@ -1,9 +1,6 @@
 /** The starter of a gateway, in front of an MCP server that is not written for Node.js. */
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
-import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from "@modelcontextprotocol/client";
-import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport as Transport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { Redis } from "ioredis";
 import { createTestIssuer } from "scopegate/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -19,32 +16,11 @@ import {
   startGateway,
   startPythonServer,
 } from "./gateway/programs.ts";
+import { SDK_CLIENTS } from "./step-up/clients.ts";
 
 const RESOURCE = "http://localhost:3000/mcp";
 const issuer = createTestIssuer({ algorithm: "RS256", audience: RESOURCE });
 const folder = temporaryFolder("gateway");
-
-/** What the tests use of a client of the official SDK. */
-interface Client {
-  connect(transport: object): Promise<void>;
-  listTools(): Promise<{ readonly tools: readonly { readonly name: string }[] }>;
-  callTool(call: object, ...options: readonly unknown[]): Promise<object>;
-  close(): Promise<void>;
-}
-interface Transport {
-  readonly sessionId?: string;
-  terminateSession(): Promise<void>;
-}
-type Construct<T> = new (...parameters: readonly unknown[]) => T;
-const SDK = [
-  { line: "1.x", Client: Client1, Transport: Transport1, beforeOptions: [undefined] },
-  { line: "2.x", Client: Client2, Transport: Transport2, beforeOptions: [] },
-] as unknown as readonly {
-  readonly line: string;
-  readonly Client: Construct<Client>;
-  readonly Transport: Construct<Transport>;
-  readonly beforeOptions: readonly undefined[];
-}[];
 
 const START = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "0" } };
 const call = (name: string, args: object = {}) => ({ name, arguments: args });
@@ -177,39 +153,43 @@ describe.skipIf(!HAS_PYTHON)("the gateway before an MCP server in Python", () =>
     },
   );
 
-  it.each(SDK)("serves the official client $line: lists, calls, progress and sessions", async (sdk) => {
-    const client = new sdk.Client({ name: "test", version: "1.0.0" });
-    const transport = new sdk.Transport(new URL(gateway.url), {
-      requestInit: { headers: { authorization: `Bearer ${runner}` } },
-    });
-    await client.connect(transport);
-    const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(["search", "run_agent", "delete_all"]);
-    expect(await client.callTool(call("search"))).toMatchObject(textOf("found"));
+  it.each([1, 2] as const)(
+    "serves the official client %i.x: lists, calls, progress, sessions",
+    async (line) => {
+      const { Client, Transport } = SDK_CLIENTS[line];
+      const client = new Client({ name: "test", version: "1.0.0" });
+      const transport = new Transport(new URL(gateway.url), {
+        requestInit: { headers: { authorization: `Bearer ${runner}` } },
+      });
+      await client.connect(transport);
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name)).toEqual(["search", "run_agent", "delete_all"]);
+      expect(await client.callTool(call("search"))).toMatchObject(textOf("found"));
 
-    const progress: unknown[] = [];
-    const onprogress = (value: unknown) => void progress.push(value);
-    let hasEnded = false;
-    const running = client.callTool(runAgent("web"), ...sdk.beforeOptions, { onprogress });
-    void running.finally(() => (hasEnded = true)).catch(() => undefined);
-    await until(() => progress.length > 0);
-    expect([progress, hasEnded]).toEqual([[{ progress: 1, total: 2 }], false]);
-    python.endCall();
-    expect(await running).toMatchObject(textOf("ran for user-1"));
+      const progress: unknown[] = [];
+      const onprogress = (value: unknown) => void progress.push(value);
+      let hasEnded = false;
+      const running = client.callTool(runAgent("web"), ...(line === 1 ? [undefined] : []), { onprogress });
+      void running.finally(() => (hasEnded = true)).catch(() => undefined);
+      await until(() => progress.length > 0);
+      expect([progress, hasEnded]).toEqual([[{ progress: 1, total: 2 }], false]);
+      python.endCall();
+      expect(await running).toMatchObject(textOf("ran for user-1"));
 
-    await python.takeReceived();
-    await expect(client.callTool(call("delete_all"))).rejects.toThrow();
-    await expect(client.callTool(runAgent("api"))).rejects.toThrow();
-    // The client may open its stream at any time.
-    expect((await python.takeReceived()).filter(({ method }) => method === "POST")).toEqual([]);
+      await python.takeReceived();
+      await expect(client.callTool(call("delete_all"))).rejects.toThrow();
+      await expect(client.callTool(runAgent("api"))).rejects.toThrow();
+      // The client may open its stream at any time.
+      expect((await python.takeReceived()).filter(({ method }) => method === "POST")).toEqual([]);
 
-    const { sessionId } = transport;
-    await transport.terminateSession();
-    const deleted = (await python.takeReceived()).find(({ method }) => method === "DELETE");
-    expect(deleted && valuesOf(deleted, "mcp-session-id")).toEqual([sessionId]);
-    await client.close();
-    await until(() => python.left.includes("GET"));
-  });
+      const { sessionId } = transport;
+      await transport.terminateSession();
+      const deleted = (await python.takeReceived()).find(({ method }) => method === "DELETE");
+      expect(deleted && valuesOf(deleted, "mcp-session-id")).toEqual([sessionId]);
+      await client.close();
+      await until(() => python.left.includes("GET"));
+    },
+  );
 
   it("names the scope that a refused call needs", async () => {
     const refused = await askMcp(gateway.port, "tools/call", runAgent("api"), runner);

@@ -31,6 +31,8 @@ type Supported = keyof typeof SUPPORTED;
 /** Without the scope of an agent, which clients then request when they need it. */
 const STATIC_SCOPES = ["mcp:use", "a:read", "b:read"];
 
+const ONE_FOR_EACH = { "the default": 4, "every scope": 1, "the scope of the transport": 4 };
+
 /**
  * `CALLS` needs three scopes beside that of the transport: the default is one sign-in for each of them.
  * The most sign-ins that `CALLS` may cost a client, for each value of `scopes_supported`. A client without step-up
@@ -41,16 +43,16 @@ const LIMITS: readonly {
   readonly signIns: Readonly<Record<Supported, number>>;
   readonly refused?: Readonly<Record<Supported, number>>;
 }[] = [
-  { client: SDK_1, signIns: { "the default": 4, "every scope": 1, "the scope of the transport": 4 } },
-  { client: SDK_2, signIns: { "the default": 4, "every scope": 1, "the scope of the transport": 4 } },
-  { client: SDK_2_MODERN, signIns: { "the default": 4, "every scope": 1, "the scope of the transport": 4 } },
+  { client: SDK_1, signIns: ONE_FOR_EACH },
+  { client: SDK_2, signIns: ONE_FOR_EACH },
+  { client: SDK_2_MODERN, signIns: ONE_FOR_EACH },
   {
     client: AI_SDK,
     signIns: { "the default": 1, "every scope": 1, "the scope of the transport": 1 },
     refused: { "the default": 6, "every scope": 0, "the scope of the transport": 6 },
   },
-  { client: INSPECTOR, signIns: { "the default": 4, "every scope": 1, "the scope of the transport": 4 } },
-  { client: MCP_REMOTE, signIns: { "the default": 4, "every scope": 1, "the scope of the transport": 4 } },
+  { client: INSPECTOR, signIns: ONE_FOR_EACH },
+  { client: MCP_REMOTE, signIns: ONE_FOR_EACH },
 ];
 
 const TABLE: ScopeMappings = {

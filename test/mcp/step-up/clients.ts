@@ -57,15 +57,25 @@ async function withSignIns(
 export interface SdkClient {
   connect(transport: object): Promise<void>;
   close(): Promise<void>;
-  listTools(): Promise<object>;
-  callTool(params: object): Promise<object>;
+  listTools(): Promise<{ readonly tools: readonly { readonly name: string }[] }>;
+  callTool(params: object, ...options: readonly unknown[]): Promise<object>;
   getPrompt(params: object): Promise<object>;
   readResource(params: object): Promise<object>;
 }
 interface SdkTransport {
+  readonly sessionId?: string;
   finishAuth(answer: string | URLSearchParams): Promise<void>;
+  terminateSession(): Promise<void>;
 }
 type Construct<T> = new (...parameters: readonly unknown[]) => T;
+
+/** The clients of both lines of the official SDK. */
+export const SDK_CLIENTS = {
+  1: { Client: Client1, Transport: Transport1 },
+  2: { Client: Client2, Transport: Transport2 },
+} as unknown as Readonly<
+  Record<1 | 2, { readonly Client: Construct<SdkClient>; readonly Transport: Construct<SdkTransport> }>
+>;
 
 const INFO = { name: "test", version: "1.0.0" };
 
@@ -90,10 +100,7 @@ interface SdkOptions {
 }
 
 function openSdk(target: Target, { line, repeatsAuthentication, ...options }: SdkOptions): Session {
-  const [Client, Transport] = [
-    line === 1 ? Client1 : Client2,
-    line === 1 ? Transport1 : Transport2,
-  ] as unknown as [Construct<SdkClient>, Construct<SdkTransport>];
+  const { Client, Transport } = SDK_CLIENTS[line];
   let challenge = "";
   const recordingFetch = async (url: string | URL, init?: RequestInit): Promise<Response> => {
     const response = await fetch(url, init);
@@ -130,28 +137,23 @@ function openSdk(target: Target, { line, repeatsAuthentication, ...options }: Sd
   };
 }
 
-export const SDK_1: McpClient = {
-  name: "SDK 1.x",
+const sdkClient = (name: string, options: SdkOptions): McpClient => ({
+  name,
   isInstalled: true,
-  open: (target) => openSdk(target, { line: 1 }),
-};
-export const SDK_2: McpClient = {
-  name: "SDK 2.x",
-  isInstalled: true,
-  open: (target) => openSdk(target, { line: 2 }),
-};
-export const SDK_2_MODERN: McpClient = {
-  name: "SDK 2.x with the revision 2026-07-28",
-  isInstalled: true,
-  open: (target) => openSdk(target, { line: 2, versionNegotiation: { mode: "auto" } }),
-};
+  open: (target) => openSdk(target, options),
+});
+
+export const SDK_1 = sdkClient("SDK 1.x", { line: 1 });
+export const SDK_2 = sdkClient("SDK 2.x", { line: 2 });
+export const SDK_2_MODERN = sdkClient("SDK 2.x with the revision 2026-07-28", {
+  line: 2,
+  versionNegotiation: { mode: "auto" },
+});
 
 /** Applications that repeat what a challenge asks of the login. No client does this by itself. */
-export const WITH_AUTHENTICATION: readonly McpClient[] = ([1, 2] as const).map((line) => ({
-  name: `SDK ${line}.x`,
-  isInstalled: true,
-  open: (target) => openSdk(target, { line, repeatsAuthentication: true }),
-}));
+export const WITH_AUTHENTICATION = ([1, 2] as const).map((line) =>
+  sdkClient(`SDK ${line}.x`, { line, repeatsAuthentication: true }),
+);
 
 interface AiClient {
   tools(): Promise<Readonly<Record<string, { execute(args: unknown, options: object): Promise<object> }>>>;
