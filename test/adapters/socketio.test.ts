@@ -32,6 +32,7 @@ const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
 
 const tokenFor = (sub: string, ...scopes: string[]) => issuer.token({ sub, scopes });
 const TOKEN = await tokenFor("ada", "chat:read");
+const ADMIN = await tokenFor("ada", "chat:read", "admin:read");
 /** Has no scope. */
 const WEAK = await tokenFor("ada");
 const EXPIRED = await issuer.token({ sub: "ada", scopes: ["chat:read"], exp: NOW - 1 });
@@ -84,6 +85,10 @@ function open(port: number, options: Connecting = {}, namespace = ""): Client {
   return client;
 }
 
+/** Connects to a namespace in the session of a client. */
+const join = (client: Client, namespace: string, options: Connecting = {}): Client =>
+  client.io.socket(namespace, options).connect();
+
 const POLLING: Connecting = { transports: ["polling"] };
 const WEBSOCKET: Connecting = { transports: ["websocket"] };
 
@@ -97,6 +102,11 @@ async function outcomeOf(client: Client): Promise<unknown> {
       resolve(error.data ?? (typeof detail === "object" ? detail.message : detail));
     });
   });
+}
+
+function expectOutcome(outcome: unknown, expected: object | string | number): void {
+  if (typeof expected === "object") expect(outcome).toMatchObject(expected);
+  else expect(outcome).toBe(expected);
 }
 
 /** Opens a session by raw requests, as the client does, and returns its id. */
@@ -233,8 +243,7 @@ describe("a namespace", () => {
   ])("%s with %j gives %j", async (namespace, scopes, expected) => {
     const { port } = await start();
     const outcome = await outcomeOf(open(port, headers(await tokenFor("ada", ...scopes)), namespace));
-    if (typeof expected === "object") expect(outcome).toMatchObject(expected);
-    else expect(outcome).toEqual(expected);
+    expectOutcome(outcome, expected);
   });
 
   it("checks the caller before the middleware of its pattern runs", async () => {
@@ -265,44 +274,35 @@ describe("a namespace", () => {
     const client = open(port, { ...WEBSOCKET, ...headers(token) });
     expect(await outcomeOf(client)).toBe("hello ada");
     now += 60_000;
-    const admin = client.io.socket("/admin");
-    admin.connect();
-    expect(await outcomeOf(admin)).toMatchObject({ status: 401, code: "token_rejected" });
+    expect(await outcomeOf(join(client, "/admin"))).toMatchObject({ status: 401, code: "token_rejected" });
   });
 });
 
 describe("tokenInAuth", () => {
   const withAuth = (token: unknown): Connecting => ({ ...WEBSOCKET, auth: { token } });
 
-  it("reads the token of a WebSocket from `auth` for each namespace", async () => {
-    const { port } = await start({}, { tokenInAuth: true });
-    const token = await tokenFor("ada", "chat:read", "admin:read");
-    expect(await outcomeOf(open(port, withAuth(token)))).toBe("hello ada");
-    expect(await outcomeOf(open(port, withAuth(token), "/admin"))).toBe("hello ada");
-  });
+  it.each<[what: string, expected: object | string | number, options: Connecting, namespace?: string]>([
+    ["a token", "hello ada", withAuth(ADMIN)],
+    ["a token for a namespace", "hello ada", withAuth(ADMIN), "/admin"],
+    ["no token", { status: 401, code: "credential_missing" }, withAuth(undefined)],
+    ["something else than a string", { status: 401, code: "credential_missing" }, withAuth({ toString: 1 })],
+    ["a bad token", { status: 401, code: "token_rejected" }, withAuth("a.b.c")],
+    ["two tokens", { status: 400, code: "credential_malformed" }, withAuth("a.b.c, Bearer a.b.c")],
+    ["missing scopes", { status: 403, missing_scopes: ["chat:read"] }, withAuth(WEAK)],
+    ["a token next to one in the header", { status: 400 }, { ...withAuth(TOKEN), ...headers(TOKEN) }],
+    ["a token of a request by polling", 401, { ...POLLING, auth: { token: TOKEN } }],
+  ])(
+    "reads the token of a WebSocket from `auth`: %s has the outcome %j",
+    async (_, expected, options, namespace) => {
+      const { port, events } = await start({}, { tokenInAuth: true });
+      const outcome = await outcomeOf(open(port, options, namespace));
+      expectOutcome(outcome, expected);
+      expect(events).toEqual(expected === "hello ada" ? [`${namespace ?? "/"} ada`] : []);
+    },
+  );
 
-  it.each([
-    ["no token", undefined, { status: 401, code: "credential_missing" }],
-    ["something else than a string", { toString: 1 }, { status: 401, code: "credential_missing" }],
-    ["a bad token", "a.b.c", { status: 401, code: "token_rejected" }],
-    ["two tokens", "a.b.c, Bearer a.b.c", { status: 400, code: "credential_malformed" }],
-    ["missing scopes", WEAK, { status: 403, missing_scopes: ["chat:read"] }],
-  ])("reports %s with the body of the refusal", async (_, token, body) => {
-    const { port, events } = await start({}, { tokenInAuth: true });
-    expect(await outcomeOf(open(port, withAuth(token)))).toMatchObject(body);
-    expect(events).toEqual([]);
-  });
-
-  it("refuses a token in `auth` next to one in the header", async () => {
+  it("refuses requests by polling without a token in the header, and a stolen session", async () => {
     const { port } = await start({}, { tokenInAuth: true });
-    expect(await outcomeOf(open(port, { ...withAuth(TOKEN), ...headers(TOKEN) }))).toMatchObject({
-      status: 400,
-    });
-  });
-
-  it("refuses polling without a token in the header, and a stolen session", async () => {
-    const { port } = await start({}, { tokenInAuth: true });
-    expect(await outcomeOf(open(port, { ...POLLING, auth: { token: TOKEN } }))).toBe(401);
     expect((await ask(port, { path: "/socket.io/?EIO=4&transport=polling" })).status).toBe(401);
     const client = open(port, withAuth(TOKEN));
     expect(await outcomeOf(client)).toBe("hello ada");
@@ -318,9 +318,11 @@ describe("tokenInAuth", () => {
     const { port } = await start({}, { tokenInAuth: true });
     const client = open(port, withAuth(TOKEN));
     expect(await outcomeOf(client)).toBe("hello ada");
-    const admin = client.io.socket("/admin", { auth: { token: await tokenFor("eve", "admin:read") } });
-    admin.connect();
-    expect(await outcomeOf(admin)).toEqual({ status: 403, code: "session_of_another_caller" });
+    const auth = { token: await tokenFor("eve", "admin:read") };
+    expect(await outcomeOf(join(client, "/admin", { auth }))).toEqual({
+      status: 403,
+      code: "session_of_another_caller",
+    });
   });
 });
 
@@ -377,9 +379,7 @@ describe("protect of Socket.IO", () => {
     const polled = await ask(port, { path: "/socket.io/?EIO=4&transport=polling", token: TOKEN });
     expect(polled).toMatchObject({ status: 500, text: "" });
     expect(((await warned) as [Error])[0].message).toContain("Socket.IO request");
-    const admin = client.io.socket("/admin");
-    admin.connect();
-    expect(await outcomeOf(admin)).toEqual({ status: 500, code: "fault" });
+    expect(await outcomeOf(join(client, "/admin"))).toEqual({ status: 500, code: "fault" });
   });
 
   it("refuses sockets of an engine that was attached later", async () => {
