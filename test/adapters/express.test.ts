@@ -111,53 +111,43 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     expect(faults).toEqual([]);
   });
 
-  it.each([
-    ["before the guard", { "DELETE /items/:id": [] }, ["override", "guard"]],
-    ["after the guard", { "POST /items/:id": "public", "DELETE /items/:id": [] }, ["guard", "override"]],
+  it.each<[place: string, rules: ScopeMappings, order: string]>([
+    ["before the guard", { "DELETE /items/:id": [] }, "override guard"],
+    ["after the guard", { "POST /items/:id": "public", "DELETE /items/:id": [] }, "guard override"],
     [
       "before the guard of another path",
       { "DELETE /{*path}": "public", "DELETE /items/:id": [] },
-      ["override", "guard", "other path"],
+      "override guard other-path",
     ],
-    [
-      "between two guards",
-      { "POST /items/:id": [], "DELETE /items/:id": [] },
-      ["guard", "override", "guard"],
-    ],
-  ] as const)(
-    "compares a proof with the method on the wire if method-override runs %s",
-    async (_place, rules, order) => {
-      const proving = createTestIssuer();
-      const origin = "https://api.example";
-      const server = createResourceServer({
-        ...proving.resourceServerOptions,
-        scopeMappings: rules,
-        senderConstraint: { dpop: { origins: [origin] } },
-      });
-      const parts: Readonly<Record<string, RequestHandler>> = {
-        guard: protect(server),
-        override: methodOverride("X-HTTP-Method-Override"),
-        "other path": (request, _response, next) => {
-          request.url = request.url.replace("/alias", "/items");
-          next();
-        },
-      };
-      const app = express();
-      for (const part of order) app.use(parts[part] ?? run);
-      const port = await serve(app.delete("/items/:id", run));
-      const path = order.some((part) => part === "other path") ? "/alias/a" : "/items/a";
-      for (const [method, status] of [
-        ["POST", 200],
-        ["DELETE", 401],
-      ] as const) {
-        const token = await proving.token({ bound: "dpop" });
-        const dpop = await proving.proofFor({ method, url: origin + path, token });
-        const headers = { authorization: `DPoP ${token}`, dpop, "x-http-method-override": "DELETE" };
-        const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers });
-        expect(response.status, method).toBe(status);
-      }
-    },
-  );
+    ["between two guards", { "POST /items/:id": [], "DELETE /items/:id": [] }, "guard override guard"],
+  ])("compares a proof with the method on the wire if method-override runs %s", async (_, rules, order) => {
+    const proving = createTestIssuer();
+    const origin = "https://api.example";
+    const server = createResourceServer({
+      ...proving.resourceServerOptions,
+      scopeMappings: rules,
+      senderConstraint: { dpop: { origins: [origin] } },
+    });
+    const parts: Readonly<Record<string, RequestHandler>> = {
+      guard: protect(server),
+      override: methodOverride("X-HTTP-Method-Override"),
+      "other-path": (request, _response, next) => {
+        request.url = request.url.replace("/alias", "/items");
+        next();
+      },
+    };
+    const app = express();
+    for (const part of order.split(" ")) app.use(parts[part] ?? run);
+    const port = await serve(app.delete("/items/:id", run));
+    const path = order.includes("other-path") ? "/alias/a" : "/items/a";
+    for (const [method, status] of Object.entries({ POST: 200, DELETE: 401 })) {
+      const token = await proving.token({ bound: "dpop" });
+      const dpop = await proving.proofFor({ method, url: origin + path, token });
+      const headers = { authorization: `DPoP ${token}`, dpop, "x-http-method-override": "DELETE" };
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers });
+      expect(response.status, method).toBe(status);
+    }
+  });
 
   describe("compares the parameters of a handler", () => {
     const rules: ScopeMappings = {
@@ -226,17 +216,12 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
   });
 
   describe("after an error", () => {
-    const failing = (thrown: unknown) =>
-      protect(
-        serverFor(
-          { "GET /x": ["x:read"] },
-          {
-            now: () => {
-              throw thrown;
-            },
-          },
-        ),
-      );
+    const failing = (thrown: unknown) => {
+      const now = () => {
+        throw thrown;
+      };
+      return protect(serverFor({ "GET /x": ["x:read"] }, { now }));
+    };
 
     it.each([undefined, null, "route", "router", 0])(
       "that is %j calls the error handler once, and nothing else",
