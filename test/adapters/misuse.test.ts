@@ -17,7 +17,7 @@ import * as forFastify from "scopegate/fastify";
 import * as forFetch from "scopegate/fetch";
 import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
-import { protectMcp } from "scopegate/mcp";
+import { protectMcp, withMcp } from "scopegate/mcp";
 import * as forNest from "scopegate/nest";
 import * as forNode from "scopegate/node";
 import * as forSocketIo from "scopegate/socketio";
@@ -45,6 +45,7 @@ const TAKING: readonly (readonly [string, string, (...values: never[]) => unknow
   ["nest", "protect", forNest.protect],
   ["socketio", "protect", forSocketIo.protect],
   ["mcp", "protectMcp", protectMcp],
+  ["mcp", "withMcp", withMcp],
   ["nest", "ScopegateModule.forRoot", (value: never) => forNest.ScopegateModule.forRoot(value)],
   ["fetch", "withScopes", forFetch.withScopes],
   ["node", "protectUpgrade", forNode.protectUpgrade],

@@ -14,6 +14,7 @@ import { type HandlerExtra, withMcp } from "scopegate/mcp";
 import { createTestIssuer } from "scopegate/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { signInConfiguration } from "../adapters/mcp/support/authorization-server.ts";
+import { post } from "../adapters/mcp/support/send.ts";
 import { createResourceServer as createComplete } from "../support/server.ts";
 import { ROOT } from "../documentation/markdown.ts";
 import { type Served, serve } from "../documentation/serve.ts";
@@ -100,25 +101,16 @@ it("serves the metadata of an MCP server in a route of Next.js", async () => {
 
 it("keeps each session of version 1 of the SDK for the caller who started it", async () => {
   const { port, close } = await serve(fileOf("sessions.mjs"));
-  const ask = (userId: string, session: string | undefined, method: string, params: object) =>
-    tokenOf(userId).then((token) =>
-      fetch(`http://127.0.0.1:${port}/mcp`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${token}`,
-          "content-type": "application/json",
-          accept: "application/json, text/event-stream",
-          ...(session !== undefined && { "mcp-session-id": session }),
-        },
-        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-      }),
-    );
+  const send = async (userId: string, method: string, params: object, session?: string) => {
+    const headers = session === undefined ? {} : { "mcp-session-id": session };
+    return post(port, { jsonrpc: "2.0", id: 1, method, params }, await tokenOf(userId), headers);
+  };
   const clientInfo = { name: "test", version: "1" };
   const start = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
-  const session = (await ask("alice", undefined, "initialize", start)).headers.get("mcp-session-id") ?? "";
-  const answer = await ask("alice", session, "tools/call", { name: "whoami" });
-  expect(await answer.json()).toMatchObject({ result: { content: [{ text: "alice" }] } });
-  expect((await ask("bob", session, "tools/call", { name: "whoami" })).status).toBe(404);
+  const session = (await send("alice", "initialize", start)).headers.get("mcp-session-id") ?? "";
+  const { text } = await send("alice", "tools/call", { name: "whoami" }, session);
+  expect(JSON.parse(text)).toMatchObject({ result: { content: [{ text: "alice" }] } });
+  expect((await send("bob", "tools/call", { name: "whoami" }, session)).status).toBe(404);
   await close();
 });
 
