@@ -18,6 +18,11 @@ const EVENTS = "/agents/web/events";
 
 afterEach(() => void vi.useRealTimers());
 
+const spyOnWarnings = () => vi.spyOn(process, "emitWarning").mockReturnValue();
+/** Expects one warning of the process, and no other. */
+const expectWarning = (text: string, detail: unknown) =>
+  expect(vi.mocked(process.emitWarning).mock.calls).toEqual([[text, { type: "ScopegateWarning", detail }]]);
+
 const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
   createResourceServer({
     adminScope: "platform:admin",
@@ -167,18 +172,13 @@ describe("protectUpgrade", () => {
   });
 
   it("responds to an error with an empty 500 and a process warning, and does not reject", async () => {
-    const warnings = vi.spyOn(process, "emitWarning").mockReturnValue();
+    spyOnWarnings();
     const { port, seen } = await startUpgrading({ now: () => Number.NaN });
     expect(await exchange(port, handshake(EVENTS, GOOD))).toMatch(
       /^HTTP\/1\.1 500 Internal Server Error\r\nContent-Length: 0\r\n[^]*\r\n\r\n$/,
     );
     expect(await seen[0]?.answer).toBe(false);
-    expect(warnings.mock.calls).toEqual([
-      [
-        "The check of an upgrade failed; the response is 500.",
-        { type: "ScopegateWarning", detail: expect.stringContaining("Error") as string },
-      ],
-    ]);
+    expectWarning("The check of an upgrade failed; the response is 500.", expect.stringContaining("Error"));
   });
 });
 
@@ -273,7 +273,7 @@ describe.each([
   });
 
   it("closes with a warning if the WebSocket library has used the socket during the check", async () => {
-    const warnings = vi.spyOn(process, "emitWarning").mockReturnValue();
+    spyOnWarnings();
     const http = createServer();
     const guard = protectUpgrade(serverWith());
     const sockets = new WebSocketServer({ server: http });
@@ -282,12 +282,10 @@ describe.each([
     const received = await exchange(await serveHttp(http), handshake(EVENTS, isRefused ? [] : GOOD));
     expect(received).not.toContain("problem+json");
     expect(await Promise.all(answers)).toEqual([false]);
-    expect(warnings.mock.calls).toEqual([
-      [
-        "An upgrade was used before its check was done; the connection is closed.",
-        { type: "ScopegateWarning", detail: expect.stringContaining("noServer: true") as string },
-      ],
-    ]);
+    expectWarning(
+      "An upgrade was used before its check was done; the connection is closed.",
+      expect.stringContaining("noServer: true"),
+    );
     sockets.close();
   });
 });
@@ -340,7 +338,7 @@ describe("the end of a refused connection", () => {
 
 describe("protect of plain Node", () => {
   it("responds to an error with an empty 500, and warns with its message if it has no stack", async () => {
-    const warnings = vi.spyOn(process, "emitWarning").mockReturnValue();
+    spyOnWarnings();
     const now = () => {
       throw Object.assign(new Error("the clock stands still"), { stack: undefined });
     };
@@ -349,12 +347,7 @@ describe("protect of plain Node", () => {
     const port = await serveHttp(createServer((...call) => void answers.push(guard(...call))));
     expect(await askWith(port, EVENTS, ["agents:read"])).toMatchObject({ status: 500, text: "" });
     expect(await Promise.all(answers)).toEqual([false]);
-    expect(warnings.mock.calls).toEqual([
-      [
-        "The check of a request failed; the response is 500.",
-        { type: "ScopegateWarning", detail: "the clock stands still" },
-      ],
-    ]);
+    expectWarning("The check of a request failed; the response is 500.", "the clock stands still");
   });
 
   it.each([
@@ -378,7 +371,7 @@ describe("protect of plain Node", () => {
   ])(
     "sends nothing if other code has already sent a response, and warns: %s",
     async (_, options, warning) => {
-      const warnings = vi.spyOn(process, "emitWarning").mockReturnValue();
+      const warnings = spyOnWarnings();
       const guard = protect(serverWith(options));
       const answer = deferred<boolean>();
       const http = createServer((request, response) => {
@@ -394,7 +387,7 @@ describe("protect of plain Node", () => {
   );
 
   it("warns once if the guard is not awaited, so that every request is allowed", async () => {
-    const warnings = vi.spyOn(process, "emitWarning").mockReturnValue();
+    const warnings = spyOnWarnings();
     const guard = protect(serverWith());
     const answers: Promise<boolean>[] = [];
     const http = createServer((request, response) => {
