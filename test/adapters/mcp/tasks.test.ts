@@ -40,7 +40,7 @@ function createClient(options: McpOptions = {}) {
     const toRequest = (one: object, id: number) => ({ jsonrpc: "2.0", id, ...one });
     const body = Array.isArray(message) ? message.map(toRequest) : toRequest(message, 1);
     const token = await issuer.token({ userId, scopes: [...scopes] });
-    const outcome = await gate(requestOf(body as object, token));
+    const outcome = await gate(requestOf(body, token));
     if (outcome instanceof Response)
       return { status: outcome.status, body: (await outcome.json()) as object, passed: false };
     const json = JSON.stringify({ jsonrpc: "2.0", id: 1, result });
