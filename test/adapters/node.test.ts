@@ -20,8 +20,8 @@ afterEach(() => void vi.useRealTimers());
 
 const spyOnWarnings = () => vi.spyOn(process, "emitWarning").mockReturnValue();
 /** Expects one warning of the process, and no other. */
-const expectWarning = (text: string, detail: unknown) =>
-  expect(vi.mocked(process.emitWarning).mock.calls).toEqual([[text, { type: "ScopegateWarning", detail }]]);
+const expectWarning = (warnings: ReturnType<typeof spyOnWarnings>, text: string, detail: unknown) =>
+  expect(warnings.mock.calls).toEqual([[text, { type: "ScopegateWarning", detail }]]);
 
 const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
   createResourceServer({
@@ -172,13 +172,17 @@ describe("protectUpgrade", () => {
   });
 
   it("responds to an error with an empty 500 and a process warning, and does not reject", async () => {
-    spyOnWarnings();
+    const warnings = spyOnWarnings();
     const { port, seen } = await startUpgrading({ now: () => Number.NaN });
     expect(await exchange(port, handshake(EVENTS, GOOD))).toMatch(
       /^HTTP\/1\.1 500 Internal Server Error\r\nContent-Length: 0\r\n[^]*\r\n\r\n$/,
     );
     expect(await seen[0]?.answer).toBe(false);
-    expectWarning("The check of an upgrade failed; the response is 500.", expect.stringContaining("Error"));
+    expectWarning(
+      warnings,
+      "The check of an upgrade failed; the response is 500.",
+      expect.stringContaining("Error"),
+    );
   });
 });
 
@@ -273,7 +277,7 @@ describe.each([
   });
 
   it("closes with a warning if the WebSocket library has used the socket during the check", async () => {
-    spyOnWarnings();
+    const warnings = spyOnWarnings();
     const http = createServer();
     const guard = protectUpgrade(serverWith());
     const sockets = new WebSocketServer({ server: http });
@@ -283,6 +287,7 @@ describe.each([
     expect(received).not.toContain("problem+json");
     expect(await Promise.all(answers)).toEqual([false]);
     expectWarning(
+      warnings,
       "An upgrade was used before its check was done; the connection is closed.",
       expect.stringContaining("noServer: true"),
     );
@@ -338,7 +343,7 @@ describe("the end of a refused connection", () => {
 
 describe("protect of plain Node", () => {
   it("responds to an error with an empty 500, and warns with its message if it has no stack", async () => {
-    spyOnWarnings();
+    const warnings = spyOnWarnings();
     const now = () => {
       throw Object.assign(new Error("the clock stands still"), { stack: undefined });
     };
@@ -347,7 +352,7 @@ describe("protect of plain Node", () => {
     const port = await serveHttp(createServer((...call) => void answers.push(guard(...call))));
     expect(await askWith(port, EVENTS, ["agents:read"])).toMatchObject({ status: 500, text: "" });
     expect(await Promise.all(answers)).toEqual([false]);
-    expectWarning("The check of a request failed; the response is 500.", "the clock stands still");
+    expectWarning(warnings, "The check of a request failed; the response is 500.", "the clock stands still");
   });
 
   it.each([
