@@ -191,20 +191,6 @@ describe.skipIf(!HAS_PYTHON)("the gateway before an MCP server in Python", () =>
     },
   );
 
-  it("names the scope that a refused call needs", async () => {
-    const refused = await askMcp(gateway.port, "tools/call", runAgent("api"), runner);
-    expect(refused.status).toBe(403);
-    expect(refused.headers["www-authenticate"]).toMatch(/scope="agents:api:run( |")/);
-    const unusable = await askMcp(
-      gateway.port,
-      "tools/call",
-      call("run_agent", { agent_id: ["web"] }),
-      runner,
-    );
-    expect(unusable.status).toBe(400);
-    await expectNothingForwarded();
-  });
-
   it("forwards all of a batch, or nothing", async () => {
     const sendAll = (...calls: readonly object[]) => send(runner, calls.map(toolCall));
     expect((await sendAll(call("search"), call("delete_all"))).status).toBe(403);
