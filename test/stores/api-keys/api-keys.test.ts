@@ -339,6 +339,40 @@ describe("apiKeys, for an unknown key", () => {
   });
 });
 
+describe("a refused key", () => {
+  it.each<readonly [string, (keyed: ReturnType<typeof createKeyed>) => string, number]>([
+    ["malformed", ({ key }) => `${key.slice(0, -1)}_`, 401],
+    ["key", ({ record }) => forgeryOf(record), 401],
+    ["revoked", ({ key, change }) => (change({ revokedAt: 1 }), key), 401],
+    ["unavailable", ({ key, store }) => ((store.find = throwing), key), 503],
+  ])(
+    "gets a response that neither shows it nor that it is %s, as the decision does",
+    async (why, of, status) => {
+      const keyed = createKeyed();
+      const token = of(keyed);
+      const { server, record } = keyed;
+      const decision = await server.check({
+        method: "GET",
+        target: "/agents",
+        authorization: `Bearer ${token}`,
+      });
+      if (decision.allowed) throw new Error("It was allowed.");
+      const found = decision.reason === "keys_unavailable" ? "unavailable" : decision.rejection;
+      expect(found).toBe(why);
+      const response = server.refuse(decision);
+      expect(response.status).toBe(status);
+      const challenge = expect.stringContaining('error="invalid_token"') as string;
+      const retry = expect.stringMatching(/^\d+$/) as string;
+      expect(response.headers).toMatchObject(
+        status === 401 ? { "WWW-Authenticate": challenge } : { "Retry-After": retry },
+      );
+      expect(JSON.stringify(response)).not.toMatch(/malformed|revoked|the database is down/);
+      for (const secret of [token, token.slice(-30), record.hash])
+        expect(JSON.stringify([decision, response])).not.toContain(secret);
+    },
+  );
+});
+
 describe("apiKeys, for a store that fails", () => {
   it.each<readonly [string, () => unknown]>([
     ["throws", throwing],

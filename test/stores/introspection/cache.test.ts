@@ -8,18 +8,6 @@ import { active, CLIENT, openEndpoint, startAsking, TOKEN } from "./support.ts";
 const INACTIVE = json({ active: false });
 
 describe("introspection, for a token that arrives several times", () => {
-  it("sends one request for all concurrent requests", async () => {
-    const behaviour = held(json(active()));
-    const { endpoint, server } = await startAsking({}, { behaviour });
-    const both = [server.authenticate(TOKEN), server.authenticate(TOKEN), server.authenticate("another")];
-    await expect.poll(() => endpoint.received.length).toBe(2);
-    behaviour.release();
-    const [one, two, other] = await Promise.all(both);
-    expect(endpoint.received).toHaveLength(2);
-    expect(two).toBe(one);
-    expect(other).not.toBe(one);
-  });
-
   it("returns the same principal for a minute without asking again", async () => {
     const { endpoint, server, pass } = await startAsking();
     const principal = await server.authenticate(TOKEN);

@@ -54,15 +54,6 @@ describe("introspection, in a flood of invented tokens", () => {
     expect(countOf(all, "401 revoked")).toBe(50);
   });
 
-  it("keeps as many requests in flight as `maxConcurrentRequests` says", async () => {
-    const held = createHeldFetch();
-    const asking = await startAsking({ fetch: held.fetch, maxConcurrentRequests: 3 });
-    const verdicts = sendInvented(asking, 50);
-    await expect.poll(held.total).toBe(3);
-    held.release();
-    expect(countOf(await Promise.all(verdicts), "503")).toBe(47);
-  });
-
   it("returns 503 with Retry-After 1 and a cause that quotes no token", async () => {
     const held = createHeldFetch();
     const { check, server, endpoint } = await startAsking({ fetch: held.fetch, maxConcurrentRequests: 1 });

@@ -15,7 +15,6 @@ afterAll(() => provider.close());
 type ClientName = keyof OpaqueProvider["clients"];
 
 function start(name: ClientName, options: Partial<IntrospectionOptions> = {}) {
-  let offset = 0;
   const signed = { keys: remoteKeys({ discovery: true }) };
   const opaque = introspection({
     url: `${provider.issuer}/token/introspection`,
@@ -27,7 +26,7 @@ function start(name: ClientName, options: Partial<IntrospectionOptions> = {}) {
   const server = createResourceServer({
     audience: RESOURCE,
     verificationKeys: [jwtIssuer.publicPem],
-    now: () => Date.now() + offset,
+    now: Date.now,
     scopeMappings: { "GET /agents": ["agents:read"], "GET /teams": ["teams:read"] },
     opaqueTokens: [opaque],
   });
@@ -39,7 +38,7 @@ function start(name: ClientName, options: Partial<IntrospectionOptions> = {}) {
     const { status } = server.refuse(decision);
     return status === 503 ? String(decision.cause) : `${status} ${decision.rejection ?? decision.reason}`;
   };
-  return { server, verdict, pass: (seconds: number) => void (offset += seconds * 1000) };
+  return { server, verdict };
 }
 
 describe.each<ClientName>(["basic", "post", "key", "signed"])(
@@ -68,25 +67,17 @@ describe.each<ClientName>(["basic", "post", "key", "signed"])(
       const other = await provider.token({ resource: "https://tools.example" });
       expect(await verdict(other)).toBe("401 audience");
     });
-
-    it("rejects a token `maxAgeSeconds` after it was revoked at the provider", async () => {
-      const { verdict, pass } = start(name, { cache: { maxAgeSeconds: 10 } });
-      const token = await provider.token();
-      expect(await verdict(token)).toBe("200");
-      await provider.revoke(token);
-      expect(await verdict(token)).toBe("200");
-      pass(10);
-      expect(await verdict(token)).toBe("401 revoked");
-    });
-
-    it("rejects a token that has expired", async () => {
-      const { verdict } = start(name, { cache: { negativeSeconds: 0 } });
-      const token = await provider.token({ ttl: 1 });
-      expect(await verdict(token)).toMatch(/^200$|^401/);
-      await expect.poll(() => verdict(token), { timeout: 10_000 }).toMatch(/^401 (?:expired|revoked)$/);
-    });
   },
 );
+
+it("rejects a token after it was revoked at the provider, and one that has expired", async () => {
+  const { verdict } = start("basic", { cache: { maxAgeSeconds: 0, negativeSeconds: 0 } });
+  const [revoked, expiring] = [await provider.token(), await provider.token({ ttl: 1 })];
+  expect(await verdict(revoked)).toBe("200");
+  await provider.revoke(revoked);
+  expect(await verdict(revoked)).toBe("401 revoked");
+  await expect.poll(() => verdict(expiring), { timeout: 10_000 }).toMatch(/^401 (?:expired|revoked)$/);
+});
 
 it.each([{}, { verifyAudience: false }])(
   "rejects a refresh token, which the provider reports as active: %j",
