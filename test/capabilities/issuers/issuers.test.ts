@@ -22,20 +22,6 @@ describe("issuersFrom", () => {
     expect(asked.mock.calls).toEqual([[acme.record.issuer], [globex.record.issuer]]);
   });
 
-  it("accepts a record that isn't a promise", async () => {
-    const { answer } = createFinding([], { find: () => acme.record });
-    expect(await answer(await signed())).toBe("200");
-  });
-
-  it("asks once for concurrent tokens of one issuer", async () => {
-    const { answer, asked } = createFinding([acme]);
-    const tokens = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => signed({ tokenId: `${index}` })),
-    );
-    expect(new Set(await Promise.all(tokens.map((token) => answer(token))))).toEqual(new Set(["200"]));
-    expect(asked).toHaveBeenCalledTimes(1);
-  });
-
   it("asks once for 200 forged tokens of one unknown issuer, concurrent or not", async () => {
     const { answer, asked, pass } = createFinding([acme]);
     const forge = (index: number) => signed({ issuer: "https://unknown.example", tokenId: `${index}` });
@@ -62,22 +48,21 @@ describe("issuersFrom", () => {
     expect(asked).toHaveBeenCalledTimes(120);
   });
 
+  const header = encode({ alg: "ES256" });
+
   it.each([
     ["a string that isn't a token", "x.y"],
     ["an invalid header", "e30.e30.AA"],
     ["a header that isn't base64url", "a+b.e30.AA"],
-    ["an unsecured token", `${encode({ alg: "none" })}.${encode({ iss: "https://login.acme.example" })}.`],
-    ["a token without iss", `${encode({ alg: "ES256" })}.${encode({})}.AAAA`],
-    [
-      "an iss that is an array",
-      `${encode({ alg: "ES256" })}.${encode({ iss: ["https://login.acme.example"] })}.AAAA`,
-    ],
-    ["an iss that is a number", `${encode({ alg: "ES256" })}.${encode({ iss: 1 })}.AAAA`],
-    ["two iss", `${encode({ alg: "ES256" })}.${base64url('{"iss":"a","iss":"b"}')}.AAAA`],
-    ["a payload that isn't canonical base64url", `${encode({ alg: "ES256" })}.eyJpc3MiOiJhIn1.AAAA`],
+    ["an unsecured token", `${encode({ alg: "none" })}.${encode({ iss: acme.record.issuer })}.`],
+    ["a token without iss", `${header}.${encode({})}.AAAA`],
+    ["an iss that is an array", `${header}.${encode({ iss: [acme.record.issuer] })}.AAAA`],
+    ["an iss that is a number", `${header}.${encode({ iss: 1 })}.AAAA`],
+    ["two iss", `${header}.${base64url('{"iss":"a","iss":"b"}')}.AAAA`],
+    ["a payload that isn't canonical base64url", `${header}.eyJpc3MiOiJhIn1.AAAA`],
     ["crit", `${encode({ alg: "ES256", crit: ["x"] })}.${encode({ iss: "a" })}.AAAA`],
-    ["too many bytes", `${encode({ alg: "ES256" })}.${encode({ iss: "a", x: "x".repeat(16_384) })}.AAAA`],
-    ["an iss of 2,001 characters", `${encode({ alg: "ES256" })}.${encode({ iss: "a".repeat(2_001) })}.AAAA`],
+    ["too many bytes", `${header}.${encode({ iss: "a", x: "x".repeat(16_384) })}.AAAA`],
+    ["an iss of 2,001 characters", `${header}.${encode({ iss: "a".repeat(2_001) })}.AAAA`],
   ])("doesn't ask for a token with %s", async (_, token) => {
     const { answer, asked } = createFinding([acme]);
     expect(await answer(token)).toMatch(/^401 /);

@@ -12,24 +12,36 @@ import { issuersOf } from "../../../src/tools/shared/issuers.ts";
 import { mistakesOf, thrownBy } from "../../support/resource-servers.ts";
 import { collectWarnings, createFinding, createTenant, START, TABLE, type Tenant } from "./support.ts";
 
-type Entry = Partial<Tenant["record"]>;
-
 /** The same record in a fixed list and in `issuersFrom`. */
-const ACTIVE = { active: true, token_type: "Bearer", scope: "orgs:read" };
 const WAYS = ["issuers", "issuersFrom"] as const;
 type Way = (typeof WAYS)[number];
+type Entry = Partial<Tenant["record"]>;
+type Options = Partial<ResourceServerOptions>;
+
+const ACTIVE = { active: true, token_type: "Bearer", scope: "orgs:read" };
+const READER = { scopes: ["orgs:read"] };
+
+/** A tenant whose record lacks some properties. */
+function createLacking(name: string, ...lacking: readonly (keyof Tenant["record"])[]): Tenant {
+  const tenant = createTenant(name);
+  const entries = Object.entries(tenant.record).filter(([key]) => !lacking.includes(key as never));
+  return { ...tenant, record: Object.fromEntries(entries) as unknown as Tenant["record"] };
+}
+
+const serve = (way: Way, tenants: readonly Tenant[], options: Options = {}) =>
+  way === "issuers"
+    ? createFinding([], { options: { issuers: tenants.map(({ record }) => record), ...options } })
+    : createFinding(tenants, { options });
 
 /** Returns what a token of a tenant with this record gets. */
 async function answerOf(
   way: Way,
   record: Entry,
   token: { readonly scopes?: readonly string[]; readonly claims?: object },
-  { target = "/orgs/acme", ...options }: Partial<ResourceServerOptions> & { readonly target?: string } = {},
+  { target = "/orgs/acme", ...options }: Options & { readonly target?: string } = {},
 ): Promise<string> {
   const tenant = createTenant("acme", record);
-  const issuers = way === "issuers" ? { issuers: [tenant.record] } : {};
-  const { answer } = createFinding([tenant], { options: { ...issuers, ...options } });
-  return answer(await tenant.issuer.token(token as object), target);
+  return serve(way, [tenant], options).answer(await tenant.issuer.token(token as object), target);
 }
 
 const scopeMappings = {
@@ -41,78 +53,60 @@ const scopeMappings = {
 } as const;
 
 describe.each(WAYS)("the tenant of an issuer in %s", (way) => {
-  it("is the value of a parameter for `{ tenant: true }`, whatever the token claims", async () => {
-    const token = { scopes: ["orgs:read"], claims: { tenant: "globex", org: "globex", org_id: "globex" } };
-    expect(await answerOf(way, {}, token)).toBe("200");
-    expect(await answerOf(way, {}, token, { target: "/orgs/globex" })).toBe("403 caller_not_allowed");
-    expect(await answerOf(way, {}, token, { target: "/orgs/Acme" })).toBe("403 caller_not_allowed");
-  });
+  it.each([
+    ["/orgs/acme", "200"],
+    ["/orgs/globex", "403 caller_not_allowed"],
+    ["/orgs/Acme", "403 caller_not_allowed"],
+  ])(
+    "is the value of a parameter for `{ tenant: true }`, whatever the token claims: %s",
+    async (target, expected) => {
+      const claims = { tenant: "globex", org: "globex", org_id: "globex" };
+      expect(await answerOf(way, {}, { ...READER, claims }, { target })).toBe(expected);
+    },
+  );
 
   it("isn't met by an issuer without a tenant", async () => {
-    const { tenant: _, ...record } = createTenant("acme").record;
-    const other = createTenant("globex");
-    const found = createFinding([{ ...createTenant("acme"), record }, other]);
-    const list = { issuers: [record, other.record] };
-    const { answer } = way === "issuers" ? createFinding([], { options: list }) : found;
-    const acme = createTenant("acme");
-    const again = { ...record, keys: acme.record.keys ?? record.keys };
-    expect(again.issuer).toBe(record.issuer);
-    expect(await answer(await other.issuer.token({ scopes: ["orgs:read"] }), "/orgs/globex")).toBe("200");
-    const server = createFinding([{ ...acme, record: again as never }]);
+    const [acme, globex] = [createLacking("acme", "tenant"), createTenant("globex")];
+    const { answer } = serve(way, [acme, globex]);
+    expect(await answer(await globex.issuer.token(READER), "/orgs/globex")).toBe("200");
+    const token = await acme.issuer.token(READER);
     for (const target of ["/orgs/acme", "/orgs/undefined", "/orgs/null"])
-      expect(await server.answer(await acme.issuer.token({ scopes: ["orgs:read"] }), target)).toBe(
-        "403 caller_not_allowed",
-      );
+      expect(await answer(token, target)).toBe("403 caller_not_allowed");
   });
 
-  it("isn't lifted by `unless`, unless the record's `scopes` name its scope", async () => {
-    const target = "/orgs/globex";
-    const token = { scopes: ["orgs:read", "orgs:cross"] };
-    const implied = { scopeMappings, target, impliedScopes: { "orgs:write": ["orgs:read", "orgs:cross"] } };
-    expect(await answerOf(way, { scopes: ["orgs:read"] }, token, { scopeMappings, target })).toBe(
-      "403 caller_not_allowed",
-    );
-    expect(
-      await answerOf(way, { scopes: ["orgs:read", "orgs:cross"] }, token, { scopeMappings, target }),
-    ).toBe("200");
+  const impliedScopes = { "orgs:write": ["orgs:read", "orgs:cross"] };
+
+  it.each<[ceiling: string[], granted: string[], target: string, expected: string, options?: Options]>([
+    [["orgs:read"], ["orgs:read", "orgs:cross"], "/orgs/globex", "403 caller_not_allowed"],
+    [["orgs:read", "orgs:cross"], ["orgs:read", "orgs:cross"], "/orgs/globex", "200"],
     // Granted only by implication: the record doesn't name it.
-    expect(await answerOf(way, { scopes: ["orgs:write"] }, { scopes: ["orgs:write"] }, implied)).toBe(
-      "403 caller_not_allowed",
-    );
-    expect(
-      await answerOf(
-        way,
-        { scopes: ["orgs:write"] },
-        { scopes: ["orgs:write"] },
-        { ...implied, target: "/orgs/acme" },
-      ),
-    ).toBe("200");
-  });
+    [["orgs:write"], ["orgs:write"], "/orgs/globex", "403 caller_not_allowed", { impliedScopes }],
+    [["orgs:write"], ["orgs:write"], "/orgs/acme", "200", { impliedScopes }],
+  ])(
+    "isn't lifted by `unless`, unless the record's `scopes` name its scope: %j, %j, %s, %s",
+    async (ceiling, scopes, target, expected, options) => {
+      const given = { scopeMappings, target, ...options };
+      expect(await answerOf(way, { scopes: ceiling }, { scopes }, given)).toBe(expected);
+    },
+  );
 });
 
 describe("`unless` for an issuer with a tenant in a fixed list", () => {
+  const CROSS = { scopes: ["orgs:read", "orgs:cross"] };
+
   it("lifts nothing without a ceiling", async () => {
-    const { scopes: _, ...record } = createTenant("acme").record;
-    const tenant = createTenant("acme");
-    const entry = { ...record, keys: tenant.record.keys as never };
-    const { answer } = createFinding([], { options: { issuers: [entry], scopeMappings } });
-    const token = await tenant.issuer.token({ scopes: ["orgs:read", "orgs:cross"] });
+    const tenant = createLacking("acme", "scopes");
+    const { answer } = serve("issuers", [tenant], { scopeMappings });
+    const token = await tenant.issuer.token(CROSS);
     expect(await answer(token, "/orgs/globex")).toBe("403 caller_not_allowed");
     expect(await answer(token, "/orgs/acme")).toBe("200");
   });
 
   it("lifts it for another issuer without a tenant, such as the operator's own", async () => {
-    const own = createTenant("own");
-    const { tenant: _, scopes: __, ...entry } = own.record;
-    const { answer } = createFinding([], {
-      options: { issuers: [entry, createTenant("acme").record], scopeMappings },
-    });
-    expect(
-      await answer(await own.issuer.token({ scopes: ["orgs:read", "orgs:cross"] }), "/orgs/globex"),
-    ).toBe("200");
-    expect(await answer(await own.issuer.token({ scopes: ["orgs:read"] }), "/orgs/globex")).toBe(
-      "403 caller_not_allowed",
-    );
+    const own = createLacking("own", "tenant", "scopes");
+    const { answer } = serve("issuers", [own, createTenant("acme")], { scopeMappings });
+    expect(await answer(await own.issuer.token(CROSS), "/orgs/globex")).toBe("200");
+    expect(await answer(await own.issuer.token(READER), "/orgs/globex")).toBe("403 caller_not_allowed");
   });
 });
 
@@ -135,8 +129,7 @@ const CEILINGS: readonly (readonly [readonly string[], readonly string[], readon
 describe.each(WAYS)("the ceiling of an issuer in %s", (way) => {
   it.each(CEILINGS)("%j leaves of %j only %j", async (ceiling, granted, left) => {
     const tenant = createTenant("acme", { scopes: ceiling });
-    const list = way === "issuers" ? { options: { issuers: [tenant.record] } } : {};
-    const { server } = createFinding([tenant], list);
+    const { server } = serve(way, [tenant]);
     const principal = await server.authenticate(await tenant.issuer.token({ claims: { scopes: granted } }));
     expect(principal.scopes).toEqual(left);
     expect(principal.claims["scopes"]).toEqual(granted);
@@ -147,8 +140,7 @@ describe.each(WAYS)("the ceiling of an issuer in %s", (way) => {
   it("applies after `map`", async () => {
     const scopeSources = [{ claim: "roles", map: { boss: ["orgs:read", "orgs:write"] } }];
     const tenant = createTenant("acme", { scopeSources });
-    const list = way === "issuers" ? { options: { issuers: [tenant.record] } } : {};
-    const { server } = createFinding([tenant], list);
+    const { server } = serve(way, [tenant]);
     const principal = await server.authenticate(await tenant.issuer.token({ claims: { roles: ["boss"] } }));
     expect(principal.scopes).toEqual(["orgs:read"]);
   });
@@ -156,8 +148,7 @@ describe.each(WAYS)("the ceiling of an issuer in %s", (way) => {
   it("applies before implied scopes", async () => {
     const impliedScopes = { "orgs:admin": ["orgs:read"], "orgs:read": ["orgs:list"] };
     const tenant = createTenant("acme");
-    const list = way === "issuers" ? { issuers: [tenant.record] } : {};
-    const { server } = createFinding([tenant], { options: { ...list, impliedScopes } });
+    const { server } = serve(way, [tenant], { impliedScopes });
     const read = await server.authenticate(await tenant.issuer.token({ scopes: ["orgs:read"] }));
     expect(read.has("orgs:list")).toBe(true);
     const admin = await server.authenticate(await tenant.issuer.token({ scopes: ["orgs:admin"] }));
@@ -168,20 +159,18 @@ describe.each(WAYS)("the ceiling of an issuer in %s", (way) => {
 describe("the admin scope", () => {
   const adminScope = "platform:admin";
 
-  it("is granted by an issuer of a fixed list if it has no ceiling, or one that names it", async () => {
-    const { scopes: _, ...free } = createTenant("acme").record;
-    const token = { scopes: [adminScope] };
-    expect(await answerOf("issuers", { scopes: [adminScope] }, token, { adminScope })).toBe("200");
-    expect(await answerOf("issuers", { scopes: ["platform:*:admin"] }, token, { adminScope })).toBe(
-      "403 scope_insufficient",
-    );
-    expect(await answerOf("issuers", { scopes: ["orgs:read"] }, token, { adminScope })).toBe(
-      "403 scope_insufficient",
-    );
-    const tenant = createTenant("acme");
-    const entry = { ...free, keys: tenant.record.keys as never };
-    const { answer } = createFinding([], { options: { issuers: [entry], adminScope } });
-    expect(await answer(await tenant.issuer.token(token))).toBe("200");
+  it.each([
+    [[adminScope], "200"],
+    [["platform:*:admin"], "403 scope_insufficient"],
+    [["orgs:read"], "403 scope_insufficient"],
+  ])("is granted by an issuer of a fixed list if its ceiling names it: %j, %s", async (scopes, expected) => {
+    expect(await answerOf("issuers", { scopes }, { scopes: [adminScope] }, { adminScope })).toBe(expected);
+  });
+
+  it("is granted by an issuer of a fixed list without a ceiling", async () => {
+    const tenant = createLacking("acme", "scopes");
+    const { answer } = serve("issuers", [tenant], { adminScope });
+    expect(await answer(await tenant.issuer.token({ scopes: [adminScope] }))).toBe("200");
   });
 
   it.each([
@@ -217,7 +206,7 @@ describe("the admin scope", () => {
 describe("`{ tenant: true }` in a table", () => {
   const acme = createTenant("acme");
   const base = { serviceId: "agents-prod", conditions: callerConditions(), now: () => START };
-  const { tenant: _, ...plain } = acme.record;
+  const plain = createLacking("acme", "tenant").record;
 
   it("is an error if no trust record can have a tenant", () => {
     for (const issuers of [
@@ -246,19 +235,13 @@ describe("`{ tenant: true }` in a table", () => {
   });
 
   it("can be combined with a claim of another issuer", async () => {
-    const own = createTenant("own");
-    const { tenant: __, ...entry } = own.record;
+    const own = createLacking("own", "tenant");
     const where = { org: [{ tenant: true }, { claim: "org_id", issuer: own.record.issuer }] } as const;
     const scopeMappings = { "GET /orgs/:org": { scopes: ["orgs:read"], where } };
-    const { answer } = createFinding([], { options: { issuers: [entry, acme.record], scopeMappings } });
-    const claims = { org_id: "acme" };
-    expect(await answer(await own.issuer.token({ scopes: ["orgs:read"], claims }))).toBe("200");
-    expect(
-      await answer(
-        await acme.issuer.token({ scopes: ["orgs:read"], claims: { org_id: "globex" } }),
-        "/orgs/globex",
-      ),
-    ).toBe("403 caller_not_allowed");
+    const { answer } = serve("issuers", [own, acme], { scopeMappings });
+    const tokenWith = ({ issuer }: Tenant, org_id: string) => issuer.token({ ...READER, claims: { org_id } });
+    expect(await answer(await tokenWith(own, "acme"))).toBe("200");
+    expect(await answer(await tokenWith(acme, "globex"), "/orgs/globex")).toBe("403 caller_not_allowed");
   });
 
   it("makes a claim without an issuer an error with issuersFrom", () => {
@@ -311,12 +294,9 @@ describe("`{ tenant: true }` in a table", () => {
   });
 
   it("can't be set by a polluted prototype", async () => {
-    const { tenant: __, ...record } = createTenant("globex").record;
-    const globex = createTenant("globex");
-    const { answer, server } = createFinding([
-      { ...globex, record: { ...record, keys: globex.record.keys as never } },
-    ]);
-    const token = await globex.issuer.token({ scopes: ["orgs:read"] });
+    const globex = createLacking("globex", "tenant");
+    const { answer, server } = createFinding([globex]);
+    const token = await globex.issuer.token(READER);
     Object.defineProperty(Object.prototype, "tenant", { value: "acme", configurable: true, writable: true });
     try {
       expect(await answer(token)).toBe("403 caller_not_allowed");
