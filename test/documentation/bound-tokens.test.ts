@@ -1,35 +1,22 @@
 /** What the pages say about bound tokens: `htu`, the rejections of proofs, and the schemes of providers. */
 import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { calculateThumbprint, generateKeyPair, generateProof } from "dpop";
-import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import type { TokenSource } from "scopegate";
 import { createServer, issuer } from "../support/resource-servers.ts";
-import { itemsOf, pageOf, ROOT, sectionOf, tableOf } from "./markdown.ts";
+import { itemsOf, pageOf, sectionOf, tableOf } from "./markdown.ts";
 import { codesOf, readObject } from "./tables.ts";
 import { CERTIFICATE } from "../support/certificate.ts";
+import { unionOf } from "./unions.ts";
 
 const page = pageOf("docs/guides/bound-tokens.md");
-
-/** The names in the union type `ProofRejection`. */
-function proofRejections(): readonly string[] {
-  const file = join(ROOT, "src/core/token/proof.ts");
-  const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest);
-  const union = source.statements
-    .filter((statement) => ts.isTypeAliasDeclaration(statement))
-    .find(({ name }) => name.text === "ProofRejection");
-  if (!union || !ts.isUnionTypeNode(union.type)) throw new Error("There is no union ProofRejection.");
-  return union.type.types.flatMap((type) =>
-    ts.isLiteralTypeNode(type) && ts.isStringLiteral(type.literal) ? [type.literal.text] : [],
-  );
-}
 
 describe("docs/guides/bound-tokens.md", () => {
   it("lists every rejection of a proof once, each with a fix", () => {
     const items = itemsOf(sectionOf(page, "What each rejected proof means"));
-    expect(items.map(([name]) => name).sort()).toEqual([...proofRejections()].sort());
+    expect(items.map(([name]) => name).sort()).toEqual(
+      [...unionOf("src/core/token/proof.ts", "ProofRejection")].sort(),
+    );
     // What is wrong, and then a sentence that says what to do.
     for (const [name, rest] of items) expect(rest, name).toMatch(/^: .+?\. [A-Z].*\.$/);
   });

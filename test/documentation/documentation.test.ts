@@ -374,34 +374,46 @@ const programOf = (path: string): Snippet => {
   return found;
 };
 
-/** Sends the requests of a section to a program in `examples/`. */
-async function checkProgram(path: string, page: string, section: string, start = serve): Promise<void> {
-  const block = ofLanguage("sh").find((one) => one.page === page && one.section === section);
-  if (!block) throw new Error(`${page} has no requests in ${section}.`);
-  const program = programOf(path);
-  const { port, close } = await start(pathToFileURL(program.file).href);
-  await checkAnswers([program], block, [port]);
-  if (program.code.includes("guardUpgrades")) await checkUpgrades(port, program.code);
-  await close();
-}
-
 describe("an example of a page", () => {
   const serveProgram = (path: string) => serve(pathToFileURL(programOf(path).file).href);
 
-  it("signs browsers in as the page shows", () =>
-    checkProgram("browsers/server.mts", "docs/guides/browser-sessions.md", "A whole application"));
+  const START = ["docs/start/README.md", "A complete server"] as const;
+  const MCP = ["docs/guides/mcp.md", "A complete server"] as const;
 
-  it.each(["express", "koa", "fastify", "hono", "nestjs", "node", "fetch"])(
-    "is a complete server for %s that responds as the page shows",
-    (name) => checkProgram(`complete/${name}.mts`, "docs/start/README.md", "A complete server"),
-  );
-
-  it.each(["express", "fastify", "hono"])("is an MCP server for %s that responds as the page shows", (name) =>
-    checkProgram(`mcp/${name}.mjs`, "docs/guides/mcp.md", "A complete server"),
-  );
-
-  it("is an MCP server of the Fetch standard that responds as the page shows", () =>
-    checkProgram("mcp/fetch.mjs", "docs/guides/mcp.md", "A complete server", serveFetch));
+  it.each<[file: string, page: string, section: string, start?: typeof serve]>([
+    ["browsers/server.mts", "docs/guides/browser-sessions.md", "A whole application"],
+    ["complete/express.mts", ...START],
+    ["complete/koa.mts", ...START],
+    ["complete/fastify.mts", ...START],
+    ["complete/hono.mts", ...START],
+    ["complete/nestjs.mts", ...START],
+    ["complete/node.mts", ...START],
+    ["complete/fetch.mts", ...START],
+    ["mcp/express.mjs", ...MCP],
+    ["mcp/fastify.mjs", ...MCP],
+    ["mcp/hono.mjs", ...MCP],
+    ["mcp/fetch.mjs", ...MCP, serveFetch],
+    ["complete/swagger-ui.mts", "docs/guides/openapi.md", "Serve Swagger UI"],
+    ["complete/metrics.mts", "docs/guides/metrics.md", "Prometheus"],
+    ["complete/decision-log.mts", "docs/guides/decision-log.md", "Write a log"],
+    ["complete/deployment.mts", "docs/guides/deployment.md", "At boot"],
+    ["complete/nestjs-platform.mts", "docs/guides/nestjs.md", "A whole application"],
+    ["complete/trpc.mts", "docs/guides/trpc.md", "A complete server"],
+    ["complete/revocation.mts", "docs/guides/revocation.md", "In one process"],
+    ["complete/dpop.mts", "docs/guides/bound-tokens.md", "Protect a server"],
+    ["complete/tenants.mts", "docs/guides/conditions.md", "Tenants, owners and step-up"],
+    ["complete/sveltekit.ts", "docs/guides/fetch-hosts.md", "SvelteKit", serveFetch],
+    ["sockets/guard-upgrades.mts", "docs/guides/sockets.md", "Libraries that listen for upgrades themselves"],
+    ["sockets/events.mts", "docs/guides/sockets.md", "Close a connection when its token expires"],
+  ])("responds as the page shows: %s, %s # %s", async (path, page, section, start = serve) => {
+    const block = ofLanguage("sh").find((one) => one.page === page && one.section === section);
+    if (!block) throw new Error(`${page} has no requests in ${section}.`);
+    const program = programOf(path);
+    const { port, close } = await start(pathToFileURL(program.file).href);
+    await checkAnswers([program], block, [port]);
+    if (program.code.includes("guardUpgrades")) await checkUpgrades(port, program.code);
+    await close();
+  });
 
   it("has the table of the MCP server that the page shows", () => {
     const [shown] = snippets.filter(
@@ -411,17 +423,6 @@ describe("an example of a page", () => {
     expect(table).toBeDefined();
     expect(programOf("mcp/service.mjs").code).toContain(table);
   });
-
-  it("serves Swagger UI as the page shows", () =>
-    checkProgram("complete/swagger-ui.mts", "docs/guides/openapi.md", "Serve Swagger UI"));
-
-  it.each([
-    ["metrics", "Prometheus"],
-    ["decision-log", "Write a log"],
-    ["deployment", "At boot"],
-  ])("is a program of a guide that responds as the page shows: %s", (name, section) =>
-    checkProgram(`complete/${name}.mts`, `docs/guides/${name}.md`, section),
-  );
 
   it.each([
     ["complete/deployment.mts", "deployment"],
@@ -439,20 +440,6 @@ describe("an example of a page", () => {
       .filter(({ code }) => code.split("\n").length > 2 && program.includes(withoutIndent(code)));
     expect(shown.length).toBe(1);
   });
-
-  it.each([
-    ["complete/nestjs-platform", "nestjs", "A whole application"],
-    ["complete/trpc", "trpc", "A complete server"],
-    ["complete/revocation", "revocation", "In one process"],
-    ["complete/dpop", "bound-tokens", "Protect a server"],
-    ["sockets/guard-upgrades", "sockets", "Libraries that listen for upgrades themselves"],
-    ["sockets/events", "sockets", "Close a connection when its token expires"],
-  ])("is a program that responds as the page shows: %s", (file, name, section) =>
-    checkProgram(`${file}.mts`, `docs/guides/${name}.md`, section),
-  );
-
-  it("separates tenants as the page shows", () =>
-    checkProgram("complete/tenants.mts", "docs/guides/conditions.md", "Tenants, owners and step-up"));
 
   it("checks uploads before their bodies", async () => {
     const { port, close } = await serveProgram("complete/uploads.mts");
@@ -549,9 +536,6 @@ describe("a documented handler of the Fetch standard", () => {
     if (block) await checkAnswers([member], block, [port]);
     await close();
   });
-
-  it("is a hook of SvelteKit that responds as the page shows", () =>
-    checkProgram("complete/sveltekit.ts", "docs/guides/fetch-hosts.md", "SvelteKit", serveFetch));
 
   it("responds to events of API Gateway as the recipe for Lambda says", async () => {
     const [recipe] = programs.filter(({ code }) => code.includes("rawQueryString"));

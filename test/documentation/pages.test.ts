@@ -3,7 +3,6 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { runInNewContext } from "node:vm";
-import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import * as scopegate from "scopegate";
 import * as auditTool from "scopegate/audit";
@@ -20,20 +19,7 @@ import { fileOf, scopegate as runCommand, useFolder } from "../tools/cli/support
 import { itemsOf, pageOf, pages, ROOT, sectionOf, tableOf } from "./markdown.ts";
 import { examples, findFallbacks, programs, snippets } from "./snippets.ts";
 import { tablesOf } from "./tables.ts";
-
-/** The string literals of a union type, as its file declares it. */
-function unionOf(file: string, name: string): readonly string[] {
-  const source = ts.createSourceFile(file, readFileSync(join(ROOT, file), "utf8"), ts.ScriptTarget.Latest);
-  const texts: string[] = [];
-  const collect = (node: ts.Node): void => {
-    if (ts.isStringLiteral(node)) texts.push(node.text);
-    ts.forEachChild(node, collect);
-  };
-  for (const statement of source.statements)
-    if (ts.isTypeAliasDeclaration(statement) && statement.name.text === name) collect(statement.type);
-  if (texts.length === 0) throw new Error(`${file} has no union ${name}.`);
-  return texts;
-}
+import { unionOf } from "./unions.ts";
 
 const REASONS = unionOf("src/core/policy/decision.ts", "RefusalReason") as readonly RefusalReason[];
 const REJECTIONS = unionOf("src/core/errors.ts", "Rejection") as readonly Rejection[];
