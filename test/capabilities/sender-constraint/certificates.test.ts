@@ -39,32 +39,32 @@ const rejected = (cause: string) => ({ kind: "rejected", proofRejection: "certif
 
 describe("a token that is bound to a certificate", () => {
   it("accepts a request with this certificate as proof", () => {
-    expect(check(BOUND, `Hash=${HASH}`)).toEqual(PROVED);
-    expect(check(BOUND, `Hash=${HASH}`, { isRequired: true })).toEqual(PROVED);
+    expect(check(BOUND, `Hash=${HASH}`)).toStrictEqual(PROVED);
+    expect(check(BOUND, `Hash=${HASH}`, { isRequired: true })).toStrictEqual(PROVED);
   });
 
   it("rejects it with another certificate", () => {
-    expect(check(BOUND, `Hash=${OTHER_HASH}`)).toEqual(
+    expect(check(BOUND, `Hash=${OTHER_HASH}`)).toStrictEqual(
       rejected("The token is bound to another certificate."),
     );
   });
 
   it.each([undefined, ""])("misses its proof without a certificate: %j", (field) => {
     const missing = { kind: "missing", binding: "mtls", cause: "The client has no certificate." };
-    expect(check(BOUND, field)).toEqual(missing);
-    expect(check(BOUND, field, { mtls: SOCKET })).toEqual(missing);
+    expect(check(BOUND, field)).toStrictEqual(missing);
+    expect(check(BOUND, field, { mtls: SOCKET })).toStrictEqual(missing);
   });
 });
 
 describe("a token that is bound to no certificate", () => {
   it("accepts it with any certificate, and without one", () => {
-    expect(check(UNBOUND)).toEqual(PROVED);
-    expect(check(UNBOUND, `Hash=${HASH}`)).toEqual(PROVED);
-    expect(check(UNBOUND, undefined, { mtls: SOCKET })).toEqual(PROVED);
+    expect(check(UNBOUND)).toStrictEqual(PROVED);
+    expect(check(UNBOUND, `Hash=${HASH}`)).toStrictEqual(PROVED);
+    expect(check(UNBOUND, undefined, { mtls: SOCKET })).toStrictEqual(PROVED);
   });
 
   it("misses its proof if every token must be bound", () => {
-    expect(check(UNBOUND, `Hash=${HASH}`, { isRequired: true })).toEqual({
+    expect(check(UNBOUND, `Hash=${HASH}`, { isRequired: true })).toStrictEqual({
       kind: "missing",
       cause: "The token isn't bound to a key, and `required` is set.",
     });
@@ -86,12 +86,12 @@ describe("a header with a certificate", () => {
         () => "yes" as unknown as boolean,
         () => Promise.resolve(true) as unknown as boolean,
       ])
-        expect(check(principal, `Hash=${HASH}`, { mtls: { ...HEADER, isTrusted } })).toEqual(untrusted);
+        expect(check(principal, `Hash=${HASH}`, { mtls: { ...HEADER, isTrusted } })).toStrictEqual(untrusted);
     },
   );
 
   it("refuses it if it is repeated", () => {
-    expect(check(BOUND, [`Hash=${HASH}`, `Hash=${HASH}`])).toEqual(
+    expect(check(BOUND, [`Hash=${HASH}`, `Hash=${HASH}`])).toStrictEqual(
       rejected("The request has several x-forwarded-client-cert headers."),
     );
   });
@@ -99,7 +99,7 @@ describe("a header with a certificate", () => {
   it.each(["Hash=", `Hash=${HASH}0`, "x", `Hash=${HASH},Hash=${HASH}`, `Hash=${HASH};`, "a".repeat(20_000)])(
     "refuses it if it is not one certificate: %s",
     (field) => {
-      expect(check(BOUND, field)).toEqual(
+      expect(check(BOUND, field)).toStrictEqual(
         rejected("The header x-forwarded-client-cert isn't one certificate (xfcc)."),
       );
     },

@@ -1,20 +1,37 @@
+/** The option `senderConstraint`: its mistakes, its value, and a server without it. */
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, type ConfigurationIssue } from "scopegate";
+import {
+  ConfigurationError,
+  type ConfigurationIssue,
+  createResourceServer as createPlainServer,
+  type ResourceServer,
+} from "scopegate";
 import { protect } from "scopegate/fetch";
+import { senderConstraint } from "scopegate/sender-constraint";
 import { createTestIssuer } from "scopegate/testing";
 import { createResourceServer } from "../../support/server.ts";
 
 const issuer = createTestIssuer();
 
-function issuesOf(options: object): readonly ConfigurationIssue[] {
+/** The mistakes that a function reports. */
+function mistakesOf(create: () => unknown): readonly ConfigurationIssue[] {
   try {
-    createResourceServer({ ...issuer.resourceServerOptions, ...options });
+    create();
     return [];
   } catch (error) {
     if (error instanceof ConfigurationError) return error.issues;
     throw error;
   }
 }
+
+/** The mistakes in options of the preset, where the value is plain data. */
+const issuesOf = (options: object) =>
+  mistakesOf(() => createResourceServer({ ...issuer.resourceServerOptions, ...options }));
+
+const serverWith = (options: object = {}): ResourceServer =>
+  createPlainServer({ ...issuer.resourceServerOptions, scopeMappings: { "GET /a": [] }, ...options });
+
+const plainIssuesOf = (options: object) => mistakesOf(() => serverWith(options));
 
 const dpop = (changes: object = {}) => ({
   senderConstraint: { dpop: { origins: ["https://api.example"], ...changes } },
@@ -24,6 +41,9 @@ const header = (changes: object) => ({
     mtls: { from: { header: "client-cert", format: "rfc9440", trusted: ["10.0.0.0/8"], ...changes } },
   },
 });
+
+const ORIGINS = "senderConstraint.dpop.origins";
+const FROM = "senderConstraint.mtls.from";
 
 describe("senderConstraint", () => {
   it.each([
@@ -43,27 +63,12 @@ describe("senderConstraint", () => {
     ["no binding", { senderConstraint: {} }, "senderConstraint", "Write { dpop: { origins } }"],
     ["only required", { senderConstraint: { required: true } }, "senderConstraint", "Write { dpop"],
     ["an array", { senderConstraint: [] }, "senderConstraint", "Write { dpop"],
-    ["no origins", dpop({ origins: [] }), "senderConstraint.dpop.origins", "at least one origin"],
-    [
-      "a path",
-      dpop({ origins: ["https://a.example/v1"] }),
-      "senderConstraint.dpop.origins.0",
-      "without a path",
-    ],
-    [
-      "a slash",
-      dpop({ origins: ["https://a.example/"] }),
-      "senderConstraint.dpop.origins.0",
-      "without a path",
-    ],
-    ["upper case", dpop({ origins: ["https://A.example"] }), "senderConstraint.dpop.origins.0", "an origin"],
-    ["http", dpop({ origins: ["http://a.example"] }), "senderConstraint.dpop.origins.0", "an origin"],
-    [
-      "a default port",
-      dpop({ origins: ["https://a.example:443"] }),
-      "senderConstraint.dpop.origins.0",
-      "origin",
-    ],
+    ["no origins", dpop({ origins: [] }), ORIGINS, "at least one origin"],
+    ["a path", dpop({ origins: ["https://a.example/v1"] }), `${ORIGINS}.0`, "without a path"],
+    ["a slash", dpop({ origins: ["https://a.example/"] }), `${ORIGINS}.0`, "without a path"],
+    ["upper case", dpop({ origins: ["https://A.example"] }), `${ORIGINS}.0`, "an origin"],
+    ["http", dpop({ origins: ["http://a.example"] }), `${ORIGINS}.0`, "an origin"],
+    ["a default port", dpop({ origins: ["https://a.example:443"] }), `${ORIGINS}.0`, "origin"],
     [
       "HS256",
       dpop({ algorithms: ["HS256"] }),
@@ -75,52 +80,27 @@ describe("senderConstraint", () => {
     ["a short secret", dpop({ nonce: { secret: "short" } }), "senderConstraint.dpop.nonce.secret", "32"],
     ["an unknown name", dpop({ jti: 1 }), "senderConstraint.dpop.jti", ""],
     ["a store without set", dpop({ replay: { get: () => 1 } }), "senderConstraint.dpop.replay", "a store"],
-    [
-      "an unknown source",
-      { senderConstraint: { mtls: { from: "proxy" } } },
-      "senderConstraint.mtls.from",
-      '"socket"',
-    ],
-    [
-      "an upper-case field",
-      header({ header: "Client-Cert" }),
-      "senderConstraint.mtls.from.header",
-      "client-cert",
-    ],
-    ["an unknown format", header({ format: "der" }), "senderConstraint.mtls.from", "rfc9440"],
-    ["nobody trusted", header({ trusted: [] }), "senderConstraint.mtls.from.trusted", "addresses"],
-    ["a host name", header({ trusted: ["proxy"] }), "senderConstraint.mtls.from.trusted.0", "addresses"],
-    [
-      "a wrong prefix",
-      header({ trusted: ["10.0.0.0/33"] }),
-      "senderConstraint.mtls.from.trusted.0",
-      "addresses",
-    ],
-    ["no trusted", header({ trusted: undefined }), "senderConstraint.mtls.from", "trusted"],
+    ["an unknown source", { senderConstraint: { mtls: { from: "proxy" } } }, FROM, '"socket"'],
+    ["an upper-case field", header({ header: "Client-Cert" }), `${FROM}.header`, "client-cert"],
+    ["an unknown format", header({ format: "der" }), FROM, "rfc9440"],
+    ["nobody trusted", header({ trusted: [] }), `${FROM}.trusted`, "addresses"],
+    ["a host name", header({ trusted: ["proxy"] }), `${FROM}.trusted.0`, "addresses"],
+    ["a wrong prefix", header({ trusted: ["10.0.0.0/33"] }), `${FROM}.trusted.0`, "addresses"],
+    ["no trusted", header({ trusted: undefined }), FROM, "trusted"],
   ])("rejects %s, and names the fix", (_name, options, path, hint) => {
     const issues = issuesOf(options);
     expect(issues.map((issue) => issue.path.join("."))).toEqual([path]);
     expect(issues[0]?.hint).toContain(hint);
   });
 
-  it("needs the header Authorization for DPoP, and reads its scheme itself", () => {
-    const cookie = { ...dpop(), tokenSources: [{ cookie: "token" }] };
-    expect(issuesOf(cookie)).toMatchObject([{ code: "option_conflict", path: ["tokenSources"] }]);
-    const bare = { ...dpop(), tokenSources: [{ header: "authorization", scheme: null }] };
-    expect(issuesOf(bare)).toMatchObject([{ code: "option_conflict", path: ["tokenSources"] }]);
-    const scheme = { ...dpop(), tokenSources: [{ header: "authorization", scheme: "DPoP" }] };
-    expect(issuesOf(scheme)).toMatchObject([{ code: "option_conflict", path: ["tokenSources"] }]);
-  });
-
-  it("requires it for a rule with senderConstrained, which can only be true", () => {
-    const table = (value: unknown) => ({
-      scopeMappings: { "POST /payments": { scopes: [], senderConstrained: value } },
-    });
-    expect(issuesOf(table(true))).toMatchObject([
-      { code: "option_conflict", path: ["scopeMappings", "POST /payments", "senderConstrained"] },
+  it.each([
+    { cookie: "token" },
+    { header: "authorization", scheme: null },
+    { header: "authorization", scheme: "DPoP" },
+  ])("needs the header Authorization for DPoP, and reads its scheme itself: not %j", (source) => {
+    expect(issuesOf({ ...dpop(), tokenSources: [source] })).toMatchObject([
+      { code: "option_conflict", path: ["tokenSources"] },
     ]);
-    expect(issuesOf({ ...table(true), ...dpop() })).toEqual([]);
-    expect(issuesOf({ ...table(false), ...dpop() })).toMatchObject([{ code: "condition_invalid" }]);
   });
 
   it("does not let `resource.metadata` say something else", () => {
@@ -144,5 +124,82 @@ describe("senderConstraint", () => {
     const from = { header: "client-cert", format: "rfc9440", trusted: ["10.0.0.0/8"] };
     expect(() => protect(create(from))).toThrow("has no socket");
     expect(() => protect(create({ ...from, trusted: () => true }))).not.toThrow();
+  });
+});
+
+const ORIGIN = "https://api.example";
+
+/** Creates a request with a bound token and a proof. */
+async function createProven() {
+  const token = await issuer.token({ bound: "dpop" });
+  const proof = await issuer.proofFor({ method: "GET", url: `${ORIGIN}/a`, token });
+  return { method: "GET", target: "/a", authorization: `DPoP ${token}`, headers: { dpop: proof } };
+}
+
+describe("a server without senderConstraint", () => {
+  it("refuses a bound token, and reads no scheme but Bearer", async () => {
+    const server = serverWith();
+    const request = await createProven();
+    const authorization = request.authorization.replace("DPoP", "Bearer");
+    expect(await server.check({ ...request, authorization })).toMatchObject({
+      reason: "token_rejected",
+      rejection: "claims",
+      claim: "cnf",
+    });
+    const refused = await server.check(request);
+    expect(refused).toMatchObject({ allowed: false, reason: "credential_missing" });
+    if (!refused.allowed) expect(server.refuse(refused).headers["WWW-Authenticate"]).toBe("Bearer");
+  });
+
+  it("refuses to start with plain data, and names the import", () => {
+    expect(plainIssuesOf({ senderConstraint: { dpop: { origins: [ORIGIN] } } })).toMatchObject([
+      {
+        code: "option_invalid",
+        path: ["senderConstraint"],
+        hint: "Write senderConstraint({ dpop, mtls }), imported from scopegate/sender-constraint.",
+      },
+    ]);
+  });
+});
+
+describe("the value of senderConstraint", () => {
+  it("creates a value for several servers, each of which remembers its own proofs", async () => {
+    const value = senderConstraint({ dpop: { origins: [ORIGIN] }, required: true });
+    const request = await createProven();
+    for (const server of [serverWith({ senderConstraint: value }), serverWith({ senderConstraint: value })]) {
+      expect(await server.check(request)).toMatchObject({ allowed: true });
+      expect(await server.check(request)).toMatchObject({ proofRejection: "replayed" });
+    }
+  });
+
+  it("refuses a changed copy of the value, in which `required` would have no effect", () => {
+    const value = senderConstraint({ dpop: { origins: [ORIGIN] } });
+    expect(plainIssuesOf({ senderConstraint: { ...value, required: true } })).toMatchObject([
+      { path: ["senderConstraint"], hint: expect.stringContaining("imported from") as string },
+    ]);
+  });
+
+  it("reports mistakes with those in other options, each with its path", () => {
+    const written = { dpop: { origins: [], windowSecond: 1 } };
+    const value = senderConstraint(written);
+    expect(plainIssuesOf({ senderConstraint: value, realm: "\n" })).toMatchObject([
+      { path: ["senderConstraint", "dpop", "origins"] },
+      {
+        path: ["senderConstraint", "dpop", "windowSecond"],
+        hint: expect.stringContaining("windowSeconds") as string,
+      },
+      { path: ["realm"] },
+    ]);
+  });
+
+  it("reads no option from a polluted prototype", () => {
+    const polluted = Object.prototype as { required?: boolean; nonce?: boolean };
+    const value = senderConstraint({ dpop: { origins: [ORIGIN] } });
+    for (const name of ["required", "nonce"])
+      Object.defineProperty(polluted, name, { value: true, configurable: true, writable: true });
+    const created = value.create({ now: Date.now });
+    delete polluted.required;
+    delete polluted.nonce;
+    expect(created).toMatchObject({ isRequired: false, refusalHeaders: undefined });
   });
 });
