@@ -187,61 +187,46 @@ const valueLike = (properties: object): object =>
   );
 
 describe("a mistake in `grants`", () => {
+  const lookup = () => Promise.resolve([]);
+  const PATH = { path: ["grants"] };
+  const IMPORT = { ...PATH, hint: "Write grantsFrom(lookup), imported from scopegate/grants." };
+  const VERSION = expect.stringMatching(
+    /^Install one version of scopegate: the value is of 0\.1\.0/,
+  ) as unknown;
+  const NULL = "Write grantsFrom(lookup, { maxAgeSeconds: 30 }), or only grantsFrom(lookup).";
+  const LOOKUP = { path: ["grants", "lookup"] };
+  const AGE = { path: ["grants", "maxAgeSeconds"], hint: "Write a number of seconds from 0 to 3600." };
+  const UNKNOWN = {
+    code: "option_unknown",
+    path: ["grants", "maxAgeSecond"],
+    hint: "Did you mean `maxAgeSeconds`?",
+  };
+
   it.each<readonly [string, unknown, object]>([
-    [
-      "a function without grantsFrom",
-      () => Promise.resolve([]),
-      { path: ["grants"], hint: "Write grantsFrom(lookup), imported from scopegate/grants." },
-    ],
-    ["the value of another option", valueLike({ option: "keys" }), { path: ["grants"] }],
-    ["a copy", { ...grantsFrom(() => Promise.resolve([])) }, { path: ["grants"] }],
-    [
-      "a copy without functions",
-      JSON.parse(JSON.stringify(grantsFrom(() => Promise.resolve([])))),
-      { path: ["grants"] },
-    ],
-    [
-      "a value of another version",
-      valueLike({ version: "0.1.0" }),
-      {
-        hint: expect.stringMatching(/^Install one version of scopegate: the value is of 0\.1\.0/) as unknown,
-      },
-    ],
+    ["a function without grantsFrom", lookup, IMPORT],
+    ["the value of another option", valueLike({ option: "keys" }), PATH],
+    ["a copy", { ...grantsFrom(lookup) }, PATH],
+    ["a copy without functions", JSON.parse(JSON.stringify(grantsFrom(lookup))), PATH],
+    ["a value of another version", valueLike({ version: "0.1.0" }), { hint: VERSION }],
     [
       "a value of another version without options",
       valueLike({ version: "0.1.0", written: undefined }),
-      { path: ["grants"], message: "can't be this object." },
+      { ...PATH, message: "can't be this object." },
     ],
     [
       "null instead of options",
-      grantsFrom(() => Promise.resolve([]), null as never),
-      {
-        path: ["grants"],
-        message: "can't be null.",
-        hint: "Write grantsFrom(lookup, { maxAgeSeconds: 30 }), or only grantsFrom(lookup).",
-      },
+      grantsFrom(lookup, null as never),
+      { ...PATH, message: "can't be null.", hint: NULL },
     ],
     [
       "a look-up that is no function",
       grantsFrom("agents:read" as never),
-      { path: ["grants", "lookup"], hint: expect.stringMatching(/^Write a function/) as unknown },
+      { ...LOOKUP, hint: expect.stringMatching(/^Write a function/) as unknown },
     ],
-    [
-      "a look-up in the options",
-      grantsFrom(undefined as never, { lookup: () => Promise.resolve([]) } as never),
-      { path: ["grants", "lookup"] },
-    ],
-    [
-      "an age outside of the limits",
-      grantsFrom(() => Promise.resolve([]), { maxAgeSeconds: 3601 }),
-      { path: ["grants", "maxAgeSeconds"], hint: "Write a number of seconds from 0 to 3600." },
-    ],
-    [
-      "an unknown option",
-      grantsFrom(() => Promise.resolve([]), { maxAgeSecond: 5 } as never),
-      { code: "option_unknown", path: ["grants", "maxAgeSecond"], hint: "Did you mean `maxAgeSeconds`?" },
-    ],
-    ["options that are no object", grantsFrom(() => Promise.resolve([]), 5 as never), { path: ["grants"] }],
+    ["a look-up in the options", grantsFrom(undefined as never, { lookup } as never), LOOKUP],
+    ["an age outside of the limits", grantsFrom(lookup, { maxAgeSeconds: 3601 }), AGE],
+    ["an unknown option", grantsFrom(lookup, { maxAgeSecond: 5 } as never), UNKNOWN],
+    ["options that are no object", grantsFrom(lookup, 5 as never), PATH],
   ])("is reported with all others: %s", (_, grants, issue) => {
     const options = { serviceId: "agents-prod", verificationKeys: [issuer.publicPem], realm: 5 as never };
     const error = thrownBy(() => createResourceServer({ ...options, grants: grants as Grants }));

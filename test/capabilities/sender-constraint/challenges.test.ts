@@ -27,50 +27,25 @@ describe("the challenges of a server that checks DPoP proofs (RFC 9449 section 7
       "",
     ) ?? "none";
 
+  const rejected = (proof: object) => refuse("token_rejected", [], { rejection: "expired", ...proof });
+  const missing = (binding: "dpop" | "mtls") => refuse("proof_missing", [], { binding });
+  const wrong = (binding: "dpop" | "mtls", proofRejection: "certificate" | "signature" | "nonce") =>
+    refuse("proof_rejected", [], { binding, proofRejection });
+  const INVALID = 'error="invalid_token"';
+  const LACKING = 'Bearer error="insufficient_scope", scope="agents:web:read custom:write"';
+
   it.each<[string, Refused, string]>([
     ["no token", refuse("credential_missing"), `Bearer, DPoP ${algs}`],
-    [
-      "a wrong bearer token",
-      refuse("token_rejected", [], { rejection: "expired" }),
-      `Bearer error="invalid_token", DPoP ${algs}`,
-    ],
-    [
-      "a wrong token with the scheme DPoP",
-      refuse("token_rejected", [], { rejection: "expired", scheme: "DPoP" }),
-      `DPoP error="invalid_token", ${algs}`,
-    ],
-    [
-      "a bearer token without a scope",
-      lacking,
-      'Bearer error="insufficient_scope", scope="agents:web:read custom:write"',
-    ],
+    ["a wrong bearer token", rejected({}), `Bearer ${INVALID}, DPoP ${algs}`],
+    ["a wrong token with the scheme DPoP", rejected({ scheme: "DPoP" }), `DPoP ${INVALID}, ${algs}`],
+    ["a bearer token without a scope", lacking, LACKING],
     ["a request that can't be read", refuse("request_ambiguous"), 'Bearer error="invalid_request"'],
-    ["a token that is bound to no key", refuse("proof_missing"), `DPoP error="invalid_token", ${algs}`],
-    [
-      "a bound token without its proof",
-      refuse("proof_missing", [], { binding: "dpop" }),
-      `DPoP error="invalid_dpop_proof", ${algs}`,
-    ],
-    [
-      "a token without its certificate",
-      refuse("proof_missing", [], { binding: "mtls" }),
-      `Bearer error="invalid_token", DPoP ${algs}`,
-    ],
-    [
-      "a wrong certificate",
-      refuse("proof_rejected", [], { binding: "mtls", proofRejection: "certificate" }),
-      `Bearer error="invalid_token", DPoP ${algs}`,
-    ],
-    [
-      "a wrong proof",
-      refuse("proof_rejected", [], { binding: "dpop", proofRejection: "signature" }),
-      `DPoP error="invalid_dpop_proof", ${algs}`,
-    ],
-    [
-      "a proof without a nonce",
-      refuse("proof_rejected", [], { binding: "dpop", proofRejection: "nonce" }),
-      `DPoP error="use_dpop_nonce", ${algs}`,
-    ],
+    ["a token that is bound to no key", refuse("proof_missing"), `DPoP ${INVALID}, ${algs}`],
+    ["a bound token without its proof", missing("dpop"), `DPoP error="invalid_dpop_proof", ${algs}`],
+    ["a token without its certificate", missing("mtls"), `Bearer ${INVALID}, DPoP ${algs}`],
+    ["a wrong certificate", wrong("mtls", "certificate"), `Bearer ${INVALID}, DPoP ${algs}`],
+    ["a wrong proof", wrong("dpop", "signature"), `DPoP error="invalid_dpop_proof", ${algs}`],
+    ["a proof without a nonce", wrong("dpop", "nonce"), `DPoP error="use_dpop_nonce", ${algs}`],
   ])("go to the scheme that was used: %s", (_, refused, challenges) => {
     expect(challengesOf(refused)).toBe(challenges);
     // The refusals that a server keeps must not be mixed up.

@@ -200,6 +200,8 @@ describe("scopegate explain", () => {
   const tenants = `GET /orgs/acme --config ${tenantConfig} --scope`;
   const tenantTable = `GET /orgs/acme --config ${fileOf(tenantRules)} --scope`;
   const SUBSCRIBE = operation("resources/subscribe docs://a", "docs:read");
+  const WHERE = "caller_not_allowed (where of `* /orgs/:org{/*path}`)";
+  const NO_TENANT = "the caller has no tenant, because its issuer has";
 
   it.each<[requirement: string, line: string, code: number, ...parts: string[]]>([
     ["allows a caller", `${runs} agents:web:run`, 0, "decision   allowed"],
@@ -216,36 +218,16 @@ describe("scopegate explain", () => {
     ["shows that there is no rule", operation("prompts/list", "a:b"), 1, "refused: route_unmapped"],
     ["decides by the resource of a subscription", SUBSCRIBE, 0, "rule       MCP resources/read docs://a"],
     ["needs a name", operation("tools/call", "a:b"), 1, "refused: request_ambiguous", "response   400"],
-    [
-      "shows a condition",
-      `${users} --claim org_id=x`,
-      1,
-      "caller_not_allowed (where of `* /orgs/:org{/*path}`)",
-    ],
+    ["shows a condition", `${users} --claim org_id=x`, 1, WHERE],
     ["counts the scopes of the rule that decides", logs, 1, "requires   orgs:read"],
     ["asks for a proof", pay(configured), 1, "proof_missing"],
     ["asks for a proof by a table alone", pay(fileOf(payments)), 1, "proof_missing"],
-    [
-      "shows that a caller has no tenant",
-      `${tenants} ''`,
-      1,
-      "the caller has no tenant, because its issuer has",
-    ],
+    ["shows that a caller has no tenant", `${tenants} ''`, 1, NO_TENANT],
     ["shows another tenant", `${tenants} '' --tenant globex`, 1, "the tenant of the caller is globex"],
     ["gives the caller a tenant", `${tenants} '' --tenant acme`, 0, "decision   allowed"],
-    [
-      "gives the caller a tenant by a table alone",
-      `${tenantTable} '' --tenant acme`,
-      0,
-      "decision   allowed",
-    ],
+    ["gives a tenant by a table alone", `${tenantTable} '' --tenant acme`, 0, "decision   allowed"],
     ["lifts `unless` if the issuer can grant it", `${tenants} orgs:cross --tenant x`, 0],
-    [
-      "lifts no `unless` for an unknown issuer",
-      `${tenantTable} orgs:cross --tenant x`,
-      1,
-      "caller_not_allowed",
-    ],
+    ["lifts none for an unknown issuer", `${tenantTable} orgs:cross --tenant x`, 1, "caller_not_allowed"],
     ["accepts a bound caller", `${pay(configured)} --claim 'cnf={"jkt":"x"}'`, 0, "allowed"],
     ["accepts a bound caller by a table alone", `${pay(fileOf(payments))} --claim 'cnf={"jkt":"x"}'`, 0],
   ])("%s", async (_, line, code, ...parts) => {
@@ -426,12 +408,7 @@ describe("scopegate audit", () => {
     ["accepts warnings", `${ofExpress} ${weak}`, 0],
     ["fails for them with --warnings", `${ofExpress} ${weak} --warnings`, 1],
     ["can't see mounted applications", ofModule(MOUNTED("app"), ADMIN), 2],
-    [
-      "lists those that the module exports",
-      ofModule(MOUNTED("app, mounted"), ADMIN),
-      1,
-      "1 route, with a rule",
-    ],
+    ["lists those that are exported", ofModule(MOUNTED("app, mounted"), ADMIN), 1, "1 route, with a rule"],
     ["fails without protect", ofGateway, 1, "error guard_missing: the application has no protect"],
     ["accepts a guard elsewhere", `${ofGateway} --guarded-elsewhere '/{*path}'`, 0, "1 route, with a rule"],
     ["fails for a guard of other paths", `${ofGateway} --guarded-elsewhere /other`, 1, "guard_missing"],
@@ -631,42 +608,35 @@ describe("scopegate matrix", () => {
     }
   });
 
-  it("shows roles with claims, and lists rules for which no path was found", async () => {
-    const tenants = fileOf({ "GET /orgs/:org": { scopes: [], where: { org: { claim: "org_id" } } } });
-    const members = fileOf({ member: { scopes: [], claims: { org_id: "acme" } }, reader: [] });
-    const rows = await outputOf(`matrix --config ${tenants} --roles ${members} --param org=acme`);
-    expect(rows).toMatch(/GET \/orgs\/acme +\| member \| allowed/);
-    expect(rows).toMatch(/GET \/orgs\/acme +\| reader \| caller_not_allowed/);
+  it.each([
+    [{ claim: "org_id" }, { acme: { claims: { org_id: "acme" } }, globex: { claims: { org_id: "globex" } } }],
+    [{ tenant: true }, { acme: { tenant: "acme" }, globex: { tenant: "globex" } }],
+  ])("shows roles with claims and tenants, for the condition %j", async (org, { acme, globex }) => {
+    const table = fileOf({ "GET /orgs/:org": { scopes: [], where: { org } } });
+    const members = fileOf({ acme: { scopes: [], ...acme }, globex: { scopes: [], ...globex }, reader: [] });
+    const rows = await outputOf(`matrix --config ${table} --roles ${members} --param org=acme`);
+    expect(rows).toMatch(/GET \/orgs\/acme +\| acme +\| allowed/);
+    for (const role of ["globex", "reader"])
+      expect(rows).toMatch(new RegExp(`GET /orgs/acme +\\| ${role} +\\| caller_not_allowed`));
+  });
+
+  it("lists rules for which no path was found", async () => {
     const hidden = fileOf({ "GET /a/:id": ["a:read"], "GET /a/me": [] });
     const { out } = await scopegate(`matrix --roles ${roles} --config ${hidden} --param id=me`);
     expect(out).toMatch(/^\| GET \/a\/:id +\| every role \| no path found/m);
   });
 
-  it("shows roles with a tenant", async () => {
-    const config = fileOf({ "GET /orgs/:org": { scopes: [], where: { org: { tenant: true } } } });
-    const owners = fileOf({ acme: { scopes: [], tenant: "acme" }, globex: { scopes: [], tenant: "globex" } });
-    const rows = await outputOf(`matrix --config ${config} --roles ${owners} --param org=acme`);
-    expect(rows).toMatch(/GET \/orgs\/acme +\| acme +\| allowed/);
-    expect(rows).toMatch(/GET \/orgs\/acme +\| globex +\| caller_not_allowed/);
+  const SECRET = "a secret with more than 32 characters";
+  const keys = { verification_keys: [issuer.publicPem] };
+  const absentKeys = { keys: { jwks_file: "/absent.json" } };
+  const listed = (more: object) => ({
+    issuers: [{ ...LISTED, issuer: "https://a.example", tenant: "a", ...more }],
   });
 
-  const SECRET = "a secret with more than 32 characters";
   it.each<[what: string, keys: object, absent: object]>([
-    ["a file of keys", { verification_keys: [issuer.publicPem] }, { keys: { jwks_file: "/absent.json" } }],
+    ["a file of keys", keys, absentKeys],
     ["a secret", { algorithm: "HS256", verification_keys: [SECRET] }, { algorithm: "HS256" }],
-    [
-      "issuers",
-      {
-        issuers: [
-          { ...LISTED, issuer: "https://a.example", tenant: "a", verification_keys: [issuer.publicPem] },
-        ],
-      },
-      {
-        issuers: [
-          { ...LISTED, issuer: "https://a.example", tenant: "a", keys: { jwks_file: "/absent.json" } },
-        ],
-      },
-    ],
+    ["issuers", listed(keys), listed(absentKeys)],
   ])("prints the digest of the service without reading its keys: %s", async (_, keys, absent) => {
     const file = { service_id: "agents", required_claims: ["exp"], clock_tolerance_seconds: 5 };
     const printed = await jsonOf(`matrix --config ${fileOf({ ...file, ...absent })} --roles ${roles} --json`);
