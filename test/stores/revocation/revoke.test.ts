@@ -33,6 +33,12 @@ const CLAIMS = {
   exp: NOW + 1000,
 };
 
+/** The same, with a token. */
+const start = async (...options: Parameters<typeof createRevoking>) => ({
+  ...createRevoking(...options),
+  token: await issuer.token(CLAIMS),
+});
+
 const USAGE =
   "Write one of { token }, { tokenId }, { sessionId }, { userId, before }, { clientId, before } or { issuer, before }.";
 const OTHER = "https://other.example/";
@@ -62,16 +68,14 @@ describe("server.revoke", () => {
     [{ issuer: OTHER }, "accepted"],
     [{ issuer: CLAIMS.iss, before: at(-11) }, "accepted"],
   ])("of %j leaves a remembered token %s", async (target, expected) => {
-    const { server, verdict } = createRevoking();
-    const token = await issuer.token(CLAIMS);
+    const { server, verdict, token } = await start();
     expect(await verdict(token)).toBe("accepted");
     await server.revoke(target);
     expect(await verdict(token)).toBe(expected);
   });
 
   it("rejects the revoked token, and no other token of its user, nor one of another issuer with its id", async () => {
-    const { server, verdict } = createRevoking();
-    const token = await issuer.token(CLAIMS);
+    const { server, verdict, token } = await start();
     await server.revoke({ token });
     expect(await verdict(token)).toBe("revoked");
     for (const other of [{ jti: "t2" }, { iss: OTHER }])
@@ -158,8 +162,7 @@ describe("server.revoke", () => {
     [{ userId: "u1", before: new Date("never") }, "`before` must be a valid Date."],
     [{ issuer: CLAIMS.iss, before: NOW }, "`before` must be a valid Date."],
   ])("refuses the target %j", async (target, message) => {
-    const { server, verdict } = createRevoking();
-    const token = await issuer.token(CLAIMS);
+    const { server, verdict, token } = await start();
     const given = Object.hasOwn(target as object, "token") ? { ...(target as object), token } : target;
     await expect(server.revoke(given as RevocationTarget)).rejects.toThrow(new TypeError(message));
     expect(await verdict(token)).toBe("accepted");
@@ -203,8 +206,7 @@ describe("server.revoke", () => {
   });
 
   it("revokes a token that is already revoked, or whose revocation cannot be checked", async () => {
-    const { server, revocation, verdict } = createRevoking();
-    const token = await issuer.token(CLAIMS);
+    const { server, revocation, verdict, token } = await start();
     await server.revoke({ token });
     await server.revoke({ token });
     const other = await issuer.token({ ...CLAIMS, jti: "t2" });
@@ -242,8 +244,7 @@ describe("server.unrevoke", () => {
     { issuer: CLAIMS.iss },
     { userId: "u1", issuer: CLAIMS.iss },
   ])("withdraws the revocation of %j at once", async (given) => {
-    const { server, verdict } = createRevoking();
-    const token = await issuer.token(CLAIMS);
+    const { server, verdict, token } = await start();
     const target = "token" in given ? { token } : given;
     await server.revoke(target);
     expect(await verdict(token)).toBe("revoked");
@@ -253,8 +254,7 @@ describe("server.unrevoke", () => {
   });
 
   it("withdraws only the revocation of the same issuer, or of no issuer", async () => {
-    const { server, verdict } = createRevoking();
-    const token = await issuer.token(CLAIMS);
+    const { server, verdict, token } = await start();
     await server.revoke({ userId: "u1", issuer: CLAIMS.iss });
     await server.revoke({ userId: "u1" });
     expect(await server.unrevoke({ userId: "u1", issuer: "https://other.example/" })).toBe(false);

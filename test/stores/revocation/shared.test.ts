@@ -51,6 +51,12 @@ function createProcess(store: Store, options: SharedRevocationOptions = {}) {
   return { server, revocation, events, types, verdict: (token: string) => verdictOf(server, token) };
 }
 
+/** One process with a store of its own, and a token. */
+async function start(options?: SharedRevocationOptions) {
+  const stored = createStore();
+  return { ...stored, ...createProcess(stored.store, options), token: await newToken() };
+}
+
 /** The clocks that are read, moved by `vi.advanceTimersByTimeAsync`. */
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
@@ -87,9 +93,7 @@ describe("sharedRevocation", () => {
   });
 
   it("asks for the keys of a principal once per `freshMs`, whatever the number of requests", async () => {
-    const { store, state } = createStore();
-    const { verdict } = createProcess(store);
-    const token = await newToken();
+    const { state, verdict, token } = await start();
     await Promise.all(Array.from({ length: 20 }, () => verdict(token)));
     await verdict(token);
     expect(state.calls).toEqual([
@@ -113,8 +117,7 @@ describe("sharedRevocation", () => {
   });
 
   it("keeps two revocations of one id that are made at once, also the wider of two for one issuer", async () => {
-    const { store } = createStore();
-    const { server } = createProcess(store);
+    const { store, server } = await start();
     const before = new Date(0);
     await Promise.all([
       server.revoke({ userId: "u1", issuer: "https://a.example/" }),
@@ -150,8 +153,7 @@ describe("sharedRevocation", () => {
   );
 
   it("shortens long ids, because some stores limit the length of keys", async () => {
-    const { store, state } = createStore();
-    const { server, verdict } = createProcess(store);
+    const { state, server, verdict } = await start();
     const sub = "u".repeat(3_000);
     const token = await newToken({ sub });
     await server.revoke({ userId: sub });
@@ -222,9 +224,7 @@ describe("sharedRevocation, without its store", () => {
   );
 
   it("keeps refusing what it knows to be revoked", async () => {
-    const { store, state } = createStore();
-    const { server, verdict } = createProcess(store, { staleSeconds: 1, whenDown: "accept" });
-    const token = await newToken();
+    const { state, server, verdict, token } = await start({ staleSeconds: 1, whenDown: "accept" });
     await server.revoke({ userId: "u1" });
     expect(await verdict(token)).toBe("revoked");
     state.mode = "down";
@@ -233,9 +233,7 @@ describe("sharedRevocation, without its store", () => {
   });
 
   it("refuses what it has revoked after the last response of the store", async () => {
-    const { store, state } = createStore();
-    const { server, verdict } = createProcess(store);
-    const token = await newToken();
+    const { state, server, verdict, token } = await start();
     expect(await verdict(token)).toBe("accepted");
     await server.revoke({ userId: "u1" });
     state.mode = "down";
@@ -243,8 +241,7 @@ describe("sharedRevocation, without its store", () => {
   });
 
   it('accepts tokens with `whenDown: "accept"`, but not before it has reached the store once', async () => {
-    const { store, state } = createStore();
-    const { verdict, types, server } = createProcess(store, { staleSeconds: 1, whenDown: "accept" });
+    const { state, verdict, types, server } = await start({ staleSeconds: 1, whenDown: "accept" });
     state.mode = "down";
     const token = await newToken();
     expect(await verdict(token)).toBe("unavailable");
@@ -262,9 +259,7 @@ describe("sharedRevocation, without its store", () => {
   });
 
   it("applies a revocation that the store did not confirm in its own process, and rejects", async () => {
-    const { store, state } = createStore();
-    const { server, verdict } = createProcess(store);
-    const token = await newToken();
+    const { store, state, server, verdict, token } = await start();
     await verdict(token);
     state.mode = "down";
     await expect(server.revoke({ sessionId: "s1" })).rejects.toThrow("didn't confirm");
@@ -297,8 +292,7 @@ describe("sharedRevocation, without its store", () => {
   });
 
   it("stores a revocation together with an earlier one of the same id that the store did not confirm", async () => {
-    const { store, state } = createStore();
-    const { server } = createProcess(store);
+    const { store, state, server } = await start();
     state.mode = "down";
     const wide = server.revoke({ userId: "u1" }).catch(String);
     const narrow = server.revoke({ userId: "u1", before: new Date(0) }).catch(String);
@@ -313,9 +307,7 @@ describe("sharedRevocation, without its store", () => {
   });
 
   it("refuses a token at once while its revocation is being written", async () => {
-    const { store, state } = createStore();
-    const { server, verdict } = createProcess(store);
-    const token = await newToken();
+    const { state, server, verdict, token } = await start();
     await verdict(token);
     state.mode = "hanging";
     const revoking = server.revoke({ userId: "u1" }).catch((error: unknown) => String(error));
@@ -339,8 +331,7 @@ describe("sharedRevocation, without its store", () => {
   });
 
   it("leaves no timer when it is closed", async () => {
-    const { store, state } = createStore();
-    const { server, verdict } = createProcess(store);
+    const { state, server, verdict } = await start();
     state.mode = "down";
     await verdict(await newToken());
     await server.close();
