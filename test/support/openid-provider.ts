@@ -9,7 +9,7 @@ import { Provider as untyped } from "oidc-provider/lib/provider.js";
 import { generateKey } from "../../src/tools/testing/test-key.ts";
 import { listenForRestarts } from "./http.ts";
 
-const Provider = untyped as typeof oidc.Provider;
+export const Provider = untyped as typeof oidc.Provider;
 
 /** The `aud` of tokens for which no other resource is requested. */
 export const RESOURCE = "https://agents.example";
@@ -113,7 +113,8 @@ export async function openOpenIdProvider({
   };
 }
 
-function createKey(kid: string): JWK {
+/** Creates a private RSA key for signatures. */
+export function createKey(kid: string): JWK {
   const privateKey = generateKey("rsa", { modulusLength: 2048 });
   return { ...(privateKey.export({ format: "jwk" }) as JWK), kid, alg: "RS256", use: "sig" };
 }

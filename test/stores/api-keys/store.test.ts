@@ -24,6 +24,12 @@ async function withKey(store: ApiKeyStore) {
   return { store, key, record };
 }
 
+/** A file with a key. */
+async function newFile() {
+  const path = newPath();
+  return { path, ...(await withKey(apiKeyFile(path))) };
+}
+
 function describeStore(name: string, create: () => ApiKeyStore) {
   describe(name, () => {
     it("finds the records that were added, and no others", async () => {
@@ -194,8 +200,7 @@ describe("apiKeyFile", () => {
   });
 
   it("waits for another writer, while it can be read", async () => {
-    const path = newPath();
-    const { store, record } = await withKey(apiKeyFile(path));
+    const { path, store, record } = await newFile();
     fs.writeFileSync(`${path}.lock`, "");
     const waiting = store.revoke(record.id);
     let isDone = false;
@@ -209,8 +214,7 @@ describe("apiKeyFile", () => {
   });
 
   it("throws after six seconds if others write all the time", async () => {
-    const path = newPath();
-    const { store, record } = await withKey(apiKeyFile(path));
+    const { path, store, record } = await newFile();
     const touch = () => fs.writeFileSync(`${path}.lock`, "");
     touch();
     const touching = setInterval(touch, 100);
@@ -223,8 +227,7 @@ describe("apiKeyFile", () => {
   }, 15_000);
 
   it("removes a lock that a process has left, once for all that wait for it", async () => {
-    const path = newPath();
-    const { record } = await withKey(apiKeyFile(path));
+    const { path, record } = await newFile();
     const others = Array.from({ length: 20 }, () => make().record);
     const leave = (lock: string) => {
       fs.writeFileSync(lock, "");
@@ -244,16 +247,14 @@ describe("apiKeyFile", () => {
   });
 
   it("keeps the mode of its file", async () => {
-    const path = newPath();
-    const { store } = await withKey(apiKeyFile(path));
+    const { path, store } = await newFile();
     fs.chmodSync(path, 0o640);
     await store.add(make().record);
     expect(fs.statSync(path).mode & 0o777).toBe(0o640);
   });
 
   it.runIf(process.getuid?.() === 0)("keeps the group of its file when root writes", async () => {
-    const path = newPath();
-    const { store } = await withKey(apiKeyFile(path));
+    const { path, store } = await newFile();
     fs.chownSync(path, 0, 1235);
     await store.add(make().record);
     expect(fs.statSync(path)).toMatchObject({ uid: 0, gid: 1235 });
@@ -262,8 +263,7 @@ describe("apiKeyFile", () => {
   it.runIf(process.getuid?.() === 0)(
     "refuses a file of another user if the process runs as root",
     async () => {
-      const path = newPath();
-      const { store, record } = await withKey(apiKeyFile(path));
+      const { path, store, record } = await newFile();
       fs.chownSync(path, 1234, 1235);
       for (const call of [
         () => store.find(record.id),
@@ -277,8 +277,7 @@ describe("apiKeyFile", () => {
   );
 
   it.runIf(process.getuid)("refuses a file and a lock of another user, but no file of root", async () => {
-    const path = newPath();
-    const { store, record } = await withKey(apiKeyFile(path));
+    const { path, store, record } = await newFile();
     const { uid } = fs.statSync(path);
     fs.writeFileSync(`${path}.lock`, "");
     fs.utimesSync(`${path}.lock`, new Date(), new Date(Date.now() - 6_000));
@@ -303,8 +302,7 @@ describe("apiKeyFile", () => {
   });
 
   it.each([0o620, 0o602, 0o666])("refuses a file of mode %o, which others can write", async (mode) => {
-    const path = newPath();
-    const { record } = await withKey(apiKeyFile(path));
+    const { path, record } = await newFile();
     fs.chmodSync(path, mode);
     await expect(apiKeyFile(path).find(record.id)).rejects.toThrow("run chmod 600");
     await expect(apiKeyFile(path).add(make().record)).rejects.toThrow("run chmod 600");
@@ -347,8 +345,7 @@ describe("apiKeyFile", () => {
   });
 
   it("makes every key unavailable while the file is broken or absent", async () => {
-    const path = newPath();
-    const { store, key } = await withKey(apiKeyFile(path));
+    const { path, store, key } = await newFile();
     const kind = apiKeys({ prefix: "acme_pat_", find: store.find, cacheSeconds: 0, staleSeconds: 0 });
     const server = createServer({ now: Date.now, opaqueTokens: [kind] });
     expect(await verdictOf(server, key)).toBe("accepted");

@@ -1,16 +1,12 @@
 /** A real OpenID Provider that issues opaque access tokens, and introspects them for other clients. */
 import { createServer } from "node:http";
-import type { JWK } from "jose";
 import type * as oidc from "oidc-provider";
-// @ts-expect-error Only the main module has types, and it logs a warning on Node.js 20.
-import { Provider as untyped } from "oidc-provider/lib/provider.js";
 // @ts-expect-error Only the main module has types.
 import UntypedAdapter from "oidc-provider/lib/adapters/memory_adapter.js";
 import type { IntrospectionClient } from "scopegate/introspection";
-import { generateKey } from "../../../src/tools/testing/test-key.ts";
 import { listen } from "../../support/http.ts";
+import { createKey, Provider } from "../../support/openid-provider.ts";
 
-const Provider = untyped as typeof oidc.Provider;
 /** The provider warns about its own adapter only. */
 class MemoryAdapter extends (UntypedAdapter as oidc.AdapterConstructor) {}
 
@@ -41,11 +37,6 @@ const register = (client_id: string, method: string, more: object): oidc.ClientM
     response_types: [],
     ...more,
   }) as oidc.ClientMetadata;
-
-function createKey(kid: string): JWK {
-  const privateKey = generateKey("rsa", { modulusLength: 2048 });
-  return { ...(privateKey.export({ format: "jwk" }) as JWK), kid, alg: "RS256", use: "sig" };
-}
 
 export async function openOpaqueProvider(): Promise<OpaqueProvider> {
   const [signing, clientKey] = [createKey("provider"), createKey("client")];
