@@ -174,31 +174,16 @@ describe("claims of several values", () => {
   });
 
   const OTHER_ISSUER = [{ claim: "tenant", issuer: "https://b.test" }, { claim: "orgs" }];
+  const ORGS = { [SUBTREE]: bound({ org: "orgs" }) };
+  const OF_ID = "GET /orgs/:id/teams/:t";
+  const AREA = { "* /:area/:org/teams/:team": bound({ team: "tenants" }) };
 
   it.each<[string, ScopeMappings]>([
-    ["another name", { [SUBTREE]: bound({ org: "orgs" }), "GET /orgs/:id/teams/:t": bound({ id: "orgs" }) }],
-    [
-      "another form of the claim",
-      { [SUBTREE]: bound({ org: "orgs" }), "GET /orgs/:id/teams/:t": bound({ id: ["orgs"] }) },
-    ],
-    [
-      "a further issuer",
-      {
-        [SUBTREE]: bound({ org: "orgs" }),
-        "GET /orgs/:id/teams/:t": { scopes: [], where: { id: OTHER_ISSUER } },
-      },
-    ],
-    [
-      "another claim",
-      { [SUBTREE]: bound({ org: "orgs" }), "GET /orgs/:id/teams/:t": bound({ id: "tenants" }) },
-    ],
-    [
-      "a parameter before it",
-      {
-        "* /:area/:org/teams/:team": bound({ team: "tenants" }),
-        "GET /orgs/:o/teams/:id": bound({ id: "orgs" }),
-      },
-    ],
+    ["another name", { ...ORGS, [OF_ID]: bound({ id: "orgs" }) }],
+    ["another form of the claim", { ...ORGS, [OF_ID]: bound({ id: ["orgs"] }) }],
+    ["a further issuer", { ...ORGS, [OF_ID]: { scopes: [], where: { id: OTHER_ISSUER } } }],
+    ["another claim", { ...ORGS, [OF_ID]: bound({ id: "tenants" }) }],
+    ["a parameter before it", { ...AREA, "GET /orgs/:o/teams/:id": bound({ id: "orgs" }) }],
   ])("count once for one segment, in whatever words two rules write it: %s", (_, table) => {
     expect(resultOf(decide(table, "GET /orgs/a/teams/y", several))).toBe("allowed");
     expect(resultOf(decide(table, "GET /orgs/z/teams/z", several))).toBe(REFUSED);
