@@ -1,5 +1,7 @@
-/** A second table that decides every question after the first one, and enforces nothing. */
-import fc from "fast-check";
+/**
+ * A second table that decides every question after the first one, and enforces nothing. Random tables, requests and
+ * callers are compared in test/model/random.test.ts.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   createResourceServer as createPlain,
@@ -15,8 +17,7 @@ import * as trpc from "scopegate/trpc";
 import { pipelineOf } from "../../src/core/port.ts";
 import { listenBehindNode } from "../adapters/trpc/hosts.ts";
 import { EXPRESS_VERSIONS, serve, statusWith } from "../support/frameworks.ts";
-import { PROPERTY } from "../support/policy.ts";
-import { createServer, issuer, mistakesOf, NOW, starts, thrownBy } from "../support/resource-servers.ts";
+import { createServer, issuer, mistakesOf, NOW, thrownBy } from "../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../support/server.ts";
 
 const warn = vi.fn();
@@ -540,84 +541,5 @@ describe("a batch of tRPC", () => {
       ["allowed", undefined],
       ["allowed", "scope_insufficient"],
     ]);
-  });
-});
-
-const KEYS = ["GET /a", "GET /a/b", "GET /a/:id", "* /b/:id", "GET /c/*rest", "GET /:x", "* /{*path}"];
-const PATHS = ["/a", "/a/b", "/a/B", "/a/1", "/b/1", "/B/1", "/c/1/2", "/c", "/d/e", "//a", "/%61", "/a/"];
-const entries = fc.constantFrom<TableEntry>(
-  "public",
-  "optional",
-  [],
-  ["a:read"],
-  ["b:read"],
-  { anyOf: ["a:read", "b:read"] },
-  { scopes: [], clients: ["app"] },
-);
-const unmappedRoutes = fc.constantFrom("deny", "authenticated", "not_found");
-/** Tables whose rules have a total order. */
-const tables = fc
-  .dictionary(fc.constantFrom(...KEYS), entries, { maxKeys: 5 })
-  .filter((scopeMappings) => starts({ scopeMappings }));
-
-describe("for any two tables, request and credential, a shadow", () => {
-  const credentials = fc.constantFrom(...Object.keys(CREDENTIALS));
-  const decide = async (server: ResourceServer, target: string, isChecked: boolean, credential: string) => {
-    const request = { method: "GET", target, authorization: await CREDENTIALS[credential]?.() };
-    return (await pipelineOf(server).decide(request, isChecked)).decision();
-  };
-
-  it("changes nothing of the decision, the status, the headers and the body", async () => {
-    const property = fc.asyncProperty(
-      fc.tuple(tables, tables, unmappedRoutes, unmappedRoutes),
-      fc.constantFrom(...PATHS),
-      fc.boolean(),
-      credentials,
-      async ([scopeMappings, second, unmapped, unmappedInShadow], path, isChecked, credential) => {
-        const shadow = shadowTable({ scopeMappings: second, unmappedRoutes: unmappedInShadow });
-        const options = { scopeMappings, unmappedRoutes: unmapped, realm: "agents" };
-        const [plain, shadowed] = [createServer(options), createServer({ ...options, shadow })];
-        const expected = await decide(plain, path, isChecked, credential);
-        const decision = await decide(shadowed, path, isChecked, credential);
-        expect(enforcedIn(decision)).toEqual(enforcedIn(expected));
-        if (!decision.allowed && !expected.allowed)
-          expect(shadowed.refuse(decision)).toEqual(plain.refuse(expected));
-      },
-    );
-    await fc.assert(property, PROPERTY);
-  });
-
-  it("decides as a server with its table does, or not at all", async () => {
-    const property = fc.asyncProperty(
-      fc.tuple(tables, tables, unmappedRoutes),
-      fc.constantFrom(...PATHS),
-      fc.boolean(),
-      credentials,
-      async ([scopeMappings, second, unmapped], path, isChecked, credential) => {
-        const server = serverWith(scopeMappings, second, { unmappedRoutes: unmapped });
-        const planned = createServer({ scopeMappings: second, unmappedRoutes: unmapped });
-        const decision = await decide(server, path, isChecked, credential);
-        const { shadow = decision } = decision;
-        if (shadow !== "undecided")
-          expect(resultOf(shadow)).toBe(resultOf(await decide(planned, path, isChecked, credential)));
-      },
-    );
-    await fc.assert(property, PROPERTY);
-  });
-
-  it("never differs if it is the same table, and is undecided only about a refused credential", async () => {
-    const property = fc.asyncProperty(
-      fc.tuple(tables, unmappedRoutes),
-      fc.constantFrom(...PATHS),
-      fc.boolean(),
-      credentials,
-      async ([scopeMappings, unmapped], path, isChecked, credential) => {
-        const server = serverWith(scopeMappings, scopeMappings, { unmappedRoutes: unmapped });
-        const decision = await decide(server, path, isChecked, credential);
-        const isRefused = ["token_rejected", "credential_malformed"].includes(resultOf(decision) ?? "");
-        expect(decision.shadow).toBe(isRefused ? "undecided" : undefined);
-      },
-    );
-    await fc.assert(property, PROPERTY);
   });
 });
