@@ -1,3 +1,4 @@
+/** Conditions of several rules, and what lifts them. Decisions of random tables are compared in `test/model`. */
 import { describe, expect, it, vi } from "vitest";
 import type { ScopeMappings } from "scopegate";
 import type { Conditions } from "scopegate/conditions";
@@ -30,21 +31,6 @@ describe("the conditions of a rule", () => {
     "GET /orgs/:org": ["orgs:read"],
   };
   const scopes = ["orgs:read"];
-
-  it("refuse 403 before 401, whichever rule has which condition", () => {
-    const acr = { scopes: [], acr: { anyOf: ["urn:mfa"] } };
-    const wide = "* /orgs/:org{/*path}";
-    const tables = [
-      { [wide]: acr, "GET /orgs/:org": TENANT },
-      { [wide]: TENANT, "GET /orgs/:org": acr },
-    ];
-    for (const steps of tables) {
-      const refused = decide(steps, "GET /orgs/globex", { ...ACME, sub: "u1" });
-      expect(resultOf(refused)).toBe(WHERE);
-      expect(refused).not.toHaveProperty("acrValues");
-      expect(refused).not.toHaveProperty("maxAgeSeconds");
-    }
-  });
 
   it("report a missing proof as such, before scopes, whether the caller is a user or a client", () => {
     const conditions = { senderConstrained: true, actors: "none", acr: { anyOf: ["urn:mfa"] } } as const;
@@ -144,25 +130,6 @@ describe("`also`", () => {
     "GET /admin/any": { anyOf: ["a:read", "b:read"] },
   };
   const MFA = { sub: "u1", acr: "urn:mfa" };
-
-  it.each<[string, readonly string[], string]>([
-    ["GET /admin/users", ["users:read"], "admin:use"],
-    ["GET /admin/users", ["admin:use", "users:read"], ""],
-    ["DELETE /admin/users", ["users:read"], "admin:use"],
-    ["GET /admin/users", [], "users:read admin:use"],
-    ["GET /admin/any", [], "a:read b:read admin:use"],
-    ["GET /admin/users", ["users:read", "support:any"], "admin:use"],
-    ["GET /admin/help", ["help:read"], ""],
-    ["POST /admin/users/u7/ban", ["users:ban", "admin:use", "users:u8:write"], "users:u7:write"],
-    ["POST /admin/users/u7/ban", ["users:ban", "admin:use", "users:u7:write"], ""],
-  ])(
-    "is needed in addition to the scopes of the rule that decides: %s, granted %j",
-    (route, granted, missing) => {
-      const decision = decide(table, route, MFA, granted, { adminScope: "root" });
-      expect(decision.missing.join(" ")).toBe(missing);
-      expect(resultOf(decision)).toBe(missing === "" ? "allowed" : "scope_insufficient");
-    },
-  );
 
   it("is refused in one challenge, before all other conditions", () => {
     const server = createServer({ scopeMappings: table });

@@ -69,7 +69,7 @@ describe("securityEvents", () => {
   const aliases = (identifiers: unknown) => ({ sub_id: { format: "aliases", identifiers } });
   const nested = { format: "aliases", identifiers: [user] };
 
-  it.each<readonly [string, object, err?: string]>([
+  it.each<[name: string, claims: object, err?: string]>([
     ["a user of another issuer", { sub_id: { ...user, iss: "https://other.example/" } }],
     ["an e-mail address", { sub_id: email }],
     ["names that no token has", aliases([email])],
