@@ -25,6 +25,7 @@ const HEADERS: readonly (readonly Field[])[] = [
     [
       "X-Original-URL",
       "X-Original-URI",
+      "X_Original_URL",
       "X-Original-Path",
       "X-Rewrite-URL",
       "X-Forwarded-URI",
@@ -75,6 +76,7 @@ const HEADERS: readonly (readonly Field[])[] = [
       "X-User",
       "X-User-Id",
       "X-Forwarded-User",
+      "X_Forwarded_User",
       "X-Remote-User",
       "Remote-User",
       "X-Auth-Request-User",

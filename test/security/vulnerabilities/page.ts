@@ -28,7 +28,7 @@ The tests repeat published attacks on other packages. These ten show the kinds o
 
 const INTRODUCTION = `# Vulnerabilities of other packages
 
-Each row is a vulnerability of another package, and what the same attack does to scopegate. It has a test in this folder, or for \`.rsc\` in \`test/runtimes/\`. "No protected handler runs" means: unless the token has the scopes of the handler's rule. "With \`protect\` first" means: before the handler in question.
+Each row is a vulnerability of another package, and what the same attack does to scopegate. It has a test in this folder, for \`.rsc\` in \`test/runtimes/\`, or where \`testedBy\` in \`records/\` says. "No protected handler runs" means: unless the token has the scopes of the handler's rule. "With \`protect\` first" means: before the handler in question.
 
 The list isn't complete, and says nothing about current versions.
 `;

@@ -78,6 +78,43 @@ const API_TABLE: ScopeMappings = {
   "GET /{*path}": "public",
 };
 
+/** A route, and spellings that reach it without `protect` in some framework. Every other path is public. */
+const SPELLINGS = {
+  "CVE-2026-14198": "/users/:id/secret /users/a%2Fb/secret /users/%2Fsecret/secret /users/a%252Fb/secret",
+  "GHSA-crvj-82cr-hjcx": "/admin /public?x=1#/admin /admin# /admin?x=1#y /#/admin",
+  "GHSA-x732-6j76-qmhm": "/admin //admin ///admin /admin//",
+  "GHSA-mm7m-92g8-7m47": "/admin /ADMIN /Admin /aDMIN/",
+  "CVE-2025-64765": `/admin /%61dmin /%2561dmin /%252561dmin /%${"25".repeat(10)}61dmin`,
+  "CVE-2026-44373": "/admin /public/..%2fadmin /public/%2e%2e%2fadmin /public/..%2Fadmin /public/..%5cadmin",
+  "CVE-2022-22978": "/admin/:id /admin/%0a /admin/x%0a /admin/%0d",
+  "CVE-2023-4853": "/admin //admin /admin// ///admin",
+  "CVE-2019-9901": "/admin /public/../admin /./admin /public/%2e%2e/admin /admin/../admin",
+  "CVE-2021-29492": "/admin /public%2f..%2fadmin /public/..%2Fadmin /%2fadmin /%5cadmin",
+  "CVE-2021-32779": "/admin /admin# /admin#x /public#/../admin",
+  "CVE-2024-38827": "/kiosk /kios%E2%84%AA /%E2%84%AAiosk /kio%C5%BFk",
+  "CVE-2025-54576": "/admin /admin?/public /admin?x=/public /admin?#/public /admin??/public",
+  "CVE-2024-51479": "/:page /x?__nextLocale=/ /x?__nextDefaultLocale=x&__nextLocale=%2F /x/?x=/ /en",
+  "CVE-2022-32532": "/admin/:id /admin/%0aany /admin/any%0A /admin/a%0ab",
+  "CVE-2023-34478": "/admin /admin;/.. /public/..;/../admin /;/../admin /admin;x",
+  "CVE-2026-40912":
+    "/api/admin/:page /api%2e/../api/admin/x /api/./admin/x /api/%2e/admin/x /%2e/api/admin/x",
+};
+
+for (const [id, spellings] of Object.entries(SPELLINGS))
+  itPrevents(id, async () => {
+    const [route = "", ...targets] = spellings.split(" ");
+    const table: ScopeMappings = { [`GET ${route}`]: ["admin:read"], "GET /{*path}": "public" };
+    expect(await expectUnreachable({ targets, routes: [route], table })).not.toEqual([]);
+  });
+
+itPrevents("CVE-2026-41248", async () => {
+  const table: ScopeMappings = { "GET /admin": ["admin:read"], "GET /docs": "public" };
+  const targets = ["/forgotten", "/forgotten/", "/FORGOTTEN", "/%66orgotten", "//forgotten"];
+  expect(await expectUnreachable({ routes: ["/admin", "/forgotten"], table, targets })).toContain(
+    "Express 5 /forgotten",
+  );
+});
+
 /** Plugins of Fastify 4 that run middleware, in versions with the vulnerability. */
 const PLUGINS = {
   middie: require("@fastify/middie8") as Parameters<FastifyInstance["register"]>[0],
@@ -147,14 +184,6 @@ itPrevents("CVE-2026-2880", () =>
     options: { ignoreDuplicateSlashes: true, useSemicolonDelimiter: true, ignoreTrailingSlash: true },
   }),
 );
-
-itPrevents("CVE-2026-14198", async () => {
-  await expectUnreachable({
-    routes: ["/users/:id/secret"],
-    table: { "GET /users/:id/secret": ["admin:read"], "GET /{*path}": "public" },
-    targets: ["/users/a%2Fb/secret", "/users/%2Fsecret/secret", "/users/a%252Fb/secret"],
-  });
-});
 
 itPrevents("CVE-2026-22037", () =>
   expectOnlyMiddlewareSkipped({ plugin: "express", targets: ["/%61dmin", "/admi%6e"] }),
@@ -277,10 +306,6 @@ itPrevents("CVE-2023-50710", async () => {
   }
 });
 
-itPrevents("GHSA-crvj-82cr-hjcx", async () => {
-  await expectUnreachable({ targets: ["/public?x=1#/admin", "/admin#", "/admin?x=1#y", "/#/admin"] });
-});
-
 /** Hono serves a folder that contains `admin/secret.txt`, behind `protect`. */
 async function openStatic(): Promise<Application> {
   const root = temporaryFolder("static");
@@ -390,40 +415,6 @@ itPrevents("GHSA-72gr-qfp7-vwhw", async () => {
   ];
   expect(await findReached(app, targets)).toEqual([]);
   expect(await findReached(app, targets, await bearer("other:read"))).toEqual([]);
-});
-
-itPrevents("GHSA-x732-6j76-qmhm", async () => {
-  const open = await expectUnreachable({ targets: ["//admin", "///admin", "/admin//"] });
-  expect(open).toContain("rou3 //admin");
-});
-
-itPrevents("CVE-2026-41248", async () => {
-  const open = await expectUnreachable({
-    routes: ["/admin", "/forgotten"],
-    table: { "GET /admin": ["admin:read"], "GET /docs": "public" },
-    targets: ["/forgotten", "/forgotten/", "/FORGOTTEN", "/%66orgotten", "//forgotten"],
-  });
-  expect(open).toContain("Express 5 /forgotten");
-});
-
-itPrevents("GHSA-mm7m-92g8-7m47", async () => {
-  const open = await expectUnreachable({ targets: ["/ADMIN", "/Admin", "/aDMIN/"] });
-  expect(open).toEqual(expect.arrayContaining(["Express 5 /ADMIN", "Koa /Admin", "lenient Fastify /ADMIN"]));
-});
-
-itPrevents("CVE-2025-64765", async () => {
-  const encode = (path: string, times: number): string =>
-    times === 0 ? path : encode(path.replaceAll("%", "%25"), times - 1);
-  const targets = [0, 1, 2, 10].map((times) => encode("/%61dmin", times));
-  const open = await expectUnreachable({ targets });
-  expect(open).toEqual(expect.arrayContaining(["Fastify 5 /%61dmin", "Node.js /%2561dmin"]));
-});
-
-itPrevents("CVE-2026-44373", async () => {
-  const open = await expectUnreachable({
-    targets: ["/public/..%2fadmin", "/public/%2e%2e%2fadmin", "/public/..%2Fadmin", "/public/..%5cadmin"],
-  });
-  expect(open).toContain("Node.js /public/..%2fadmin");
 });
 
 itPrevents("CVE-2021-21322", async () => {

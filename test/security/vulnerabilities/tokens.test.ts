@@ -11,8 +11,6 @@ import { outputOf } from "../../tools/cli/support.ts";
 import { verdictOf } from "../tokens.ts";
 import {
   claims,
-  claimsJson,
-  encode,
   forge,
   jwkOf,
   NOW,
@@ -32,29 +30,8 @@ async function expectVerdict(expected: string, token: string, options: Options =
   expect(await verdictOf({ name: "", token, options, expected }), token.slice(0, 60)).toBe(expected);
 }
 
-const unsigned = (header: object): string => {
-  const [, payload] = partsOf(forge());
-  return `${encode(JSON.stringify(header))}.${payload}.`;
-};
 const der = (type: "spki" | "pkcs1"): Buffer => publicKeyOf("rsa").export({ type, format: "der" });
 const pkcs1 = publicKeyOf("rsa").export({ type: "pkcs1", format: "pem" }).toString();
-
-itPrevents("CVE-2020-15084", async () => {
-  await expectVerdict("accepted", forge());
-  for (const alg of ["HS256", "HS384"]) await expectVerdict("algorithm", forge({ alg, key: pemOf("rsa") }));
-  for (const alg of ["RS512", "PS256"]) await expectVerdict("algorithm", forge({ alg }));
-});
-
-itPrevents("CVE-2022-23540", async () => {
-  for (const alg of ["none", "None", "NONE", ""]) await expectVerdict("algorithm", unsigned({ alg }));
-  await expectVerdict("malformed", unsigned({}));
-  await expectVerdict("option_invalid", unsigned({ alg: "none" }), { algorithm: "none" as "RS256" });
-  for (const keys of [undefined, []])
-    expect(
-      mistakesOf(() => createServer({ verificationKeys: keys as never })),
-      String(keys),
-    ).not.toEqual([]);
-});
 
 itPrevents("CVE-2022-23539", async () => {
   const keys: readonly (readonly [NonNullable<Options["algorithm"]>, KeyObject | string])[] = [
@@ -69,16 +46,6 @@ itPrevents("CVE-2022-23539", async () => {
     const options = { algorithm, verificationKeys: [key] };
     expect(await verdictOf({ name: "", token: forge(), options, expected: "" }), algorithm).toMatch(/^key_/);
   }
-});
-
-itPrevents("CVE-2022-23541", async () => {
-  const set = { keys: { jwks: { keys: [jwkOf("rsa", { kid: "rsa" })] } } };
-  for (const key of [pemOf("rsa"), pkcs1, der("spki")]) {
-    const token = forge({ alg: "HS256", key, header: { alg: "HS256", kid: "rsa" } });
-    await expectVerdict("algorithm", token, set);
-    await expectVerdict("algorithm", token);
-  }
-  await expectVerdict("algorithms_mixed", forge(), { algorithms: ["RS256", "HS256"] });
 });
 
 itPrevents("CVE-2025-65945", async () => {
@@ -164,19 +131,7 @@ itPrevents("CVE-2026-44351", async () => {
   await server.close();
 });
 
-itPrevents("CVE-2026-35042", async () => {
-  for (const crit of [["x-policy"], ["exp"], ["b64"], [], "exp", null])
-    await expectVerdict("malformed", withHeader({ crit, "x-policy": "strict" }));
-});
-
 const ISSUER = { issuer: "https://issuer.example" };
-
-itPrevents("CVE-2025-30144", async () => {
-  await expectVerdict("accepted", claims({ iss: ISSUER.issuer }), ISSUER);
-  await expectVerdict("issuer", claims({ iss: ["https://evil.example", ISSUER.issuer] }), ISSUER);
-  await expectVerdict("issuer", claims({ iss: [ISSUER.issuer] }), ISSUER);
-  await expectVerdict("issuer", claims({ iss: { 0: ISSUER.issuer, length: 1 } }), ISSUER);
-});
 
 itPrevents("CVE-2024-53861", async () => {
   for (const iss of [
@@ -201,17 +156,6 @@ itPrevents("CVE-2026-22748", async () => {
   const keys = { jwks_uri: "https://login.example/common/keys" };
   writeFileSync(file, JSON.stringify({ service_id: "a", required_claims: ["exp"], keys }));
   expect(await outputOf(["lint", "--config", file])).toContain("warning the issuer of a token isn't checked");
-});
-
-itPrevents("CVE-2025-62610", async () => {
-  await expectVerdict("audience", claims({ aud: "another-service" }));
-  await expectVerdict("audience", claims({ aud: ["another-service"] }));
-  await expectVerdict("audience", claims({ aud: undefined }));
-});
-
-itPrevents("CVE-2020-26160", async () => {
-  for (const aud of [[], "", [""], null, {}, [["agents-prod"]], { 0: "agents-prod", length: 1 }])
-    await expectVerdict("audience", claims({ aud }));
 });
 
 itPrevents("GHSA-p2fr-6hmx-4528", async () => {
@@ -309,30 +253,6 @@ itPrevents("CVE-2026-35040", () => {
   }
 });
 
-itPrevents("CVE-2026-22817", async () => {
-  const set = { keys: { jwks: { keys: [jwkOf("rsa", { kid: "rsa" })] } } };
-  await expectVerdict("accepted", withHeader({ kid: "rsa" }), set);
-  const header = { alg: "HS256", kid: "rsa" };
-  await expectVerdict("algorithm", forge({ alg: "HS256", key: pemOf("rsa"), header }), set);
-  for (const alg of ["RS384", "RS512", "PS256"])
-    await expectVerdict("algorithm", forge({ alg, header: { alg, kid: "rsa" } }), set);
-});
-
-itPrevents("CVE-2026-44459", async () => {
-  for (const date of ["exp", "nbf", "iat"])
-    for (const value of [String(NOW + 9), "", null, true, [NOW + 9], {}])
-      await expectVerdict("claims", claims({ [date]: value }));
-  await expectVerdict("claims", claimsJson('"exp":1e400'));
-  await expectVerdict("expired", claims({ exp: 0 }));
-});
-
-itPrevents("CVE-2026-29000", async () => {
-  const inner = unsigned({ alg: "none" });
-  const encrypted = encode('{"alg":"RSA-OAEP-256","enc":"A256GCM","cty":"JWT"}');
-  await expectVerdict("malformed", `${encrypted}.AAAA.AAAA.${encode(inner)}.AAAA`);
-  await expectVerdict("malformed", forge({ header: { alg: "RS256", cty: "JWT" }, payload: inner }));
-});
-
 itPrevents("CVE-2018-0114", async () => {
   const key = privateKeyOf("stranger");
   const address = "https://evil.example/key";
@@ -350,43 +270,6 @@ itPrevents("CVE-2018-0114", async () => {
     globalThis.fetch = fetch;
   }
   expect(requests).toEqual([]);
-});
-
-itPrevents("CVE-2022-21449", async () => {
-  const options: Options = { algorithm: "ES256", verificationKeys: [pemOf("p256")] };
-  const token = forge({ alg: "ES256", key: privateKeyOf("p256") });
-  await expectVerdict("accepted", token, options);
-  const [header, payload] = partsOf(token);
-  await expectVerdict("signature", `${header}.${payload}.${encode(Buffer.alloc(64))}`, options);
-});
-
-itPrevents("CVE-2022-36083", async () => {
-  const headers = [
-    { alg: "PBES2-HS256+A128KW", enc: "A128GCM", p2c: 2 ** 31, p2s: "AAAAAAAAAAA" },
-    { alg: "dir", enc: "A256GCM", zip: "DEF" },
-  ];
-  for (const header of headers) {
-    await expectVerdict("malformed", `${encode(JSON.stringify(header))}.AAAA.AAAA.AAAA.AAAA`);
-    await expectVerdict("algorithm", forge({ header }));
-  }
-});
-
-itPrevents("CVE-2025-53864", async () => {
-  const deep = `${"[".repeat(5_900)}${"]".repeat(5_900)}`;
-  await expectVerdict("accepted", claimsJson(`"deep":${deep}`));
-  const withHeader = (depth: number): string =>
-    forge({ header: `{"alg":"RS256","deep":${"[".repeat(depth)}${"]".repeat(depth)}}` });
-  await expectVerdict("accepted", withHeader(60));
-  await expectVerdict("malformed", withHeader(70));
-  await expectVerdict("too_large", withHeader(5_900));
-  await expectVerdict("malformed", claimsJson(`"deep":${"[".repeat(11_000)}`));
-  await expectVerdict("too_large", claimsJson(`"deep":${"[".repeat(50_000)}${"]".repeat(50_000)}`));
-});
-
-itPrevents("CVE-2025-30204", async () => {
-  await expectVerdict("too_large", ".".repeat(1_000_000));
-  await expectVerdict("malformed", ".".repeat(16_000));
-  await expectVerdict("malformed", `${forge()}${".".repeat(1_000)}`);
 });
 
 itPrevents("CVE-2024-51744", async () => {

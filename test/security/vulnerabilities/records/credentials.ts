@@ -9,6 +9,7 @@ export const CREDENTIALS: Group = {
       happened: "Tokens passed with any scheme.",
       here: "Only `Bearer`, or `DPoP` with a proof, passes.",
       source: "https://github.com/advisories/GHSA-f577-qrjj-4474",
+      testedBy: ["corpora/headers.ts", '"Bearer: a.b.c"'],
     },
     {
       ids: ["GHSA-xmf8-cvqr-rfgj", "CVE-2026-73418"],
@@ -16,6 +17,7 @@ export const CREDENTIALS: Group = {
       happened: "Malformed headers threw an uncaught exception.",
       here: "They return 400 or 401.",
       source: "https://github.com/advisories/GHSA-xmf8-cvqr-rfgj",
+      testedBy: ["corpora/headers.ts", "'Bearer \"a.b.c\"'"],
     },
     {
       ids: ["GHSA-8fpg-xm3f-6cx3", "CVE-2026-73421"],
@@ -23,6 +25,7 @@ export const CREDENTIALS: Group = {
       happened: "Configuration errors looked like signed-in callers.",
       here: "They throw at startup, or refuse the request.",
       source: "https://github.com/advisories/GHSA-8fpg-xm3f-6cx3",
+      testedBy: ["security/fail-closed.test.ts", "refuses everyone when it %s"],
     },
     {
       ids: ["CVE-2026-39410"],
@@ -30,6 +33,7 @@ export const CREDENTIALS: Group = {
       happened: "A no-break space let a cookie replace a protected one.",
       here: "Cookie names are compared byte by byte.",
       source: "https://github.com/advisories/GHSA-r5rp-j6wh-rvv4",
+      testedBy: ["corpora/headers.ts", "${blank}__Host-token=a.b.c; __Host-token=d.e.f"],
     },
     {
       ids: ["CVE-2024-22206"],
@@ -44,6 +48,7 @@ export const CREDENTIALS: Group = {
       happened: "`x-middleware-subrequest` skipped the middleware.",
       here: "This header changes nothing.",
       source: "https://github.com/advisories/GHSA-f82v-jwr5-mffw",
+      testedBy: ["conformance/headers.test.ts", "X-Middleware-Subrequest"],
     },
     {
       ids: ["CVE-2024-51479"],
@@ -58,6 +63,7 @@ export const CREDENTIALS: Group = {
       happened: "`Host` or `X-Forwarded-*` chose the host or protocol.",
       here: "DPoP proofs are compared with `origins`.",
       source: "https://github.com/advisories/GHSA-7gcc-r8m5-44qm",
+      testedBy: ["security/proofs/attacks/claims.ts", '[EVIL, [["X-Forwarded-Host", "evil.example"]]]'],
     },
     {
       ids: ["GHSA-8j4g-w8fx-2239", "CVE-2026-69207", "CVE-2026-54290"],
@@ -72,6 +78,7 @@ export const CREDENTIALS: Group = {
       happened: "A form field changed `Object.prototype`.",
       here: "Its properties add no scope, credential or option.",
       source: "https://github.com/advisories/GHSA-43p4-m455-4f4j",
+      testedBy: ["core/hostile-environment.test.ts", "allows no caller with %j"],
     },
     {
       ids: ["CVE-2026-44457", "GHSA-p77w-8qqv-26rm"],

@@ -23,6 +23,7 @@ export const GATEWAYS: Group = {
       happened: "Rules were compared without the servlet path.",
       here: "Rules are compared with the whole path.",
       source: "https://github.com/advisories/GHSA-4wrg-8wpc-h923",
+      testedBy: ["conformance/access.test.ts", "checks mounted routes by their whole path"],
     },
     {
       ids: ["CVE-2022-31692"],
@@ -30,6 +31,7 @@ export const GATEWAYS: Group = {
       happened: "Forwarded requests weren't checked again.",
       here: "After a rewrite, the matched route is checked.",
       source: "https://github.com/advisories/GHSA-mmmh-wcxm-2wr4",
+      testedBy: ["routing/targets.ts", "URL rewritten after the guard"],
     },
     {
       ids: ["CVE-2024-38827"],
@@ -86,6 +88,7 @@ export const GATEWAYS: Group = {
       happened: "Only a repeated header's last value was checked.",
       here: "Two `Authorization` headers return 400.",
       source: "https://istio.io/latest/news/security/istio-security-2021-008/",
+      testedBy: ["conformance/refusals.test.ts", "two Authorization fields, even if both are valid"],
     },
     {
       ids: ["CVE-2021-21378"],
@@ -93,6 +96,10 @@ export const GATEWAYS: Group = {
       happened: "Optional tokens of unknown issuers passed.",
       here: "Invalid optional tokens return 401.",
       source: "https://nvd.nist.gov/vuln/detail/CVE-2021-21378",
+      testedBy: [
+        "conformance/access.test.ts",
+        "an optional route without a token, and rejects an invalid token",
+      ],
     },
     {
       ids: ["CVE-2026-40912"],
@@ -114,6 +121,7 @@ export const GATEWAYS: Group = {
       happened: "`X-Forwarded-Uri` chose the checked path.",
       here: "No header chooses the rule.",
       source: "https://github.com/advisories/GHSA-7x63-xv5r-3p2x",
+      testedBy: ["conformance/headers.test.ts", "X_Original_URL"],
     },
     {
       ids: ["CVE-2025-64484"],
@@ -121,6 +129,7 @@ export const GATEWAYS: Group = {
       happened: "`X_Forwarded_User` was read as `X-Forwarded-User`.",
       here: "Only the verified token names the caller.",
       source: "https://github.com/oauth2-proxy/oauth2-proxy/security/advisories/GHSA-vjrc-mh2v-45x6",
+      testedBy: ["conformance/headers.test.ts", "X_Forwarded_User"],
     },
     {
       ids: ["CVE-2020-17523"],

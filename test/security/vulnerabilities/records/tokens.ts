@@ -9,6 +9,7 @@ export const TOKENS: Group = {
       happened: "Without `algorithms`, the token chose the algorithm.",
       here: "The default is RS256 only.",
       source: "https://github.com/advisories/GHSA-6g6m-m6h5-w9gf",
+      testedBy: ["security/tokens/algorithms.ts", "used as an HMAC secret"],
     },
     {
       ids: ["CVE-2022-23540"],
@@ -16,6 +17,7 @@ export const TOKENS: Group = {
       happened: "Without algorithms and a key, `alg` could be `none`.",
       here: "Keys are required, and `none` is rejected.",
       source: "https://github.com/advisories/GHSA-qwph-4952-7xr6",
+      testedBy: ["security/tokens/algorithms.ts", "alg none in the options"],
     },
     {
       ids: ["CVE-2022-23539"],
@@ -30,6 +32,7 @@ export const TOKENS: Group = {
       happened: "RSA public keys could be HMAC secrets.",
       here: "Keys are used only for algorithms of their type.",
       source: "https://github.com/advisories/GHSA-hjrf-2m68-5959",
+      testedBy: ["security/tokens/algorithms.ts", "HS256 and RS256 configured together"],
     },
     {
       ids: ["CVE-2025-65945"],
@@ -65,6 +68,7 @@ export const TOKENS: Group = {
       happened: "Extensions in `crit` were ignored.",
       here: "They're rejected.",
       source: "https://github.com/advisories/GHSA-hm7r-c7qw-ghp6",
+      testedBy: ["security/tokens/form.ts", '[["exp"], ["b64"], [], "exp", null, ["alg"]'],
     },
     {
       ids: ["CVE-2025-30144"],
@@ -72,6 +76,7 @@ export const TOKENS: Group = {
       happened: "An array in `iss` passed if it contained the issuer.",
       here: "`iss` must be the configured string.",
       source: "https://nvd.nist.gov/vuln/detail/CVE-2025-30144",
+      testedBy: ["security/tokens/claims.ts", 'iss: ["https://issuer.example"]'],
     },
     {
       ids: ["CVE-2024-53861"],
@@ -93,6 +98,7 @@ export const TOKENS: Group = {
       happened: "The audience wasn't checked.",
       here: "By default, other services' tokens are rejected.",
       source: "https://github.com/advisories/GHSA-m732-5p4w-x69g",
+      testedBy: ["security/tokens/claims.ts", 'aud: ["other"]'],
     },
     {
       ids: ["CVE-2020-26160"],
@@ -100,6 +106,7 @@ export const TOKENS: Group = {
       happened: "An array in `aud` passed as an empty string.",
       here: "Empty, missing or invalid `aud` is rejected.",
       source: "https://github.com/advisories/GHSA-w73w-5m7g-f7qc",
+      testedBy: ["security/tokens/claims.ts", 'aud: [["agents-prod"]]'],
     },
     {
       ids: ["GHSA-p2fr-6hmx-4528"],
@@ -142,6 +149,7 @@ export const TOKENS: Group = {
       happened: "For keys without `alg`, the token chose the algorithm.",
       here: "The algorithm must be configured.",
       source: "https://github.com/advisories/GHSA-3vhc-576x-3qv4",
+      testedBy: ["security/tokens/algorithms.ts", "PS256 where RS256 is configured"],
     },
     {
       ids: ["CVE-2026-44459"],
@@ -149,6 +157,7 @@ export const TOKENS: Group = {
       happened: "Dates weren't checked if they weren't numbers.",
       here: "They're rejected.",
       source: "https://github.com/advisories/GHSA-hm8q-7f3q-5f36",
+      testedBy: ["security/tokens/claims.ts", '[String(NOW + 9), "", null, true'],
     },
     {
       ids: ["CVE-2026-29000"],
@@ -156,6 +165,7 @@ export const TOKENS: Group = {
       happened: "Encrypted tokens could contain unsigned ones.",
       here: "They're rejected.",
       source: "https://github.com/advisories/GHSA-pm7g-w2cf-q238",
+      testedBy: ["security/tokens/form.ts", "a token in a token"],
     },
     {
       ids: ["CVE-2018-0114"],
@@ -170,6 +180,7 @@ export const TOKENS: Group = {
       happened: "ECDSA signatures of zeros were always valid.",
       here: "They're rejected.",
       source: "https://neilmadden.blog/2022/04/19/psychic-signatures-in-java/",
+      testedBy: ["security/tokens/keys.ts", "r and s are zero"],
     },
     {
       ids: ["CVE-2022-36083", "CVE-2024-28176", "CVE-2023-51775"],
@@ -177,6 +188,7 @@ export const TOKENS: Group = {
       happened: "Encrypted tokens could demand millions of iterations, or expand hugely.",
       here: "They're rejected before decryption.",
       source: "https://github.com/advisories/GHSA-hhhv-q57g-882q",
+      testedBy: ["security/tokens/form.ts", "a JWE with an expensive p2c"],
     },
     {
       ids: ["CVE-2025-53864"],
@@ -184,6 +196,7 @@ export const TOKENS: Group = {
       happened: "Deeply nested JSON overflowed the stack.",
       here: "Such tokens are decided like any other.",
       source: "https://github.com/advisories/GHSA-xwmg-2g98-w7v9",
+      testedBy: ["security/tokens/form.ts", "nested 100,000 deep"],
     },
     {
       ids: ["CVE-2025-30204"],
@@ -191,6 +204,7 @@ export const TOKENS: Group = {
       happened: "Tokens with many dots took much memory.",
       here: "They're rejected by size, or at the third dot.",
       source: "https://github.com/advisories/GHSA-mh63-6h87-95cp",
+      testedBy: ["security/tokens/form.ts", "100,000 dots"],
     },
     {
       ids: ["CVE-2024-51744"],
