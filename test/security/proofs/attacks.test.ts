@@ -1,12 +1,7 @@
 /** Requests that RFC 9449 says must be refused, each between two honest requests that are allowed. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { closeAll } from "../../support/hosts.ts";
-import { CLAIM_ATTACKS } from "./attacks/claims.ts";
-import { CONFIRMATION_ATTACKS } from "./attacks/confirmations.ts";
-import { FIELD_ATTACKS } from "./attacks/fields.ts";
-import { FORM_ATTACKS } from "./attacks/form.ts";
-import { HEADER_ATTACKS } from "./attacks/header.ts";
-import { KEY_ATTACKS } from "./attacks/keys.ts";
+import { ATTACKS } from "./attacks/index.ts";
 import {
   ALICE,
   ALICE_TOKEN,
@@ -23,15 +18,6 @@ import {
 } from "./forge.ts";
 import { expectRefusal } from "./responses.ts";
 import { checkDirectly, HOST_NAMES, type HostName, OPENERS, outcomeOf, sendTo, SERVICES } from "./service.ts";
-
-const ATTACKS: Readonly<Record<string, readonly Attack[]>> = {
-  fields: FIELD_ATTACKS,
-  form: FORM_ATTACKS,
-  headers: HEADER_ATTACKS,
-  keys: KEY_ATTACKS,
-  claims: CLAIM_ATTACKS,
-  confirmations: CONFIRMATION_ATTACKS,
-};
 
 const ports = new Map<string, number>();
 const portOf = (host: HostName, name: ServerName): number => ports.get(`${host} ${name}`) ?? 0;

@@ -1,7 +1,7 @@
 /** Keys, tokens and proofs of RFC 9449, which are built byte by byte. */
 import { createHash, createPublicKey, type KeyObject } from "node:crypto";
 import { generateKey } from "../../../src/tools/testing/test-key.ts";
-import { claims, encode, forge, NOW, partsOf, privateKeyOf } from "../tokens/forge.ts";
+import { CLAIMS, encode, forge, NOW, partsOf, privateKeyOf } from "../tokens/forge.ts";
 
 export { encode, NOW, partsOf };
 
@@ -47,12 +47,17 @@ export const thumbprintInput = (jwk: Caller["jwk"]): string => {
 export const thumbprintOf = (jwk: Caller["jwk"]): string =>
   createHash("sha256").update(thumbprintInput(jwk)).digest("base64url");
 
+/** What RFC 9068 requires, so that another implementation can read the tokens. */
+export const ISSUER = "https://login.example";
+const PROFILE = { iss: ISSUER, client_id: "client-1", jti: "token-1", iat: NOW, exp: 4_000_000_000 };
+
 const tokens = new Map<string, string>();
 
 /** A token with more claims. Tokens with the same claims are the same. */
 export function tokenWith(more: Readonly<Record<string, unknown>> = {}): string {
   const name = JSON.stringify(more);
-  const token = tokens.get(name) ?? claims(more);
+  const payload = { ...CLAIMS, ...PROFILE, ...more };
+  const token = tokens.get(name) ?? forge({ header: { alg: "RS256", typ: "at+jwt" }, payload });
   tokens.set(name, token);
   return token;
 }
