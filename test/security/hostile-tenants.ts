@@ -1,24 +1,21 @@
 /**
- * Random attacks of a tenant that has an issuer of its own: it signs what it likes, and its record names any URL. The
- * other tenant is the victim. Every attack is wrong by construction, so no code of the package judges it.
+ * Random attacks of a tenant that has an issuer of its own and signs what it likes. The other tenant is the victim. Every
+ * attack is wrong by construction, so no code of the package judges it.
  */
 import { createHmac, sign } from "node:crypto";
-import dns from "node:dns";
-import { isIP, Socket } from "node:net";
 import { createResourceServer, type ResourceServerOptions } from "scopegate";
 import { callerConditions } from "scopegate/conditions";
 import { issuersFrom, type TrustRecord } from "scopegate/issuers";
-import { remoteKeys } from "scopegate/keys";
 import { createTestIssuer } from "scopegate/testing";
 import { type Random, randomOf } from "../model/random-tables.ts";
 
-export const KINDS = ["claims", "audience", "issuer", "key", "flood", "address"] as const;
+export const KINDS = ["claims", "audience", "issuer", "key", "flood"] as const;
 export type AttackKind = (typeof KINDS)[number];
 
 export interface AttackSummary {
   readonly kind: AttackKind;
   tried: number;
-  /** What was accepted, asked or fetched although it must not be. */
+  /** What was accepted or asked although it must not be. */
   readonly successes: string[];
 }
 
@@ -101,7 +98,6 @@ export async function runTenants({ tries, seed }: AttackOptions): Promise<readon
     issuers: [victim.record, attacker.record],
     now: () => now,
   });
-  const network = interceptNetwork();
   const summaries = KINDS.map((kind): AttackSummary => ({ kind, tried: 0, successes: [] }));
   const names = new Set<unknown>([victim.record.issuer, attacker.record.issuer]);
 
@@ -122,10 +118,6 @@ export async function runTenants({ tries, seed }: AttackOptions): Promise<readon
       const summary = summaries[index % summaries.length];
       if (!summary) break;
       summary.tried += 1;
-      if (summary.kind === "address") {
-        summary.successes.push(...(await attackAddress(random, network)));
-        continue;
-      }
       now += random.below(10);
       const isFlood = summary.kind === "flood";
       const server = isFlood || random.chance(0.5) ? finding : listing;
@@ -139,7 +131,6 @@ export async function runTenants({ tries, seed }: AttackOptions): Promise<readon
       summary.successes.push(...findWrongQuestions(questions, names, now));
     }
   } finally {
-    network.restore();
     await Promise.all([finding.close(), listing.close()]);
   }
   return summaries;
@@ -190,7 +181,7 @@ const FOREIGN: readonly Readonly<Record<string, unknown>>[] = [
   { cnf: {}, scope: "orgs:cross", permissions: ["orgs:cross"], groups: ["acme"] },
 ];
 
-function createAttack(kind: Exclude<AttackKind, "address">, setting: Setting): Attack {
+function createAttack(kind: AttackKind, setting: Setting): Attack {
   const { random, victim, attacker, id } = setting;
   const claims: Record<string, unknown> = {
     sub: "user-1",
@@ -307,162 +298,4 @@ function seal(
     "other signature": () => Buffer.alloc(64, random.pick([0, 1, 255])),
   }[how]();
   return `${signed}.${signature.toString("base64url")}`;
-}
-
-/** Addresses inside a network, of a machine itself, or of its cloud. */
-const PRIVATE_IPV4 = [
-  "127.0.0.1",
-  "127.8.9.10",
-  "10.1.2.3",
-  "169.254.169.254",
-  "172.16.5.4",
-  "192.168.1.1",
-  "0.0.0.0",
-  "100.64.3.2",
-  "168.63.129.16",
-  "255.255.255.255",
-];
-const PRIVATE_IPV6 = ["::1", "::", "fc00::1", "fd00:ec2::254", "fe80::1", "0:0:0:0:0:0:0:1"];
-
-/** Writes an address as URLs can: with other numbers and digits, and inside of IPv6. */
-function spellAddress(address: string, random: Random): string {
-  const bytes = address.split(".").map(Number);
-  const number = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
-  const [first = 0, second = 0, third = 0, fourth = 0] = bytes;
-  const hex = (high: number, low: number) => (high * 256 + low).toString(16);
-  const groups = `${hex(first, second)}:${hex(third, fourth)}`;
-  const part = (byte: number) =>
-    random.pick([String(byte), `0x${byte.toString(16)}`, `0${byte.toString(8)}`]);
-  const wide = (text: string) =>
-    text.replaceAll(/[0-9]/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
-  return random.pick([
-    address,
-    `${address}.`,
-    String(number),
-    `0x${number.toString(16)}`,
-    `0${number.toString(8)}`,
-    bytes.map(part).join("."),
-    `${part(first)}.${String(number % 2 ** 24)}`,
-    `${part(first)}.${part(second)}.${String(number % 2 ** 16)}`,
-    wide(address),
-    address.replaceAll(".", "\u3002"),
-    address.replace(/[0-9]/, (digit) => `%3${digit}`),
-    `[::ffff:${address}]`,
-    `[::ffff:${groups}]`,
-    `[::${groups}]`,
-    `[64:ff9b::${groups}]`,
-    `[2002:${groups}::]`,
-    `[0:0:0:0:0:FFFF:${groups}]`,
-  ]);
-}
-
-const LOCAL = ["localhost", "LOCALHOST", "localhost.", "api.localhost", "loca%6chost", "\uff4cocalhost"];
-
-/** What an attacker's record, its metadata, its redirects and its name server can point to. */
-async function attackAddress(random: Random, network: Network): Promise<readonly string[]> {
-  const tenant = createTenant("mallory");
-  const way = random.pick(["jwks", "discovery", "metadata", "redirect"] as const);
-  const host = random.pick([
-    spellAddress(random.pick(PRIVATE_IPV4), random),
-    `[${random.pick(PRIVATE_IPV6)}]`,
-    random.pick(LOCAL),
-    // A `fetch` of the record resolves names by itself.
-    ...(way === "metadata" ? [] : ["keys.example"]),
-  ]);
-  const user = random.pick(["", "", "keys.example@", "keys.example:443@"]);
-  const path = random.pick([
-    "keys",
-    ".well-known/openid-configuration",
-    "latest/meta-data/?@keys.example",
-    "#@keys.example",
-  ]);
-  const url = `${random.pick(["https", "https", "https", "http"])}://${user}${host}${random.pick(["", ":443", ":8443"])}/${path}`;
-  const inNetwork = [...PRIVATE_IPV4, ...PRIVATE_IPV6, "::ffff:127.0.0.1", "::ffff:7f00:1", "2002:7f00:1::"];
-  network.addresses = random.pick([
-    [random.pick(inNetwork)],
-    [random.pick(inNetwork), "8.8.8.8"],
-    ["8.8.8.8", random.pick(inNetwork)],
-    [],
-  ]);
-  network.connected.length = 0;
-  const fetched: string[] = [];
-  // A server at a public address, which answers with a URL in the network.
-  const fetch = (asked: string) => {
-    fetched.push(asked);
-    const document = { issuer: tenant.record.issuer, jwks_uri: url };
-    return Promise.resolve(
-      way === "redirect"
-        ? new Response(null, { status: 302, headers: { location: safeHeader(url) } })
-        : Response.json(document),
-    );
-  };
-  const keys = {
-    jwks: () => remoteKeys({ jwksUri: url }),
-    discovery: () => remoteKeys({ discovery: url }),
-    metadata: () => remoteKeys({ discovery: true, fetch }),
-    redirect: () => remoteKeys({ jwksUri: "https://public.example/keys", fetch }),
-  }[way]();
-  const record = { ...tenant.record, keys } as TrustRecord;
-  const { server } = startFinding(new Map([[record.issuer, record]]), () => START);
-  const authorization = `Bearer ${await tenant.issuer.token({ scopes: ["orgs:read"] })}`;
-  const { allowed } = await server.check({ method: "GET", target: "/orgs/mallory", authorization });
-  await server.close();
-  return [
-    ...(allowed ? [`${way} ${url} was accepted`] : []),
-    ...network.connected.map((address) => `${way} ${url} connected to ${address}`),
-    ...fetched.slice(1).map((second) => `${way} fetched ${second}`),
-  ];
-}
-
-/** A header can only have bytes. */
-const safeHeader = (url: string): string => url.replaceAll(/[^\u0020-\u00ff]/g, encodeURIComponent);
-
-/** What this process would have sent, and what names resolve to. */
-interface Network {
-  addresses: readonly string[];
-  /** The addresses that a socket would have connected to. */
-  readonly connected: string[];
-  readonly restore: () => void;
-}
-
-/** Lets no socket connect: it only notes the address. Names have the addresses that an attack sets. */
-export function interceptNetwork(): Network {
-  const { lookup } = dns;
-  const connect = Reflect.get(Socket.prototype, "connect");
-  const emitWarning = Reflect.get(process, "emitWarning");
-  const network: Network = {
-    addresses: [],
-    connected: [],
-    restore() {
-      dns.lookup = lookup;
-      Socket.prototype.connect = connect;
-      process.emitWarning = emitWarning;
-    },
-  };
-  process.emitWarning = () => undefined;
-  dns.lookup = ((_name: string, _options: object, callback: (...values: unknown[]) => void) => {
-    const found = network.addresses.map((address) => ({ address, family: isIP(address) }));
-    setImmediate(() => callback(null, found));
-  }) as never;
-  Socket.prototype.connect = function (this: Socket, ...values: unknown[]) {
-    const [options] = (Array.isArray(values[0]) ? values[0] : values) as [Connecting];
-    const end = (error: Error | null, addresses: readonly { readonly address: string }[] = []) => {
-      if (!error) network.connected.push(...addresses.map(({ address }) => address));
-      this.destroy(error ?? new Error("Nothing is sent."));
-    };
-    const { host = "localhost", lookup: lookUp = dns.lookup } = options;
-    if (isIP(host) === 0) lookUp(host, { all: true }, end);
-    else setImmediate(() => end(null, [{ address: host }]));
-    return this;
-  };
-  return network;
-}
-
-interface Connecting {
-  readonly host?: string;
-  readonly lookup?: (
-    host: string,
-    options: object,
-    callback: (error: Error | null, addresses?: readonly { readonly address: string }[]) => void,
-  ) => void;
 }
