@@ -164,31 +164,6 @@ describe("check", () => {
     });
   });
 
-  it("reads a token from a cookie where that is configured, and refuses two of them", async () => {
-    const token = await issuer.token();
-    const both = create({ tokenSources: [{ header: "authorization" }, { cookie: "access_token" }] });
-    const cookie = `access_token=${token}`;
-    expect(await check(both, "GET /signed-in", { cookie })).toMatchObject({ allowed: true });
-    expect(await check(both, "GET /signed-in", { cookie: `access_token="${token}"` })).toMatchObject({
-      allowed: true,
-    });
-    expect(await check(both, "GET /signed-in", { cookie, authorization: `Bearer ${token}` })).toMatchObject({
-      reason: "credential_malformed",
-    });
-  });
-
-  it.each(["/ITEMS/7", "/items/7/", "/%69tems/7", "/Open", "/open/", "/MAYBE"])(
-    "refuses the inexact path %s without a matched route, for every caller",
-    async (target) => {
-      for (const authorization of [undefined, await bearer(["platform:admin"])])
-        expect(await server.check({ method: "GET", target, authorization })).toMatchObject({
-          allowed: false,
-          reason: "request_ambiguous",
-          rules: [],
-        });
-    },
-  );
-
   it("decides an inexact path with the route that the router matched, by all its rules", async () => {
     const authorization = await bearer(["items:7:read"]);
     const request = { method: "GET", matchedPattern: "/items/:id", authorization };
@@ -203,26 +178,10 @@ describe("check", () => {
   });
 
   it("ignores a matched route of a polluted prototype", async () => {
-    const request = Object.assign(Object.create({ matchedPattern: "/items/:id" }) as object, {
-      method: "GET",
-      target: "/ITEMS/7",
-    });
-    expect(await server.check(request)).toMatchObject({
-      cause: "The path isn't spelled as in the table.",
-    });
+    const polluted = Object.create({ matchedPattern: "/items/:id" }) as object;
+    const request = Object.assign(polluted, { method: "GET", target: "/ITEMS/7" });
+    expect(await server.check(request)).toMatchObject({ cause: "The path isn't spelled as in the table." });
   });
-
-  it.each(["GET /nowhere", "POST /open", "OPTIONS /signed-in", "get /signed-in", "GET /", "DELETE /items"])(
-    "refuses %s, which has no rule, for every caller",
-    async (route) => {
-      for (const authorization of [undefined, "Bearer", expired, await bearer(["platform:admin"])]) {
-        const decision = await check(server, route, { authorization });
-        expect(decision).toMatchObject({ allowed: false, reason: "route_unmapped" });
-        expect(decision).not.toHaveProperty("rule");
-        expect(decision).not.toHaveProperty("principal");
-      }
-    },
-  );
 
   it('requires a valid token and no scope on unmapped routes with `unmappedRoutes: "authenticated"`', async () => {
     const lenient = create({ unmappedRoutes: "authenticated" });
