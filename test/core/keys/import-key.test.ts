@@ -276,6 +276,12 @@ describe("an HMAC secret", () => {
     ["a DER in hexadecimal with 0x", `0x${der}`],
     ["an X.509 certificate", CERTIFICATE],
     ["an SSH key", `ssh-rsa ${"A".repeat(64)} user@host`],
+    ["an SSH key of an elliptic curve", `ecdsa-sha2-nistp256 ${"A".repeat(64)} user@host`],
+    ["a PEM of an elliptic curve", createIssuer({ algorithm: "ES256" }).publicPem],
+    ["a JWK of an elliptic curve as JSON", JSON.stringify(createIssuer({ algorithm: "ES256" }).publicJwk)],
+    ["a PEM after a tab", `\t${pem}`],
+    ["a DER in base64", Buffer.from(der, "hex").toString("base64")],
+    ["a DER as KeyObject", createSecretKey(Buffer.from(der, "hex"))],
     ["a public KeyObject", issuer.publicKey],
     ["a public JWK", { ...issuer.publicJwk, alg: undefined }],
   ])("may not be %s (RFC 8725 section 2.1)", (_, key) => {

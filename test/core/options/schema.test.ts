@@ -28,6 +28,8 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ audience: [] }, ["audience"], "array of at least one"],
   [{ audience: ["agents-prod", ""] }, ["audience", 1], "array of at least one"],
   [{ audience: [5] }, ["audience"], "array of at least one"],
+  [{ audience: /agents/g }, ["audience"], "array of at least one"],
+  [{ issuer: /^agents/ }, ["issuer"], "exactly"],
   [{ verifyAudience: "false" }, ["verifyAudience"], "true or false"],
   [{ verifyAudience: 0 }, ["verifyAudience"], "true or false"],
   [{ authorization: "off" }, ["authorization"], "true or false"],

@@ -25,6 +25,7 @@ export const TOKENS: Group = {
       happened: "Keys of the wrong type were used.",
       here: "They're a configuration error.",
       source: "https://github.com/advisories/GHSA-8cf7-32gw-wr33",
+      testedBy: ["security/tokens/keys.ts", "P-256 for EdDSA"],
     },
     {
       ids: ["CVE-2022-23541"],
@@ -47,6 +48,7 @@ export const TOKENS: Group = {
       happened: "Public keys as PKCS#1, or after white space, were HMAC secrets.",
       here: "Public keys aren't accepted as secrets.",
       source: "https://github.com/advisories/GHSA-mvf2-f6gm-w987",
+      testedBy: ["security/tokens/algorithms.ts", '["after a byte order mark"'],
     },
     {
       ids: ["CVE-2022-29217", "CVE-2024-33663", "CVE-2024-37568", "CVE-2024-54150"],
@@ -54,6 +56,7 @@ export const TOKENS: Group = {
       happened: "Public keys in formats such as OpenSSH were HMAC secrets.",
       here: "Public keys as OpenSSH, JWK, DER or PEM aren't accepted as secrets.",
       source: "https://github.com/advisories/GHSA-ffqj-6fqr-9h24",
+      testedBy: ["core/keys/import-key.test.ts", "an SSH key of an elliptic curve"],
     },
     {
       ids: ["CVE-2026-44351"],
@@ -61,6 +64,7 @@ export const TOKENS: Group = {
       happened: "Tokens with an empty secret were valid.",
       here: "An empty secret is a configuration error, or ignored in a key set.",
       source: "https://github.com/advisories/GHSA-gmvf-9v4p-v8jc",
+      testedBy: ["security/tokens/keys.ts", "an empty secret"],
     },
     {
       ids: ["CVE-2026-35042", "CVE-2026-32597", "CVE-2025-59420"],
@@ -121,6 +125,7 @@ export const TOKENS: Group = {
       happened: "With a weak cache key, tokens got each other's claims.",
       here: "The cache key is the whole token or its SHA-256 hash.",
       source: "https://github.com/advisories/GHSA-rp9m-7r4c-75qg",
+      testedBy: ["core/token/token-cache.test.ts", "accepts no similar token: every character counts"],
     },
     {
       ids: ["CVE-2026-49998"],
@@ -128,6 +133,10 @@ export const TOKENS: Group = {
       happened: "Keys of several issuers were cached by `kid` alone.",
       here: "Each issuer has its own keys, even if they share a `kid`.",
       source: "https://github.com/advisories/GHSA-g6vg-wj8f-48cj",
+      testedBy: [
+        "core/issuers/isolation.test.ts",
+        "accept a token signed by %s with the iss of %s only if both are the same",
+      ],
     },
     {
       ids: ["GHSA-675f-rq2r-jw82"],
@@ -135,6 +144,7 @@ export const TOKENS: Group = {
       happened: "Withdrawn keys stayed in the cache.",
       here: "Tokens of removed keys and issuers are rejected.",
       source: "https://github.com/advisories/GHSA-675f-rq2r-jw82",
+      testedBy: ["core/token/token-cache.test.ts", "forgets a token whose key is no longer in use"],
     },
     {
       ids: ["CVE-2026-35040", "CVE-2026-35041"],
@@ -142,6 +152,7 @@ export const TOKENS: Group = {
       happened: "Regular expressions for claims kept state, or were slow.",
       here: "They're configuration errors for issuers and audiences.",
       source: "https://github.com/advisories/GHSA-3j8v-cgw4-2g6q",
+      testedBy: ["core/options/schema.test.ts", "{ issuer: /^agents/ }"],
     },
     {
       ids: ["CVE-2026-22817", "CVE-2026-22818"],
@@ -173,6 +184,7 @@ export const TOKENS: Group = {
       happened: "A key inside the token verified it.",
       here: "Keys and URLs in a token are ignored.",
       source: "https://github.com/advisories/GHSA-jfxm-w8g2-4rcv",
+      testedBy: ["security/tokens/keys.ts", "a key in its own header"],
     },
     {
       ids: ["CVE-2022-21449"],
@@ -212,6 +224,7 @@ export const TOKENS: Group = {
       happened: "Invalid signatures of expired tokens weren't reported.",
       here: "Such tokens are rejected for their signature.",
       source: "https://github.com/advisories/GHSA-29wx-vh33-7x7r",
+      testedBy: ["core/token/verifier.test.ts", "verifies the signature before the claims"],
     },
     {
       ids: ["CVE-2017-15361"],
@@ -219,6 +232,7 @@ export const TOKENS: Group = {
       happened: "Private RSA keys could be computed from public ones (ROCA).",
       here: "Such keys are configuration errors.",
       source: "https://nvd.nist.gov/vuln/detail/CVE-2017-15361",
+      testedBy: ["core/keys/import-key.test.ts", "(CVE-2017-15361)"],
     },
   ],
 };
