@@ -101,11 +101,14 @@ const GUARDED_TWICE: readonly (readonly [name: string, open: Open])[] = [
     async (server) => {
       const app = create();
       await app.register(forFastify.protect(server));
-      const addInner = async (inner: typeof app) => {
-        await inner.register(forFastify.protect(server));
-        inner.get("/agents/:id", { preHandler: forFastify.requireScopes("agents:<id>:read") }, () => "done");
-      };
-      await app.register(addInner, { prefix: "/v1" });
+      const requires = { preHandler: forFastify.requireScopes("agents:<id>:read") };
+      await app.register(
+        async (inner) => {
+          await inner.register(forFastify.protect(server));
+          inner.get("/agents/:id", requires, () => "done");
+        },
+        { prefix: "/v1" },
+      );
       return serveFastify(app);
     },
   ]),

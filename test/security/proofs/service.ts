@@ -1,17 +1,7 @@
 /** The service that the attacks are sent to: five hosts with real sockets, and `ResourceServer.check`. */
-import Router from "@koa/router";
-import express from "express";
-import fastify from "fastify";
-import { Hono } from "hono";
-import Koa from "koa";
 import type { AccessRequest, Decision, ResourceServer } from "scopegate";
-import * as forExpress from "scopegate/express";
-import * as forFastify from "scopegate/fastify";
-import * as forHono from "scopegate/hono";
-import * as forKoa from "scopegate/koa";
-import * as forNode from "scopegate/node";
 import type { SenderConstraintOptions } from "scopegate/sender-constraint";
-import { koaListener, listenerOf, start, startFastify } from "../../support/hosts.ts";
+import { type Application, applications, type Route, type Running } from "../../conformance/applications.ts";
 import { exchange, render } from "../../support/raw-http.ts";
 import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
 import { pemOf } from "../tokens/forge.ts";
@@ -75,46 +65,18 @@ export const SERVICES: Readonly<Record<ServerName, Service>> = {
   "ES256 only": createService({ algorithms: ["ES256"] }),
 };
 
-export type HostName = "Express" | "Fastify" | "Koa" | "Hono" | "Node.js";
+const ROUTES = ["/agents", "/agents/:id", "/payments"].map((path): Route => ({
+  method: "ALL",
+  path,
+  handle: () => ({ done: true }),
+}));
 
-const PATHS = ["/agents", "/agents/:id", "/payments"] as const;
+/** The hosts that attacks are sent to. */
+export const HOSTS = applications.filter(({ name }) => /^(?:Express 5|Fastify 5|Koa 3|Hono|Node)/.test(name));
 
-/** Starts an application that answers every request that its guard allows. Returns the port. */
-export const OPENERS: Readonly<Record<HostName, (server: ResourceServer) => Promise<number>>> = {
-  Express(server) {
-    const app = express().use(forExpress.protect(server));
-    for (const path of PATHS) app.all(path, (_request, response) => void response.send("done"));
-    return start(app);
-  },
-  async Fastify(server) {
-    const app = fastify();
-    await app.register(forFastify.protect(server));
-    for (const url of PATHS)
-      app.route({ method: ["GET", "POST", "PUT", "DELETE"], url, handler: () => "done" });
-    return startFastify(app);
-  },
-  Koa(server) {
-    const router = new Router();
-    for (const path of PATHS) router.all(path, (context) => void (context.body = "done"));
-    return start(koaListener(new Koa().use(forKoa.protect(server)).use(router.routes())));
-  },
-  Hono(server) {
-    const app = new Hono().use(forHono.protect(server));
-    for (const path of PATHS) app.all(path, (context) => context.text("done"));
-    return start(listenerOf(app.fetch));
-  },
-  "Node.js"(server) {
-    const guard = forNode.protect(server);
-    return start(
-      (request, response) =>
-        void guard(request, response).then((access) => {
-          if (access) response.end("done");
-        }),
-    );
-  },
-};
-
-export const HOST_NAMES = Object.keys(OPENERS) as readonly HostName[];
+/** Starts an application that answers every request that its guard allows with `{ done: true }`. */
+export const openHost = ({ start }: Application, server: ResourceServer): Promise<Running> =>
+  start({ server, routes: ROUTES });
 
 export interface Received {
   readonly status: number;
