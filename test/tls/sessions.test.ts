@@ -54,19 +54,16 @@ describe.each(ROWS)("$name with $protocol over $version", ({ protocol, version, 
     return [fullVerdict, resumedVerdict];
   }
 
-  it("accepts the certificate of the full handshake in a resumed session", async () => {
-    expect(await resume(ec, ec, ec)).toEqual([ACCEPTED, ACCEPTED]);
-  });
-
-  it("accepts it although the client has no certificate any more", async () => {
-    expect(await resume(ec, undefined, ec)).toEqual([ACCEPTED, ACCEPTED]);
-  });
-
-  it("rejects it for the token of another client, whose certificate the resuming client has", async () => {
-    expect(await resume(ec, rsa, rsa)).toEqual([REJECTED, REJECTED]);
-  });
-
-  it("misses a certificate that the client has got after the full handshake", async () => {
-    expect(await resume(undefined, ec, ec)).toEqual([MISSING, MISSING]);
+  it.each<readonly [string, Parameters<typeof resume>, string]>([
+    ["accepts the certificate of the full handshake in a resumed session", [ec, ec, ec], ACCEPTED],
+    ["accepts it although the client has no certificate any more", [ec, undefined, ec], ACCEPTED],
+    [
+      "rejects it for the token of a client with another certificate, which resumes",
+      [ec, rsa, rsa],
+      REJECTED,
+    ],
+    ["misses a certificate that the client has got after the full handshake", [undefined, ec, ec], MISSING],
+  ])("%s", async (_, certificates, verdict) => {
+    expect(await resume(...certificates)).toEqual([verdict, verdict]);
   });
 });

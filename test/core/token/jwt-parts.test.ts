@@ -5,7 +5,6 @@ import { describe, expect, it, vi } from "vitest";
 import { findFormMistake, readJwt } from "../../../src/core/token/jwt-parts.ts";
 import { encode, signRaw } from "../../support/raw-token.ts";
 import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
-import { anyCharacter } from "../../support/text.ts";
 
 const HEADER = '{"alg":"RS256","typ":"JWT"}';
 const PAYLOAD = '{"scopes":[],"aud":"agents-prod","sub":"user-1"}';
@@ -24,44 +23,7 @@ const [header = "", payload = "", signature = ""] = valid.split(".");
 const escaped = (text: string) =>
   `"${text.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)}"`;
 
-// `test/security/tokens` has the tokens with a wrong form: these tests have what its tables cannot say.
-
-describe("the form of a token", () => {
-  it("allows only one spelling: every similar string is rejected", async () => {
-    const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. ";
-    await fc.assert(
-      fc.asyncProperty(
-        fc.nat(valid.length - 1),
-        fc.constantFrom(...letters.split("")),
-        async (index, letter) => {
-          fc.pre(valid.charAt(index) !== letter);
-          expect(await verdict(valid.slice(0, index) + letter + valid.slice(index + 1))).not.toBe("accepted");
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
-
-  it("throws no error for any string", async () => {
-    const segment = fc.oneof(
-      fc.string({ unit: anyCharacter }),
-      fc.json().map(encode),
-      fc.uint8Array().map(encode),
-      fc.constantFrom(header, payload, signature, ""),
-    );
-    const token = fc.oneof(
-      fc.string({ unit: anyCharacter }),
-      fc.array(segment, { maxLength: 6 }).map((segments) => segments.join(".")),
-    );
-    await fc.assert(
-      fc.asyncProperty(token, async (text) => {
-        fc.pre(text !== valid);
-        expect(await verdict(text)).not.toBe("accepted");
-      }),
-      { numRuns: 500 },
-    );
-  });
-});
+// `test/security/{tokens,fuzz}` have the tokens with a wrong form: these tests have what is not there.
 
 describe("base64url", () => {
   const isRead = (...segments: readonly string[]) => readJwt(segments.join(".")).kind === "jwt";
