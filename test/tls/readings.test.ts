@@ -18,26 +18,7 @@ function thumbprintIn(format: Format, value: string): string | undefined {
 }
 
 /** Other control characters cannot be in a field. */
-const CHARACTERS = [
-  "A",
-  "a",
-  "0",
-  "+",
-  "/",
-  "=",
-  "-",
-  "_",
-  ":",
-  ";",
-  ",",
-  ".",
-  "%",
-  '"',
-  "\\",
-  " ",
-  "\t",
-  "\u00e9",
-];
+const CHARACTERS = Array.from('Aa0+/=-_:;,.%"\\ \t\u00e9');
 
 /** Every text with one character replaced, inserted or removed. */
 function* changesOf(value: string): Generator<string> {

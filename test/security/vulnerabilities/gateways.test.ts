@@ -50,14 +50,8 @@ itPrevents("CVE-2024-38821", async () => {
     return { port: await serve(app), ran };
   };
   const targets = [
-    "/admin/secret.txt",
-    "//admin/secret.txt",
-    "/admin//secret.txt",
-    "/admin%2fsecret.txt",
-    "/%61dmin/secret.txt",
-    "/./admin/secret.txt",
-    "/admin/%2e/secret.txt",
-    "/admin/secret.txt%00",
+    ...["/admin/secret.txt", "//admin/secret.txt", "/admin//secret.txt", "/admin%2fsecret.txt"],
+    ...["/%61dmin/secret.txt", "/./admin/secret.txt", "/admin/%2e/secret.txt", "/admin/secret.txt%00"],
   ];
   expect(await findReached(await open(false), targets)).toEqual(
     expect.arrayContaining(["/admin%2fsecret.txt", "/%61dmin/secret.txt", "/admin//secret.txt"]),

@@ -51,27 +51,10 @@ const Router14 = require("@koa/router14") as typeof Router;
 
 /** Spellings of `/api/admin` that some router or proxy has read as that path. */
 const API_ADMIN = [
-  "/api/admin",
-  "/api%2fadmin",
-  "//api/admin",
-  "/%61pi/admin",
-  "/ap%69/admin",
-  "/api/%61dmin",
-  "/api//admin",
-  "/API/admin",
-  "/api/admin/",
-  "/api/./admin",
-  "/api/x/../admin",
-  "/api/x/%2e%2e/admin",
-  "/api/x/..%2fadmin",
-  "/api%5cadmin",
-  "/api\\admin",
-  "/api/admin;x",
-  "/api/admin%2fx",
-  "http://h/api/admin",
-  "http://a@h/api/admin",
-  "http:///api/admin",
-];
+  "/api/admin /api%2fadmin //api/admin /%61pi/admin /ap%69/admin /api/%61dmin /api//admin /API/admin /api/admin/",
+  "/api/./admin /api/x/../admin /api/x/%2e%2e/admin /api/x/..%2fadmin /api%5cadmin /api\\admin /api/admin;x",
+  "/api/admin%2fx http://h/api/admin http://a@h/api/admin http:///api/admin",
+].flatMap((spellings) => spellings.split(" "));
 const API_TABLE: ScopeMappings = {
   "GET /api/admin": ["admin:read"],
   "GET /api/admin/*rest": ["admin:read"],
