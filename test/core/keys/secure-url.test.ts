@@ -10,39 +10,19 @@ const secure = [
 ];
 
 const local = [
-  "http://localhost/jwks",
-  "http://LOCALHOST:8080",
-  "http://127.0.0.1:8080/jwks",
-  "http://127.255.255.254",
-  "http://127.1/jwks",
-  "http://0x7f.1/jwks",
-  "http://2130706433/jwks",
-  "http://[::1]:8080/jwks",
-  "http://[0:0:0:0:0:0:0:1]/jwks",
+  ...["http://localhost/jwks", "http://LOCALHOST:8080", "http://127.0.0.1:8080/jwks"],
+  ...["http://127.255.255.254", "http://127.1/jwks", "http://0x7f.1/jwks", "http://2130706433/jwks"],
+  ...["http://[::1]:8080/jwks", "http://[0:0:0:0:0:0:0:1]/jwks"],
 ];
 
 const insecure = [
-  "",
-  "//issuer.example/jwks",
-  "https://",
-  "https://issuer example/jwks",
-  "http://issuer.example/jwks",
-  "http://10.0.0.7/jwks",
-  "http://0.0.0.0/jwks",
-  "http://[::]/jwks",
-  "http://128.0.0.1/jwks",
-  "http://127.0.0.1.issuer.example/jwks",
-  "http://localhost.issuer.example/jwks",
-  "http://notlocalhost/jwks",
-  "http://localhost:80@issuer.example/jwks",
-  "http://issuer.example#@localhost/",
-  "http://issuer.example\\@localhost/",
-  "https://me@issuer.example/jwks",
-  "https://:secret@issuer.example/jwks",
-  "http://me:secret@localhost/jwks",
-  "ws://localhost/jwks",
-  "file:///etc/jwks.json",
-  "javascript:0",
+  ...["", "//issuer.example/jwks", "https://", "https://issuer example/jwks", "http://issuer.example/jwks"],
+  ...["http://10.0.0.7/jwks", "http://0.0.0.0/jwks", "http://[::]/jwks", "http://128.0.0.1/jwks"],
+  ...["http://127.0.0.1.issuer.example/jwks", "http://localhost.issuer.example/jwks"],
+  ...["http://notlocalhost/jwks", "http://localhost:80@issuer.example/jwks"],
+  ...["http://issuer.example#@localhost/", "http://issuer.example\\@localhost/"],
+  ...["https://me@issuer.example/jwks", "https://:secret@issuer.example/jwks"],
+  ...["http://me:secret@localhost/jwks", "ws://localhost/jwks", "file:///etc/jwks.json", "javascript:0"],
 ];
 
 describe("a URL to fetch keys from", () => {

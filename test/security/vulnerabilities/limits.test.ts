@@ -138,14 +138,9 @@ itPrevents("CVE-2021-32640", async () => {
 });
 
 const QUERIES = [
-  "EIO=4&transport=polling",
-  "EIO=4&transport=websocket",
-  "EIO[]=4&transport[a]=polling",
-  "EIO=4&transport=__proto__",
-  "EIO=4&transport=constructor",
-  "EIO=4&transport=polling&sid=__proto__",
-  "EIO=99999&transport=polling",
-  "EIO=4&transport=polling&%",
+  ...["EIO=4&transport=polling", "EIO=4&transport=websocket", "EIO[]=4&transport[a]=polling"],
+  ...["EIO=4&transport=__proto__", "EIO=4&transport=constructor", "EIO=4&transport=polling&sid=__proto__"],
+  ...["EIO=99999&transport=polling", "EIO=4&transport=polling&%"],
 ];
 const HEADS: readonly Fields[] = [
   [],
