@@ -7,7 +7,6 @@ import {
   segmentsOf,
   withoutCredentials,
 } from "../../src/core/request.ts";
-import { OTHER_FORMS, READ, READ_ABSOLUTE, REFUSED, REFUSED_ABSOLUTE } from "../corpora/paths.ts";
 
 /** The segments of a target, with an empty one for a trailing slash; `undefined` for a target that is refused. */
 function readSegments(target: string): readonly string[] | undefined {
@@ -15,19 +14,9 @@ function readSegments(target: string): readonly string[] | undefined {
   return path && [...segmentsOf(path), ...(hasTrailingSlash(path) ? [""] : [])];
 }
 
+// `test/corpora/paths` has the paths that are read, and those that are refused.
+
 describe("the segments of a path", () => {
-  it.each(READ)("reads %j as %j", (target, segments) => {
-    expect(readSegments(target)).toEqual(segments);
-  });
-
-  it.each(REFUSED)("rejects a target with %s", (_, targets) => {
-    expect(targets.filter((target) => readSegments(target) !== undefined)).toEqual([]);
-  });
-
-  it.each(READ_ABSOLUTE)("reads the absolute form %j as %j (RFC 9112 section 3.2.2)", (target, segments) => {
-    expect(readSegments(target)).toEqual(segments);
-  });
-
   it("reads an absolute form as Node's URL parser passes it to routers", () => {
     expect(readSegments("http://service.example/it's?it's")).toEqual(["it%27s"]);
     expect(readSegments("/a{b}'c")).toEqual(["a{b}'c"]);
@@ -36,14 +25,6 @@ describe("the segments of a path", () => {
   it("rejects an absolute form with characters that URIs cannot have (RFC 3986)", () => {
     for (const char of '{}|^`<>"') expect(readSegments(`http://service.example/a${char}b`)).toBeUndefined();
     expect(readSegments(`http://host/a?${"^".repeat(100)}`)).toEqual(["a"]);
-  });
-
-  it.each(REFUSED_ABSOLUTE)("rejects an absolute form with %s", (_, targets) => {
-    expect(targets.filter((target) => readSegments(target) !== undefined)).toEqual([]);
-  });
-
-  it.each(OTHER_FORMS)("rejects %j, which is neither the origin form nor the absolute form", (target) => {
-    expect(readSegments(target)).toBeUndefined();
   });
 
   it("reads what an honest client encodes, with any query", () => {
