@@ -99,8 +99,8 @@ export async function readResponseText(
     const chunks: Uint8Array[] = [];
     let size = 0;
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      // An empty chunk counts as one byte: an endless series of empty chunks would never let a timer run.
-      size += Math.max(Buffer.byteLength(part.value), 1);
+      // An empty chunk counts as a kilobyte: an endless series of empty chunks would never let a timer run.
+      size += Buffer.byteLength(part.value) || 1024;
       if (size > maxBytes) throw new FetchError(url, `returned more than ${maxBytes} bytes.`);
       chunks.push(part.value);
     }
