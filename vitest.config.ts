@@ -13,10 +13,12 @@ const PACKED = "test/package/full/setup.ts";
 /** The tests with proxies and with programs of their own. */
 const TLS = ["test/tls/{external-authorization,programs,proxies,sessions,sockets}.test.ts"];
 
-/** The tests that measure what stays in memory. */
-const MEMORY = [
+/** The tests that measure what stays in memory, CPU time, or how many functions are called. */
+const MEASURED = [
+  "test/adapters/mcp/cost.test.ts",
+  "test/core/policy/startup-work.test.ts",
   "test/core/token/token-cache-memory.test.ts",
-  "test/security/{memory,proofs/memory}.test.ts",
+  "test/security/{linear,memory,proofs/cost,proofs/memory}.test.ts",
   "test/tools/testing/test-key.test.ts",
 ];
 
@@ -36,7 +38,7 @@ const SUITES = {
   },
   docs: { include: ["test/documentation/documentation.test.ts"] },
   // Garbage is collected fast only in a process that has loaded little else.
-  memory: { include: MEMORY },
+  measured: { include: MEASURED },
   mcp: {
     include: [
       "test/adapters/mcp/hostile.test.ts",
@@ -108,7 +110,7 @@ export default defineConfig({
             "test/cluster/**",
             ...TLS,
             "test/documentation/documentation.test.ts",
-            ...MEMORY,
+            ...MEASURED,
             "test/examples/{programs,starters,mcp-server}.test.ts",
             "test/adapters/mcp/hostile.test.ts",
             "test/mcp/**",
