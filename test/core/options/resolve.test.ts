@@ -95,6 +95,15 @@ describe("createResourceServer with invalid options", () => {
       .map(({ code, path }) => `${code} ${path.join("/")}`)
       .sort();
 
+  it("accepts sources of tokens that share only a header, or any scheme", () => {
+    const authorization = { header: "authorization" };
+    for (const other of [
+      { ...authorization, scheme: "Token" },
+      { header: "x-token", scheme: null },
+    ])
+      expect(() => createServer({ tokenSources: [authorization, other] })).not.toThrow();
+  });
+
   it("lists the wrong shapes of all parts of the options at once", () => {
     const scopeMappings = { "get /x": "none", "GET /z": "Public" };
     const wrong = { serviceId: "", scopeMappings, clockToleranceSeconds: -1, tokenSource: [], realm: "\n" };

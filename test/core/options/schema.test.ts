@@ -264,6 +264,12 @@ describe("createResourceServer with an unknown option", () => {
     expect(issues[0]?.hint).toContain(hint);
   });
 
+  it("shows names of options only where options are", () => {
+    const [issue] = issuesOf({ ...REQUIRED, tokenSources: [{ header: "x-token", key: "x" }] });
+    expect(issue).toMatchObject({ code: "option_unknown", path: ["tokenSources", 0, "key"] });
+    expect(issue?.hint).not.toContain("verificationKeys");
+  });
+
   it.each(["cache", "x", "0", ""])("rejects %j without a suggestion if no name is similar", (name) => {
     const issues = issuesOf({ ...REQUIRED, [name]: true });
     expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
