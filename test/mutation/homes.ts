@@ -28,6 +28,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
     "core/pipeline",
     "core/server",
     "corpora",
+    "capabilities/mcp-operations",
+    "adapters/fetch",
   ],
   "core/response": ["core/response", "core/server", "capabilities/sender-constraint", "conformance"],
   "core/runtime": ["core/runtime", "capabilities/keys", "core", "stores"],
