@@ -139,8 +139,8 @@ export interface ResourceServerOptions extends Partial<Omit<TrustedIssuer, "tena
    */
   readonly conditions?: CallerConditions;
   /**
-   * Called with every decision. Only `event.source` contains the token. The function can't delay a request or
-   * make it fail. Default: none.
+   * Called with every decision. Only `event.source` contains the token. The function isn't awaited, and can't
+   * make a request fail. Default: none.
    */
   readonly onDecision?: (decision: Decision, request: ObservedRequest, event: DecisionEvent) => void;
   /** Called when keys load, change or fail. Delays no request. Default: failures become process warnings. */

@@ -123,7 +123,7 @@ export const TOKENS: Group = {
       ids: ["CVE-2026-35039"],
       packageName: "fast-jwt",
       happened: "With a weak cache key, tokens got each other's claims.",
-      here: "The cache key is the whole token or its SHA-256 hash.",
+      here: "Tokens are compared as a whole, or by SHA-256.",
       source: "https://github.com/advisories/GHSA-rp9m-7r4c-75qg",
       testedBy: ["core/token/token-cache.test.ts", "accepts no similar token: every character counts"],
     },
