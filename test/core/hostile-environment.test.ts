@@ -6,7 +6,9 @@ import { jwtVerify } from "jose/jwt/verify";
 import Koa from "koa";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { AccessRequest, Decision } from "scopegate";
+import { callerConditions } from "scopegate/conditions";
 import * as forExpress from "scopegate/express";
+import { introspection } from "scopegate/introspection";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { createTestIssuer } from "scopegate/testing";
@@ -29,6 +31,25 @@ const ask = (authorization?: string): AccessRequest => ({
   target: "/agents/web",
   authorization,
 });
+
+/** A server whose introspection endpoint returns these claims, and a route that needs a login of the last minute. */
+function createIntrospecting(claims: object) {
+  const endpoint = introspection({
+    url: "https://login.example/introspect",
+    issuer: "https://login.example",
+    client: { id: "a", secret: "s" },
+    prefix: "op_",
+    fetch: () => Promise.resolve(Response.json(claims)),
+  });
+  const server = createResourceServer({
+    audience: "agents-prod",
+    conditions: callerConditions(),
+    opaqueTokens: [endpoint],
+    scopeMappings: { "GET /agents": { scopes: [], maxAuthAgeSeconds: 60 } },
+  });
+  const request = { method: "GET", target: "/agents", authorization: "Bearer op_abcdef" };
+  return { server, login: () => server.check(request) };
+}
 
 const pollution: Record<string, unknown> = {};
 const pollute = (members: Record<string, unknown>) => {
@@ -69,6 +90,16 @@ describe("a polluted prototype", () => {
     const principal = await server.authenticate((await bearer("agents:read")).slice(7));
     pollute({ binding: "dpop" });
     expect(server.authorize(principal, "GET", "/agents")).toMatchObject({ reason: "proof_missing" });
+  });
+
+  it("gives an opaque token no tolerance", async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const active = { active: true, iss: "https://login.example", aud: "agents-prod", sub: "u", scope: "a:b" };
+    const { server, login } = createIntrospecting({ ...active, exp: now + 300, auth_time: now - 120 });
+    expect(await login()).toMatchObject({ reason: "authentication_insufficient" });
+    pollute({ token: { clockToleranceSeconds: 1_000 } });
+    expect(await login()).toMatchObject({ reason: "authentication_insufficient" });
+    await server.close();
   });
 
   it("adds no credential", async () => {

@@ -2,6 +2,7 @@
 import { orUndefined } from "../../core/errors.ts";
 import type { KeyMistake } from "../../core/policy/key-language.ts";
 import type { OperationKey as Key } from "../../core/policy/operation-key.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { contains, matchName, type NamePattern, parsePrefix, parseTemplate } from "./name-pattern.ts";
 import type { OperationMethods } from "./operation-methods.ts";
 
@@ -25,10 +26,8 @@ export const renderOperation = ({ method, name }: Pick<Operation, "method" | "na
 export function splitOperation(
   text: string,
 ): Pick<Operation, "method" | "name"> & { readonly path?: string } {
-  const space = text.indexOf(" ");
-  if (space < 0) return { method: text };
-  const [first, rest] = [text.slice(0, space), text.slice(space + 1)];
-  return first.startsWith("/") ? { path: first, ...splitOperation(rest) } : { method: first, name: rest };
+  const [, path, method = "", name] = /^(?:(\/[^ ]*) )?([^ ]*)(?: (.*))?$/s.exec(text) ?? [];
+  return compact({ path, method, name });
 }
 
 /** The part of a key after `MCP`, parsed. */

@@ -53,6 +53,7 @@ export interface ResolvedOptions extends CredentialRules, PolicyRules, Identific
 const NARROWING = [
   "issuer",
   "audienceOnly",
+  "tokenTypes",
   "requiredClaims",
   "clients",
   "maxTokenAgeSeconds",
@@ -126,9 +127,10 @@ export function resolveOptions(written: ResourceServerOptions): ResolvedOptions 
   const table = compile(defaultScopeMappings, scopeMappings, report);
   const batches = options.batches?.create();
   const momentOf = (principal: Principal): Moment => {
-    const { ceiling, token } = configurationFor(principal, issuers) ?? {};
-    const toleranceSeconds = token?.clockToleranceSeconds ?? clockToleranceSeconds;
-    return { nowSeconds: readClock(now).getTime() / 1000, toleranceSeconds, ceiling };
+    const configuration = configurationFor(principal, issuers);
+    const toleranceSeconds = configuration?.token.clockToleranceSeconds ?? clockToleranceSeconds;
+    const nowSeconds = readClock(now).getTime() / 1000;
+    return { nowSeconds, toleranceSeconds, ceiling: configuration?.ceiling };
   };
   const rules = { scopeRules, batches, momentOf };
   const shadow = (options.shadow as ShadowCapability | undefined)?.create(

@@ -105,6 +105,10 @@ describe("an operation at a path with parameters", () => {
 
   const PATHS = ["/a/mcp", "/b/mcp"];
 
+  it("is only one", () => {
+    expect(() => create({ "MCP /a/mcp /b/mcp tools/call find": [] }, PATHS)).toThrow("`/b/mcp`");
+  });
+
   it("can be a list that needs a scope for at least one id", async () => {
     const table = {
       "MCP /a/mcp tools/list": ["docs:<any>:read"],

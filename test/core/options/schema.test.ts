@@ -280,6 +280,7 @@ describe("the options object", () => {
   const narrowing = [
     "issuer",
     "audienceOnly",
+    "tokenTypes",
     "requiredClaims",
     "clients",
     "maxTokenAgeSeconds",
