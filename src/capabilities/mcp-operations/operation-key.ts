@@ -2,7 +2,6 @@
 import { orUndefined } from "../../core/errors.ts";
 import type { KeyMistake } from "../../core/policy/key-language.ts";
 import type { OperationKey as Key } from "../../core/policy/operation-key.ts";
-import { compact } from "../../core/runtime/compact.ts";
 import { contains, matchName, type NamePattern, parsePrefix, parseTemplate } from "./name-pattern.ts";
 import type { OperationMethods } from "./operation-methods.ts";
 
@@ -25,9 +24,9 @@ export const renderOperation = ({ method, name }: Pick<Operation, "method" | "na
 /** Splits a rendered operation into the path of the transport, if it has one, its method and its name. */
 export function splitOperation(
   text: string,
-): Pick<Operation, "method" | "name"> & { readonly path?: string } {
+): Pick<Operation, "method" | "name"> & { readonly path: string | undefined } {
   const [, path, method = "", name] = /^(?:(\/[^ ]*) )?([^ ]*)(?: (.*))?$/s.exec(text) ?? [];
-  return compact({ path, method, name });
+  return { path, method, name };
 }
 
 /** The part of a key after `MCP`, parsed. */
