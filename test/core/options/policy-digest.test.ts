@@ -5,6 +5,7 @@ import { callerConditions } from "scopegate/conditions";
 import { issuersFrom } from "scopegate/issuers";
 import { remoteKeys } from "scopegate/keys";
 import { mcpOperations } from "scopegate/mcp";
+import { inMemoryRevocation } from "scopegate/revocation";
 import { senderConstraint } from "scopegate/sender-constraint";
 import { memoryStore } from "scopegate/store";
 import type { ResourceServerOptions } from "scopegate";
@@ -57,6 +58,12 @@ describe("the same digest", () => {
     ["another key", { ...BASE, verificationKeys: [OTHER_SECRET] }],
     ["functions", { ...BASE, onDecision: () => undefined, now: () => 0, isRevoked: () => false }],
   ])("%s", (_, options) => expect(digestOf(options)).toBe(digestOf(BASE)));
+
+  it("other objects with functions", () => {
+    const revocation = inMemoryRevocation();
+    const other = { ...revocation, region: "eu", report: () => undefined };
+    expect(digestOf({ ...BASE, revocation: other })).toBe(digestOf({ ...BASE, revocation }));
+  });
 
   it("keys from another place, another store, and another secret of nonces", () => {
     const bound = (secret: string, jwksUri: string): string => {

@@ -55,6 +55,11 @@ describe("refusalBody", () => {
     expect(refusalWith(() => ({ contentType: "application/json", body })).refusal.body).toBe(content);
   });
 
+  it("sends a type of 200 characters", () => {
+    const contentType = `a/${"b".repeat(198)}`;
+    expect(refusalWith(() => ({ ...good, contentType })).refusal.headers["Content-Type"]).toBe(contentType);
+  });
+
   const cyclic: { self?: object } = {};
   cyclic.self = cyclic;
   it.each<readonly [string, () => unknown, string]>([
@@ -71,7 +76,7 @@ describe("refusalBody", () => {
     ["returns a type beyond ASCII", () => ({ ...good, contentType: "a/b; x=é" }), "media type"],
     [
       "returns a type that is too long",
-      () => ({ ...good, contentType: `a/${"b".repeat(200)}` }),
+      () => ({ ...good, contentType: `a/${"b".repeat(199)}` }),
       "media type",
     ],
     ["returns no body", () => ({ contentType: "a/b" }), "as `body`"],
