@@ -39,10 +39,13 @@ describe.each(HOSTS_AND_LINES)("an MCP server of version $line on $name", (host)
     expect(challenge).toContain(`resource_metadata="${METADATA}"`);
   });
 
-  it("refers a caller without a token to the metadata", async () => {
-    const { status, head } = await ask(undefined, ALLOWED);
-    expect(status).toBe(401);
-    expect(head).toContain(`resource_metadata="${METADATA}"`);
+  it("refuses a caller without a token, whatever its Host, and refers it to the metadata", async () => {
+    for (const name of ["127.0.0.1", "evil.example", `evil.example:${open.port}`]) {
+      const headers = { host: name, origin: "http://evil.example" };
+      const { status, head, ran } = await ask(undefined, ALLOWED, { headers });
+      expect({ status, ran }, name).toEqual({ status: 401, ran: [] });
+      expect(head, name).toContain(`resource_metadata="${METADATA}"`);
+    }
     const { body } = await ask(undefined, undefined, { method: "GET", path: new URL(METADATA).pathname });
     expect(JSON.parse(body)).toMatchObject({ resource: RESOURCE, scopes_supported: ["docs:read"] });
   });

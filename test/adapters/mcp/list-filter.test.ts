@@ -52,6 +52,14 @@ describe("editLists", () => {
     },
   );
 
+  it("keeps line breaks of a name in its event", async () => {
+    const names = ["a\rdata: {}\r\rdata: x", "b\ndata: {}", "c\u2028data: {}\u2029", "d\u0085data: {}"];
+    const tools = names.map((name) => ({ name }));
+    const event = `data: ${JSON.stringify({ ...message, result: { tools } })}`;
+    const text = await filterBody(`${event}\n\n`, names);
+    expect(text.split(/\r\n|\r|\n/)).toEqual([event, "", ""]);
+  });
+
   it("makes a list private that caches would share", () => {
     const shared = { ...message, result: { ...message.result, cacheScope: "public" } };
     expect(editLists(shared, (entry) => [entry])).toMatchObject({ result: { cacheScope: "private" } });

@@ -8,6 +8,7 @@ export const MCP: Group = {
       packageName: "mcp (Python SDK)",
       happened: "Clients could read and cancel each other's tasks.",
       here: "Only its owner can use a task.",
+      testedBy: ["adapters/mcp/tasks.test.ts", "shows it only to its caller"],
       source: "https://github.com/advisories/GHSA-hvrp-rf83-w775",
     },
     {
@@ -15,6 +16,7 @@ export const MCP: Group = {
       packageName: "mcp (Python SDK)",
       happened: "Sessions were served to any caller.",
       here: "A session returns 404 to others.",
+      testedBy: ["adapters/mcp/hosts.test.ts", "keeps a session for the caller that started it"],
       source: "https://github.com/advisories/GHSA-jpw9-pfvf-9f58",
     },
     {
@@ -22,6 +24,7 @@ export const MCP: Group = {
       packageName: "@fastify/passport, passport",
       happened: "Sessions kept their id after login.",
       here: "A session keeps its owner, and is refused to others.",
+      testedBy: ["adapters/mcp/owners.test.ts", "with any token, and stays the same"],
       source: "https://github.com/advisories/GHSA-4m3m-ppvx-xgw9",
     },
     {
@@ -29,6 +32,7 @@ export const MCP: Group = {
       packageName: "MCP Go SDK",
       happened: "Guard and server read JSON keys' letter case differently.",
       here: "`method`, `params` or `name` in another case returns 400.",
+      testedBy: ["adapters/mcp/support/corpus/names.ts", "in another letter case"],
       source: "https://github.com/advisories/GHSA-wvj2-96wp-fq3f",
     },
     {
@@ -43,6 +47,7 @@ export const MCP: Group = {
       packageName: "@modelcontextprotocol/sdk",
       happened: "Websites could reach local servers by DNS rebinding.",
       here: "Without a token, any `Host` is refused, unless the rule is public.",
+      testedBy: ["adapters/mcp/hosts.test.ts", "refuses a caller without a token, whatever its Host"],
       source: "https://github.com/advisories/GHSA-w48q-cv73-mx4w",
     },
     {
@@ -50,6 +55,7 @@ export const MCP: Group = {
       packageName: "fastmcp",
       happened: "Tokens passed on other MCP servers.",
       here: "They're refused, and a server with `resource` must check the audience.",
+      testedBy: ["core/options/resource.test.ts", "accepts only the exact id of a resource with a path"],
       source: "https://github.com/advisories/GHSA-5h2m-4q8j-pqpj",
     },
     {
@@ -57,6 +63,10 @@ export const MCP: Group = {
       packageName: "@modelcontextprotocol/sdk",
       happened: "A hostile URI took very long to compare.",
       here: "URIs are compared in linear time.",
+      testedBy: [
+        "capabilities/mcp-operations/name-pattern.test.ts",
+        "in time that grows with its length only",
+      ],
       source: "https://github.com/advisories/GHSA-8r9q-7v3j-jr4g",
     },
     {
@@ -64,6 +74,7 @@ export const MCP: Group = {
       packageName: "fastify",
       happened: "An odd `Content-Type` skipped body validation.",
       here: "Bodies that aren't exactly JSON return 415, and no tool runs.",
+      testedBy: ["adapters/mcp/support/corpus/headers.ts", "application/json\\ta"],
       source: "https://github.com/advisories/GHSA-jx2c-rxcm-jvmq",
     },
     {
@@ -71,6 +82,7 @@ export const MCP: Group = {
       packageName: "hono",
       happened: "The body limit trusted `Content-Length`, or ignored chunks.",
       here: "Bytes are counted as they arrive.",
+      testedBy: ["adapters/mcp/support/corpus/bodies.ts", "one byte too many in chunks"],
       source: "https://github.com/advisories/GHSA-rv63-4mwf-qqc2",
     },
     {
@@ -78,6 +90,7 @@ export const MCP: Group = {
       packageName: "h3",
       happened: "A carriage return in a message started another event.",
       here: "A filtered list keeps line breaks inside its event.",
+      testedBy: ["adapters/mcp/list-filter.test.ts", "keeps line breaks of a name in its event"],
       source: "https://github.com/advisories/GHSA-4hxc-9384-m385",
     },
     {

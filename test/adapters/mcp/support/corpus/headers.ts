@@ -45,6 +45,12 @@ const TYPES = [
   ],
   ...["application/json; charset=utf-8; charset=utf-16", "application/json, text/plain", "application/json;"],
   ...["application/json; boundary=x", "application/ json", "text/plain; application/json", ""],
+  ...[
+    "application/json\t; charset=latin1",
+    "application/json\ta",
+    "application/json;x",
+    "application/json;charset=utf-7",
+  ],
 ];
 
 const CODINGS = [
@@ -93,6 +99,8 @@ export const HEADER_CASES: readonly Hostile[] = [
   ...ROWS.map(([name, status, body, headers]) => post(name, status, body, { headers })),
   ...TYPES.map((type) => post(`the type ${JSON.stringify(type)}`, 415, text, typed(type))),
   post("no type", 415, text, typed(undefined)),
+  // White space before and after is not a part of the value, so this is JSON: the rule decides.
+  post("JSON between white space", 403, FORBIDDEN, typed("  APPLICATION/JSON\t")),
   ...[
     ["text/plain", "application/json"],
     ["application/json", "text/plain"],

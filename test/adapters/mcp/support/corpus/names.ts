@@ -75,6 +75,16 @@ const HOUSEKEEPING = [
   ...["ping", "initialize", "server/discover", "notifications/__proto__"],
 ];
 
+const REMOVE = { name: "remove_agent" };
+
+/** A reader of JSON that ignores letter case would run `remove_agent`. */
+const OTHER_CASE: readonly object[] = [
+  { method: "ping", Method: "tools/call", params: REMOVE },
+  { method: "tools/call", params: { name: "search" }, Params: REMOVE },
+  { method: "tools/call", params: { name: "search", Name: "remove_agent" } },
+  { METHOD: "tools/call", params: REMOVE },
+];
+
 const withArguments = (json: string): string =>
   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_agent","arguments":${json}}}`;
 const show = (value: unknown): string => JSON.stringify(value).slice(0, 60);
@@ -88,6 +98,9 @@ export const NAME_CASES: readonly Hostile[] = [
   ...NO_AGENTS.map((agent_id) => post("no agent", 400, call("run_agent", { agent_id }))),
   ...ARGUMENTS.map((args) => post(`arguments ${show(args)}`, 403, call("run_agent", args))),
   post("no arguments", 403, call("run_agent")),
+  ...OTHER_CASE.map((one) =>
+    post("a property in another letter case", 400, { jsonrpc: "2.0", id: 1, ...one }),
+  ),
   post("an argument in another letter case", 400, call("run_agent", { AGENT_ID: "web" })),
   ...POLLUTION.map((args) => post(`arguments ${args}`, 403, withArguments(args))),
   ...NO_AGENTS_AS_JSON.map((json) => post("no agent", 400, withArguments(`{"agent_id":${json}}`))),
