@@ -45,17 +45,11 @@ const none: readonly Attack[] = ["none", "None", "nOnE", "none ", "n\u043ene", "
 const SECRET = "a secret that the caller has chosen";
 
 const symmetric: readonly Attack[] = [
-  ...Object.entries({
-    "the public key as PEM": publicKeyOf("p256").export({ type: "spki", format: "pem" }).toString(),
-    "the public key as JSON": JSON.stringify(ALICE.jwk),
-    "an empty secret": "",
-    "the token": ALICE_TOKEN,
-  }).flatMap(([name, signedWith]) =>
-    ["HS256", "HS512"].map((alg) =>
-      attack("algorithm", `4.3 (5), 11.6: ${alg} with ${name} as the secret`, () =>
-        sentBy({ header: { alg }, signedAs: alg, signedWith }),
-      ),
-    ),
+  ...["HS256", "HS512"].map((alg) =>
+    attack("algorithm", `4.3 (5), 11.6: ${alg} with the public key as the secret`, () => {
+      const signedWith = publicKeyOf("p256").export({ type: "spki", format: "pem" }).toString();
+      return sentBy({ header: { alg }, signedAs: alg, signedWith });
+    }),
   ),
   attack("algorithm", "4.3 (5): HS256 with a secret in the header", () => {
     const jwk = { kty: "oct", k: encode(SECRET) };
@@ -66,9 +60,7 @@ const symmetric: readonly Attack[] = [
 
 const P384 = callerOf("ES384", privateKeyOf("p384"));
 const P521 = callerOf("ES512", privateKeyOf("p521"));
-const K256 = callerOf("ES256", privateKeyOf("k256"));
 const ED448 = callerOf("EdDSA", generateKey("ed448", {}));
-const X25519 = generateKey("x25519", {}).export({ format: "jwk" });
 const PSS_CALLER = { ...RSA_CALLER, alg: "PS256" };
 
 const notOffered: readonly Attack[] = [
@@ -87,6 +79,7 @@ const notOffered: readonly Attack[] = [
   ),
 ];
 
+/** Which keys fit which algorithms is tested with tokens. */
 const confused: readonly Attack[] = [
   ...["RS256", "PS256", "EdDSA", "Ed25519"].map((alg) =>
     attack("key", `${alg} with the key of an elliptic curve`, () => sentBy({ header: { alg } })),
@@ -94,25 +87,10 @@ const confused: readonly Attack[] = [
   ...["ES256", "EdDSA"].map((alg) =>
     attack("key", `${alg} with an RSA key`, () => sentBy({ caller: RSA_CALLER, header: { alg } })),
   ),
-  ...["ES256", "RS256"].map((alg) =>
-    attack("key", `${alg} with an Ed25519 key`, () => sentBy({ caller: EDWARDS_CALLER, header: { alg } })),
-  ),
-  ...Object.entries({
-    "ES256 with a P-384 key": { ...P384, alg: "ES256" },
-    "ES256 with a P-521 key": { ...P521, alg: "ES256" },
-    "ES256 with a secp256k1 key": K256,
-    "ES256 with a secp256k1 key that claims to be P-256": { ...K256, jwk: { ...K256.jwk, crv: "P-256" } },
-    "EdDSA with an Ed448 key": ED448,
-    "EdDSA with an X25519 key": { ...EDWARDS_CALLER, jwk: { kty: "OKP", crv: "X25519", x: X25519.x } },
-  }).map(([name, caller]) => attack("key", name, () => sentBy({ caller }))),
+  attack("key", "ES256 with a P-384 key", () => sentBy({ caller: { ...P384, alg: "ES256" } })),
+  attack("key", "EdDSA with an Ed448 key", () => sentBy({ caller: ED448 })),
   attack("signature", "PS256 in the header with a signature of RS256", () =>
     sentBy({ caller: RSA_CALLER, header: { alg: "PS256" } }),
-  ),
-  attack("signature", "RS256 in the header with a signature of RS512", () =>
-    sentBy({ caller: RSA_CALLER, signedAs: "RS512" }),
-  ),
-  attack("signature", "ES256 in the header with a signature over another hash", () =>
-    sentBy({ signedAs: "ES384" }),
   ),
 ];
 

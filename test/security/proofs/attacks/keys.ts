@@ -1,11 +1,9 @@
 /** The key in a proof and its signature: RFC 9449 section 4.3, checks 6 and 7, and the binding of check 12. */
-import { randomBytes } from "node:crypto";
 import {
   ALICE,
   ALICE_TOKEN,
   type Attack,
   attack,
-  athOf,
   BOB,
   BOB_TOKEN,
   boundTo,
@@ -31,8 +29,6 @@ import { jwkOf, privateKeyOf, signatureOf } from "../../tokens/forge.ts";
 
 type Jwk = Readonly<Record<string, unknown>>;
 
-const rsaWith = (more: Jwk): Jwk => ({ ...RSA_CALLER.jwk, ...more });
-
 /** A token that is bound to this key, with a proof that has it. Only the key itself can be refused. */
 const withKey = (expected: string, name: string, jwk: Jwk, caller: Caller = ALICE): Attack =>
   attack(expected, name, () => sentBy({ caller: { ...caller, jwk } }));
@@ -41,25 +37,28 @@ const withKey = (expected: string, name: string, jwk: Jwk, caller: Caller = ALIC
 const withoutKey = (name: string, jwk: unknown): Attack =>
   attack("key", name, () => sentBy({ token: ALICE_TOKEN, header: { jwk } }));
 
+/** What a JWK must have is tested with `readPublicKey`. */
 const missing: readonly Attack[] = [
   ...[undefined, null, "", 5, [], {}, [ALICE.jwk], JSON.stringify(ALICE.jwk), { keys: [ALICE.jwk] }].map(
     (jwk) => withoutKey(`4.3 (3): jwk ${shown(jwk)}`, jwk),
   ),
   ...["kty", "crv", "x", "y"].flatMap((member) =>
     [undefined, "", 5, [ALICE.jwk[member]]].map((value) =>
-      withoutKey(`a key of an elliptic curve with ${member} ${shown(value)}`, {
-        ...ALICE.jwk,
-        [member]: value,
-      }),
+      withoutKey(`a key with ${member} ${shown(value)}`, { ...ALICE.jwk, [member]: value }),
     ),
   ),
   ...["n", "e"].flatMap((member) =>
     [undefined, "", 65_537].map((value) =>
-      withKey("key", `an RSA key with ${member} ${shown(value)}`, rsaWith({ [member]: value }), RSA_CALLER),
+      withKey(
+        "key",
+        `an RSA key with ${member} ${shown(value)}`,
+        { ...RSA_CALLER.jwk, [member]: value },
+        RSA_CALLER,
+      ),
     ),
   ),
   ...["constructor", "ec", "OKP", "RSA"].map((kty) =>
-    withKey("key", `a key of an elliptic curve with kty ${shown(kty)}`, { ...ALICE.jwk, kty }),
+    withKey("key", `a key with kty ${shown(kty)}`, { ...ALICE.jwk, kty }),
   ),
   ...["p-256", "P-384", "Ed25519"].map((crv) =>
     withKey("key", `a key of an elliptic curve with crv ${shown(crv)}`, { ...ALICE.jwk, crv }),
@@ -96,37 +95,10 @@ const purposes: readonly Attack[] = [{ use: "enc" }, { key_ops: [] }, { alg: "ES
   withKey("key", `a key with ${shown(purpose)}`, { ...ALICE.jwk, ...purpose }),
 );
 
-/** A modulus that is odd, of so many bits. Nobody knows its factors. */
-function modulus(bits: number): string {
-  const bytes = randomBytes(bits / 8);
-  bytes[0] = (bytes[0] ?? 0) | 0x80;
-  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) | 1;
-  return encode(bytes);
-}
-
-const SHORT_RSA = callerOf("RS256", generateKey("rsa", { modulusLength: 1024 }));
-
-/** With the exponent 1, a message is its own signature: anybody can sign for the key. */
-function proofWithExponentOne(): string {
-  const jwk = rsaWith({ e: "AQ" });
-  const token = boundTo(jwk);
-  const header = encode(JSON.stringify({ typ: "dpop+jwt", alg: "RS256", jwk }));
-  const payload = encode(JSON.stringify(proofClaims(token)));
-  const digest = Buffer.from(athOf(`${header}.${payload}`), "base64url");
-  const info = Buffer.from("3031300d060960864801650304020105000420", "hex");
-  const size = Buffer.from(String(jwk["n"]), "base64url").length;
-  const padding = Buffer.alloc(size - 3 - info.length - digest.length, 0xff);
-  const message = Buffer.concat([Buffer.from([0, 1]), padding, Buffer.from([0]), info, digest]);
-  return `${header}.${payload}.${encode(message)}`;
-}
-
+/** Which RSA keys are weak is tested with tokens. */
 const weak: readonly Attack[] = [
-  attack("key", "an RSA key of 1024 bits", () => sentBy({ caller: SHORT_RSA })),
-  withKey("key", "an RSA key of 16384 bits", rsaWith({ n: modulus(16_384) }), RSA_CALLER),
-  withKey("key", "an RSA exponent of 2048 bits", rsaWith({ e: modulus(2_048) }), RSA_CALLER),
-  withKey("key", "an even RSA exponent", rsaWith({ e: "AQAA" }), RSA_CALLER),
-  attack("key", "the RSA exponent 1, with a signature that anybody can make", () =>
-    sent(boundTo(rsaWith({ e: "AQ" })), proofWithExponentOne()),
+  attack("key", "an RSA key of 1024 bits", () =>
+    sentBy({ caller: callerOf("RS256", generateKey("rsa", { modulusLength: 1024 })) }),
   ),
 ];
 
@@ -237,23 +209,6 @@ const numbersIn = (signature: Buffer): readonly [bigint, bigint] => [
   BigInt(`0x${signature.subarray(0, 32).toString("hex")}`),
   BigInt(`0x${signature.subarray(32).toString("hex")}`),
 ];
-const ecdsa = (name: string, change: (r: bigint, s: bigint) => readonly [bigint, bigint]): Attack =>
-  attack("signature", `4.3 (6): ES256: ${name}`, () =>
-    sent(
-      ALICE_TOKEN,
-      withSignature(proofOf(), (bytes) => Buffer.concat(change(...numbersIn(bytes)).map(hex))),
-    ),
-  );
-
-/** The signature as a DER sequence of two integers. */
-function derOf(signature: Buffer): Uint8Array {
-  const integers = [signature.subarray(0, 32), signature.subarray(32)].map((bytes) => {
-    const padded = (bytes[0] ?? 0) > 0x7f ? Buffer.concat([Buffer.alloc(1), bytes]) : bytes;
-    return Buffer.concat([Buffer.from([2, padded.length]), padded]);
-  });
-  const content = Buffer.concat(integers);
-  return Buffer.concat([Buffer.from([0x30, content.length]), content]);
-}
 
 const changedSignature = (name: string, change: (signature: Buffer) => Uint8Array, caller = ALICE): Attack =>
   attack("signature", `4.3 (6): ${name}`, () => {
@@ -269,15 +224,8 @@ function withLargeScalar(signature: Buffer): Buffer {
   return Buffer.concat([signature.subarray(0, 32), hex(scalar).reverse()]);
 }
 
+/** Which signatures are no signatures at all is tested with tokens. */
 const signatures: readonly Attack[] = [
-  ecdsa("r and s are zero", () => [0n, 0n]),
-  ecdsa("r is zero", (_, s) => [0n, s]),
-  ecdsa("s is zero", (r) => [r, 0n]),
-  ecdsa("r and s are the order", () => [ORDER, ORDER]),
-  ecdsa("r and s are swapped", (r, s) => [s, r]),
-  changedSignature("ES256 in DER", derOf),
-  changedSignature("ES256 with one byte less", (signature) => signature.subarray(0, 63)),
-  changedSignature("ES256 with one byte more", (signature) => Buffer.concat([signature, Buffer.alloc(1)])),
   ...[ALICE, RSA_CALLER, EDWARDS_CALLER, { ...RSA_CALLER, alg: "PS256" }].map((caller) =>
     changedSignature(
       `${caller.alg} with a signature of zeros`,
