@@ -11,20 +11,9 @@ import { resolverOf } from "../../support/verifier.ts";
 import { issuersWith, REMOTE, remoteJwks, signedBy } from "./signers.ts";
 import { AUD, controls, remotes, useRemoteIssuers } from "./remote-issuers.ts";
 
-const { serverOf, answer, asked, whenAsked, fetched, faults } = useRemoteIssuers();
+const { serverOf, answer, asked, whenAsked, faults } = useRemoteIssuers();
 
 describe("ready", () => {
-  it("fetches the keys of every issuer, and refreshKeys fetches them again", async () => {
-    for (const path of ["/r1", "/r2"]) answer(path, behave.json(remoteJwks));
-    const server = serverOf({ [REMOTE.iss]: "/r1", "https://two.example": "/r2" });
-    await expect(server.ready()).resolves.toBeUndefined();
-    expect(fetched().toSorted()).toEqual(["/r1", "/r2"]);
-    expect(await verdictOf(server, remotes)).toBe("accepted");
-    expect([asked("/r1"), asked("/r2")]).toEqual([1, 1]);
-    await server.refreshKeys();
-    expect([asked("/r1"), asked("/r2")]).toEqual([2, 2]);
-  });
-
   it("rejects with every failed issuer and the reasons, if all must work", async () => {
     answer("/bad", behave.status(500));
     answer("/text", behave.text("no"));
