@@ -64,11 +64,6 @@ const wrong: readonly (readonly [object, string, string])[] = [
   [{ serviceId: undefined }, "option_missing serviceId", "`verifyAudience: false`"],
   [{ serviceId: undefined, verifyAudience: true }, "option_missing serviceId", "`verifyAudience: false`"],
   [
-    { tokenSources: [{ header: "authorization" }, { header: "authorization" }] },
-    "option_invalid tokenSources",
-    "each source once",
-  ],
-  [
     { tokenSources: [{ cookie: "a" }, { header: "authorization" }, { cookie: "a" }] },
     "option_invalid tokenSources",
     "each source once",

@@ -203,6 +203,8 @@ describe("a value that no rule can have", () => {
     ["Public", "Did you mean `public`?"],
     ["authenticated", TOKEN],
     ["admin", SCOPES],
+    ["", SCOPES],
+    ["agents:read", 'Write ["agents:read"].'],
     ["a:b, c:d", 'Write ["a:b", "c:d"].'],
     [["a:b", 5], "Write each scope as a string."],
     [Object.create({ scopes: [] }), "Write a plain object: { scopes: [...] }."],
@@ -461,6 +463,7 @@ describe("a mistake in the hierarchy of scopes", () => {
     [{ "a b": ["c:d"] }, `scope_invalid a b: "a b" isn't a scope. ${PRINTABLE}`],
     [{ "a:b": ["é"] }, `scope_invalid a:b: "é" isn't a scope. ${PRINTABLE}`],
     [{ "a::b": [] }, `scope_invalid a::b: "a::b" has an empty part: no token can have it. ${NOT_EMPTY}`],
+    [{ "a:b": [":a"] }, `scope_invalid a:b: ":a" has an empty part: no token can have it. ${NOT_EMPTY}`],
     [{ "a:b": ["c:d,e:f"] }, 'scope_invalid a:b: "c:d,e:f" has a comma. Write a string for each scope.'],
     [{ "a:b": ["a:b"] }, "implied_scopes_cycle a:b: `a:b` implies itself. Remove one link of the cycle."],
     [
