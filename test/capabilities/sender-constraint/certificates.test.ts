@@ -96,12 +96,10 @@ describe("a header with a certificate", () => {
     );
   });
 
-  it.each(["Hash=", `Hash=${HASH}0`, "x", `Hash=${HASH},Hash=${HASH}`, `Hash=${HASH};`, "a".repeat(20_000)])(
-    "refuses it if it is not one certificate: %s",
-    (field) => {
-      expect(check(BOUND, field)).toStrictEqual(
-        rejected("The header x-forwarded-client-cert isn't one certificate (xfcc)."),
-      );
-    },
-  );
+  // `client-certificate.test.ts` has which values are one.
+  it("refuses it if it is not one certificate", () => {
+    expect(check(BOUND, `Hash=${HASH},Hash=${HASH}`)).toStrictEqual(
+      rejected("The header x-forwarded-client-cert isn't one certificate (xfcc)."),
+    );
+  });
 });

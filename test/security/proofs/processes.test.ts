@@ -172,12 +172,4 @@ describe("the memory of one server", () => {
         outcomeOf((await checkDirectly(server, sentBy({ caller, claims: { jti: "same" } }))).decision),
       ).toBe("allowed");
   });
-
-  it("uses no proof up whose request was refused for another reason", async () => {
-    const { server } = createService();
-    const request = sentBy();
-    const elsewhere = { ...request, target: "/agents/8" };
-    expect(outcomeOf((await checkDirectly(server, elsewhere)).decision)).toBe("htu");
-    expect(outcomeOf((await checkDirectly(server, request)).decision)).toBe("allowed");
-  });
 });
