@@ -116,6 +116,15 @@ const confused: readonly TokenCase[] = [
     algorithms: ["RS256", "HS256"],
     verificationKeys: [pem],
   }),
+  // `sub` is the first of these secrets.
+  ...["user-1", "", "a secret that the forger has written into the token"].map((kid) =>
+    row(
+      "signature",
+      `an HMAC with a secret that the token contains: ${JSON.stringify(kid)}`,
+      forge({ alg: "HS256", key: kid, header: { alg: "HS256", kid } }),
+      options("HS256", SECRET),
+    ),
+  ),
   row("algorithm", "an HMAC where RS256 is configured", forge({ alg: "HS256" })),
   row("algorithm", "an RSA signature where HS256 is configured", forge(), options("HS256", SECRET)),
   row("signature", "alg HS256 and an RSA signature", withHeader({ alg: "HS256" }), options("HS256", SECRET)),

@@ -68,6 +68,7 @@ const parties: readonly TokenCase[] = [
   of("accepted", { iss: "https://issuer.example" }, ISSUER),
   of("issuer", { iss: "https://issuer.example/" }, ISSUER),
   of("issuer", { iss: "https://issuer.example.evil.example" }, ISSUER),
+  ...["https://issuer", "issuer.example", "h", ""].map((iss) => of("issuer", { iss }, ISSUER)),
   of("issuer", { iss: "https://ISSUER.example" }, ISSUER),
   of("issuer", { iss: "http://issuer.example" }, ISSUER),
   of("issuer", { iss: ["https://issuer.example"] }, ISSUER),

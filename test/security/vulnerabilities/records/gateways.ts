@@ -15,6 +15,7 @@ export const GATEWAYS: Group = {
       packageName: "Spring Framework",
       happened: "`**` didn't match what its author expected.",
       here: "Patterns without a leading slash are configuration errors.",
+      testedBy: ["core/policy/messages.test.ts", "doesn't begin with a slash."],
       source: "https://github.com/advisories/GHSA-7phw-cxx7-q9vq",
     },
     {

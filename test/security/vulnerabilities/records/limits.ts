@@ -15,6 +15,7 @@ export const LIMITS: Group = {
       packageName: "path-to-regexp",
       happened: "Some patterns became slow regular expressions.",
       here: "No pattern runs as a regular expression.",
+      testedBy: ["security/linear.test.ts", "reads each segment a bounded number of times"],
       source: "https://github.com/advisories/GHSA-9wv6-86v2-598j",
     },
     {

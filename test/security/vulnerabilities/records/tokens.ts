@@ -40,6 +40,7 @@ export const TOKENS: Group = {
       packageName: "jws",
       happened: "HMAC secrets that token data selected weren't checked.",
       here: "Secrets come only from the options.",
+      testedBy: ["security/tokens/algorithms.ts", "an HMAC with a secret that the token contains"],
       source: "https://github.com/advisories/GHSA-869p-cjfg-cm3x",
     },
     {
@@ -87,6 +88,7 @@ export const TOKENS: Group = {
       packageName: "PyJWT",
       happened: "A part of the expected `iss` passed.",
       here: "`iss` must be the configured string.",
+      testedBy: ["security/tokens/claims.ts", '"https://issuer", "issuer.example"'],
       source: "https://github.com/advisories/GHSA-75c5-xw7c-p5pm",
     },
     {
@@ -94,6 +96,7 @@ export const TOKENS: Group = {
       packageName: "Spring Security",
       happened: "An issuer's decoder didn't check `iss`.",
       here: "A configured issuer is checked; `scopegate lint` warns without one.",
+      testedBy: ["tools/cli/commands.test.ts", "the issuer of a token isn't checked"],
       source: "https://github.com/advisories/GHSA-cvc6-q2cp-2xhw",
     },
     {
@@ -117,6 +120,7 @@ export const TOKENS: Group = {
       packageName: "@better-auth/oauth-provider",
       happened: "Clients got tokens for resources without authorization.",
       here: "Tokens for other resources are rejected.",
+      testedBy: ["core/options/resource.test.ts", "accepts only the exact id of a resource with a path"],
       source: "https://github.com/advisories/GHSA-p2fr-6hmx-4528",
     },
     {
