@@ -42,6 +42,18 @@ describe("an issuer with remote keys", () => {
     expect([asked("/idle"), fetched()]).toEqual([0, []]);
   });
 
+  it("receives no request because of a polluted prototype", async () => {
+    const server = serverOf({ [REMOTE.iss]: "/idle" });
+    const token = signedBy(REMOTE, { claims: { ...AUD, iss: undefined } });
+    Object.assign(Object.prototype, { iss: REMOTE.iss });
+    try {
+      expect(await verdictOf(server, token)).toBe("issuer");
+    } finally {
+      Reflect.deleteProperty(Object.prototype, "iss");
+    }
+    expect(fetched()).toEqual([]);
+  });
+
   it("receives requests for its own tokens only", async () => {
     answer("/one", behave.json(remoteJwks));
     answer("/two", behave.json(remoteJwks));

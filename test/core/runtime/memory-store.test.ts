@@ -128,7 +128,10 @@ describe("createMemoryStore", () => {
           // A key takes up its place until the second in which it ends is over.
           const taken = [...model.values()].filter((entry) => Math.ceil(entry.end / 1_000) * 1_000 > now);
           expect(taken.length).toBeGreaterThanOrEqual(40);
-        } else model.set(key, { value: `${step}`, end });
+        } else {
+          expect(result).toBe(true);
+          model.set(key, { value: `${step}`, end });
+        }
       } else if (action < 8) {
         await store.delete(key);
         model.delete(key);
