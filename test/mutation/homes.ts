@@ -44,10 +44,16 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
     "capabilities",
   ],
   "capabilities/batches": ["capabilities/batches", "adapters/trpc"],
-  "capabilities/conditions": ["capabilities/conditions", "core/policy"],
+  "capabilities/conditions": ["capabilities/conditions", "core/policy", "capabilities/issuers"],
   "capabilities/connections": ["capabilities/connections", "stores/introspection", "adapters/socketio"],
-  "capabilities/explain": ["capabilities/explain", "core/server"],
+  "capabilities/explain": ["capabilities/explain", "core/server", "tools/cli", "capabilities/issuers"],
   "capabilities/grants": ["capabilities/grants"],
+  "capabilities/issuers": [
+    "capabilities/issuers",
+    "core/issuers",
+    "security/hostile-tenant",
+    "security/private-addresses",
+  ],
   "capabilities/keys": ["capabilities/keys", "core/issuers", "core/options"],
   "capabilities/mcp-operations": [
     "capabilities/mcp-operations",

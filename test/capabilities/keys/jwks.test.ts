@@ -55,6 +55,7 @@ describe("configured keys", () => {
       {},
       [1, 2].map((index) => ["key_private", ...SET, index]),
     ],
+    ["only a private key", [leaked], {}, [["key_private", ...SET, 0]]],
     ["no keys", [], {}, [["key_unusable", ...SET]]],
     ["no key for the algorithm", [elliptic.publicJwk], {}, [["key_unusable", ...SET]]],
     ["only encryption keys", [{ ...first.publicJwk, use: "enc" }], {}, [["key_unusable", ...SET]]],

@@ -51,6 +51,7 @@ describe("senderConstraint", () => {
     ["no origins", dpop({ origins: [] }), ORIGINS, "at least one origin"],
     ["a path", dpop({ origins: ["https://a.example/v1"] }), `${ORIGINS}.0`, "without a path"],
     ["a slash", dpop({ origins: ["https://a.example/"] }), `${ORIGINS}.0`, "without a path"],
+    ["a number", dpop({ origins: [1] }), `${ORIGINS}.0`, "an origin"],
     ["upper case", dpop({ origins: ["https://A.example"] }), `${ORIGINS}.0`, "an origin"],
     ["http", dpop({ origins: ["http://a.example"] }), `${ORIGINS}.0`, "an origin"],
     ["a default port", dpop({ origins: ["https://a.example:443"] }), `${ORIGINS}.0`, "origin"],
@@ -84,7 +85,11 @@ describe("senderConstraint", () => {
     { header: "authorization", scheme: "DPoP" },
   ])("needs the header Authorization for DPoP, and reads its scheme itself: not %j", (source) => {
     expect(issuesOf({ ...dpop(), tokenSources: [source] })).toMatchObject([
-      { code: "option_conflict", path: ["tokenSources"] },
+      {
+        code: "option_conflict",
+        path: ["tokenSources"],
+        hint: expect.stringContaining('{ header: "authorization" }') as string,
+      },
     ]);
   });
 

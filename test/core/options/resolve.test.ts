@@ -37,6 +37,7 @@ const wrong: readonly (readonly [object, string, string])[] = [
     "option_conflict keys.maxAgeMs",
     "`jwksFile` only `use` and `staleMs`",
   ],
+  [keysOf({ ...REMOTE, use: "enc" }), "option_invalid keys.use", '"sig" or "jwt-svid"'],
   [keysOf({ jwksuri: "https://a.example" }), "option_unknown keys.jwksuri", "Did you mean `jwksUri`?"],
   [keysOf(REMOTE, { algorithm: "HS256" }), "key_unusable keys", "`verificationKeys`"],
   [keysOf({ discovery: true }), "option_missing issuer", "the `iss` of the tokens"],
