@@ -223,6 +223,11 @@ describe("a token with an unknown kid", () => {
     LOADED,
     [0, "elliptic as first", "request fetched key"],
   ]);
+
+  itPlays("causes a request if it has no kid, and no key is for its algorithm", algorithms, [
+    LOADED,
+    [0, "elliptic without kid", "request fetched key"],
+  ]);
 });
 
 describe("a token with a bad signature", () => {

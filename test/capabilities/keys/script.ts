@@ -29,6 +29,7 @@ const TOKENS = {
   "second as first": () => second.token({}, { kid: "first" }),
   "forged first": () => withKid(secondToken, "first"),
   "elliptic as first": () => elliptic.token(),
+  "elliptic without kid": () => elliptic.token({}, { kid: undefined }),
   /** Each has a `kid` of its own. */
   unknown: () => withKid(firstToken, `unknown-${(unknowns += 1)}`),
 } as const;
