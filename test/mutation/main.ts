@@ -41,7 +41,10 @@ const { values: options } = parseArgs({
 });
 
 const every = Number(options.every);
-if (!(every >= 1)) throw new TypeError("--every takes a whole number above 0.");
+const workers = Number(options.workers);
+for (const count of [every, workers])
+  if (!Number.isInteger(count) || count < 1)
+    throw new TypeError("--every and --workers take a number from 1.");
 mkdirSync(REPORTS, { recursive: true });
 if (options.fresh) rmSync(RESULTS, { force: true });
 process.exitCode = options.checks ? await removeChecks() : await sampleCode();
@@ -55,9 +58,11 @@ async function sampleCode(): Promise<number> {
   const survivors = survivorsOf(sample, results);
   for (const { file, line, original, replacement } of survivors)
     console.log(`survived  ${file}:${line}  ${shorten(original)}  ->  ${shorten(replacement)}`);
-  console.log(`${sample.length - survivors.length} of ${sample.length} mutants are killed.`);
+  const unknown = sample.filter(({ id }) => !results.has(id)).length;
+  const killed = sample.length - survivors.length - unknown;
+  console.log(`${killed} of ${sample.length} mutants are killed, and ${unknown} are unknown.`);
   if (options.report) writeReport({ seed: SEED, every, sample, results });
-  return survivors.every(isExplained) ? 0 : 1;
+  return unknown === 0 && survivors.every(isExplained) ? 0 : 1;
 }
 
 /** Returns the exit code: 1 if the tests of a sentence pass without its check. */
@@ -68,18 +73,21 @@ async function removeChecks(): Promise<number> {
     mutant: mutantOf(check),
     tests: findTests(ROOT, [check.tests]),
   }));
-  let survivors = 0;
+  let noticed = 0;
   await inWorkers(tasks, async ({ check: { sentence, tests: home }, mutant, tests }, worker) => {
-    const { killedBy } = await worker.run({ mutant, tests, seconds: Number(options.seconds) });
-    if (killedBy === undefined) survivors += 1;
-    console.log(`${killedBy === undefined ? "SURVIVED" : "killed  "}  ${sentence}  (${killedBy ?? home})`);
+    const finding = await worker.run({ mutant, tests, seconds: Number(options.seconds) });
+    if (finding.kind === "killed") noticed += 1;
+    const by = finding.kind === "survived" ? home : finding.test;
+    console.log(`${finding.kind.padEnd(8)}  ${sentence}  (${by})`);
   });
-  console.log(`${checks.length - survivors} of ${checks.length} removed checks are noticed.`);
-  return survivors === 0 ? 0 : 1;
+  console.log(`${noticed} of ${checks.length} removed checks are noticed.`);
+  return noticed === checks.length ? 0 : 1;
 }
 
 function mutantOf({ file, text, replacement }: Check): Mutant {
-  const start = readFileSync(join(ROOT, file), "utf8").indexOf(text);
+  const source = readFileSync(join(ROOT, file), "utf8");
+  const start = source.indexOf(text);
+  if (start < 0 || source.includes(text, start + 1)) throw new Error(`${file} must have once: ${text}`);
   const place = { file, line: 0, start, end: start + text.length };
   return { id: "", ...place, original: text, replacement };
 }
@@ -89,12 +97,12 @@ async function inWorkers<Item>(
   use: (item: Item, worker: WorkerProcess) => Promise<void>,
 ): Promise<void> {
   const left = [...items];
-  const workers = Array.from({ length: Number(options.workers) }, async (_, index) => {
+  const running = Array.from({ length: workers }, async (_, index) => {
     const worker = new WorkerProcess(ROOT, join(REPORTS, `worker-${index}`));
     for (let item = left.shift(); item !== undefined; item = left.shift()) await use(item, worker);
     worker.stop();
   });
-  await Promise.all(workers);
+  await Promise.all(running);
 }
 
 async function tryMutants(sample: readonly Mutant[], results: Map<string, Result>): Promise<void> {
@@ -106,15 +114,16 @@ async function tryMutants(sample: readonly Mutant[], results: Map<string, Result
   await inWorkers(unknown, async (mutant, worker) => {
     const started = Date.now();
     const tests = chooseTests(mutant, kills);
-    const { killedBy, broken } = await worker.run({ mutant, tests, seconds: Number(options.seconds) });
-    if (broken !== undefined) {
-      console.log(`unknown   ${mutant.file}:${mutant.line}  fails without a mutant: ${broken}`);
+    const finding = await worker.run({ mutant, tests, seconds: Number(options.seconds) });
+    if (finding.kind === "broken") {
+      console.log(`unknown   ${mutant.file}:${mutant.line}  fails without a mutant: ${finding.test}`);
       return;
     }
+    const killedBy = finding.kind === "killed" ? finding.test : null;
     const [test] = killedBy?.split(" > ") ?? [];
     const pair = `${mutant.file} ${test}`;
     kills.set(pair, (kills.get(pair) ?? 0) + 1);
-    const result: Result = { id: mutant.id, killedBy: killedBy ?? null };
+    const result: Result = { id: mutant.id, killedBy };
     results.set(mutant.id, result);
     appendFileSync(RESULTS, `${JSON.stringify({ ...result, ms: Date.now() - started })}\n`);
   });

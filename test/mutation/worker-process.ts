@@ -19,7 +19,7 @@ export class WorkerProcess {
   }
 
   async run(task: Task): Promise<Finding> {
-    if (task.tests.length === 0) return { killedBy: undefined };
+    if (task.tests.length === 0) return { kind: "survived" };
     this.#child ??= await this.#start();
     const child = this.#child;
     child.send(task);
@@ -29,7 +29,7 @@ export class WorkerProcess {
       return finding;
     } catch {
       this.stop();
-      return { killedBy: "timeout" };
+      return { kind: "killed", test: "timeout" };
     }
   }
 

@@ -8,16 +8,15 @@ export interface Task {
   readonly mutant: Mutant;
   /** Test files below the root, those that probably fail first. */
   readonly tests: readonly string[];
-  /** For so long, further test files are tried. */
+  /** After so many seconds, no further test files are tried. */
   readonly seconds: number;
 }
 
-export interface Finding {
-  /** The first test that fails, if one does. */
-  readonly killedBy: string | undefined;
-  /** A test that fails without the mutant too, so nothing is known about the mutant. */
-  readonly broken?: string;
-}
+/** Which test failed, if one did. A broken test fails without the mutant too, so nothing is known about it. */
+export type Finding =
+  | { readonly kind: "killed"; readonly test: string }
+  | { readonly kind: "survived" }
+  | { readonly kind: "broken"; readonly test: string };
 
 /** Test files that run together: most mutants fail in the first of them, and each run starts a process. */
 const TOGETHER = 4;
@@ -56,13 +55,13 @@ async function runTests({ mutant, tests, seconds }: Task): Promise<Finding> {
     for (let start = 0; start < tests.length && Date.now() < endsAt; start += TOGETHER) {
       const files = tests.slice(start, start + TOGETHER);
       change(mutated);
-      const killedBy = await findFailure(files);
-      if (killedBy === undefined) continue;
+      const failure = await findFailure(files);
+      if (failure === undefined) continue;
       change(original);
       const broken = await findBroken(files);
-      return broken === undefined ? { killedBy } : { killedBy: undefined, broken };
+      return broken === undefined ? { kind: "killed", test: failure } : { kind: "broken", test: broken };
     }
-    return { killedBy: undefined };
+    return { kind: "survived" };
   } finally {
     change(original);
   }
@@ -76,7 +75,7 @@ async function findBroken(tests: readonly string[]): Promise<string | undefined>
 }
 
 async function findFailure(tests: readonly string[]): Promise<string | undefined> {
-  // What an earlier run found would count for this one.
+  // Vitest keeps the results of earlier runs, which would count for this one.
   vitest.state.filesMap.clear();
   vitest.state.clearErrors();
   const specifications = tests.map((test) => project.createSpecification(join(sandbox, test)));
