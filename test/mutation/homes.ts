@@ -61,7 +61,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
     "core/policy",
     "adapters/mcp",
   ],
-  "capabilities/opaque": ["stores", "core/token"],
+  "capabilities/opaque": ["core/options/opaque", "stores", "core/token"],
   "capabilities/resource": ["capabilities/resource", "core/options", "conformance"],
   "capabilities/sender-constraint": ["capabilities/sender-constraint", "security/proofs", "tls"],
   "capabilities/shadow": ["capabilities/shadow"],

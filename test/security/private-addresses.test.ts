@@ -165,6 +165,16 @@ describe("the keys of a record of find", () => {
     expect(warnings.join()).toContain("169.254.169.254");
   });
 
+  it("passes on that a name has no address", () => {
+    const missing = Object.assign(new Error(), { code: "ENOTFOUND" });
+    lookup.mockImplementation(((_name: string, _options: object, callback: (error: Error) => void) => {
+      callback(missing);
+    }) as never);
+    const callback = vi.fn();
+    lookUpPublic("keys.example", {}, callback);
+    expect(callback).toHaveBeenCalledExactlyOnceWith(missing, "");
+  });
+
   it("aren't fetched from a redirect within a name that now resolves to a private address", () => {
     const callback = vi.fn();
     answerWith("10.0.0.1");
