@@ -67,9 +67,9 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   "capabilities/shadow": ["capabilities/shadow"],
 };
 
-/** They measure memory, test the package, or start programs of their own. */
+/** They measure memory, test the package, replace what setup.ts replaces, or start programs of their own. */
 const LEFT_OUT =
-  /memory\.test|cli\/packed|mcp\/(?:clients|hostile)|tls\/(?:programs|proxies|sessions|sockets)|security\/fuzz/;
+  /memory\.test|cli\/packed|vulnerabilities\/limits|mcp\/(?:clients|hostile)|tls\/(?:programs|proxies|sessions|sockets)|security\/fuzz/;
 
 export function homesOf(file: string): readonly string[] {
   const names = Object.keys(HOMES).filter((name) => file.startsWith(`src/${name}/`));

@@ -22,10 +22,7 @@ const nonce = {
   ),
 };
 const dpop = {
-  origins: values.nonEmptyArray(
-    z.string({ error: ORIGIN }).check(z.refine(isOrigin, { error: ORIGIN })),
-    ORIGINS,
-  ),
+  origins: values.nonEmptyArray(z.string({ error: ORIGIN }).check(z.refine(isOrigin)), ORIGINS),
   algorithms: z.exactOptional(
     values.nonEmptyArray(
       z.enum(PROOF_ALGORITHMS, { error: PROOF_ALGORITHM }),
