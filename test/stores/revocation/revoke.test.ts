@@ -39,6 +39,7 @@ const start = async (...options: Parameters<typeof createRevoking>) => ({
   token: await issuer.token(CLAIMS),
 });
 
+const BEFORE = "`before` must be a valid Date.";
 const USAGE =
   "Write one of { token }, { tokenId }, { sessionId }, { userId, before }, { clientId, before } or { issuer, before }.";
 const OTHER = "https://other.example/";
@@ -146,35 +147,37 @@ describe("server.revoke", () => {
     },
   );
 
-  it.each<readonly [unknown, string]>([
-    [{}, USAGE],
-    [{ userId: undefined, issuer: CLAIMS.iss }, USAGE],
-    [{ tokenId: "" }, USAGE],
-    [{ tokenId: 5 }, USAGE],
-    [{ issuer: "" }, USAGE],
-    [{ tokenId: "t1", issuer: "" }, USAGE],
-    [{ userId: "u1", issuer: undefined }, USAGE],
-    [{ tokenId: "t1", userId: "u1" }, USAGE],
-    [{ token: "a valid token", userId: "u2" }, USAGE],
-    [{ deviceId: "d1" }, USAGE],
-    [{ sessionId: "s1", before: new Date(0) }, USAGE],
-    [{ tokenId: "t1", before: new Date(0) }, USAGE],
-    [{ userId: "u1", before: new Date("never") }, "`before` must be a valid Date."],
-    [{ issuer: CLAIMS.iss, before: NOW }, "`before` must be a valid Date."],
-  ])("refuses the target %j", async (target, message) => {
+  it.each<readonly [string, unknown, string]>([
+    ["nothing", {}, USAGE],
+    ["an undefined user of an issuer", { userId: undefined, issuer: CLAIMS.iss }, USAGE],
+    ["an empty token id", { tokenId: "" }, USAGE],
+    ["a number as token id", { tokenId: 5 }, USAGE],
+    ["an empty issuer", { issuer: "" }, USAGE],
+    ["a token id of an empty issuer", { tokenId: "t1", issuer: "" }, USAGE],
+    ["a user of an undefined issuer", { userId: "u1", issuer: undefined }, USAGE],
+    ["a token id and a user", { tokenId: "t1", userId: "u1" }, USAGE],
+    ["a token and a user", { token: "a valid token", userId: "u2" }, USAGE],
+    ["a device", { deviceId: "d1" }, USAGE],
+    ["a session before a time", { sessionId: "s1", before: new Date(0) }, USAGE],
+    ["a token id before a time", { tokenId: "t1", before: new Date(0) }, USAGE],
+    ["a user before an invalid date", { userId: "u1", before: new Date("never") }, BEFORE],
+    ["an issuer before a number", { issuer: CLAIMS.iss, before: NOW }, BEFORE],
+  ])("refuses to revoke %s", async (_, target, message) => {
     const { server, verdict, token } = await start();
     const given = Object.hasOwn(target as object, "token") ? { ...(target as object), token } : target;
     await expect(server.revoke(given as RevocationTarget)).rejects.toThrow(new TypeError(message));
     expect(await verdict(token)).toBe("accepted");
   });
 
-  it.each([new Date("never"), NOW, 0, null])(
-    "refuses the end %j, which is not a valid date",
-    async (until) => {
-      const revoking = createRevoking().server.revoke({ tokenId: "t1" }, { until: until as Date });
-      await expect(revoking).rejects.toThrow(new TypeError("`until` must be a valid Date."));
-    },
-  );
+  it.each([
+    ["an invalid date", new Date("never")],
+    ["a number", NOW],
+    ["zero", 0],
+    ["null", null],
+  ])("refuses an end that is %s", async (_, until) => {
+    const revoking = createRevoking().server.revoke({ tokenId: "t1" }, { until: until as Date });
+    await expect(revoking).rejects.toThrow(new TypeError("`until` must be a valid Date."));
+  });
 
   it("refuses an end that has passed, and a revocation that would be forgotten before the token expires", async () => {
     const { server, verdict } = createRevoking();
@@ -270,8 +273,8 @@ describe("server.unrevoke", () => {
   });
 });
 
-describe("inMemoryRevocation", () => {
-  it("rejects further entries when it is full, until some have ended", async () => {
+describe("revocations in memory", () => {
+  it("reject further entries when they are full, until some have ended", async () => {
     const { server, verdict, pass } = createRevoking({}, 2);
     await server.revoke({ tokenId: "t1" }, { until: new Date((NOW + 10) * 1000) });
     await server.revoke({ tokenId: "t2" });
@@ -288,7 +291,7 @@ describe("inMemoryRevocation", () => {
     expect(server.health().revocation).toMatchObject({ state: "ok" });
   });
 
-  it("works for a server as it is", async () => {
+  it("need no options", async () => {
     const server = createServer({ revocation: inMemoryRevocation(), now: Date.now });
     const token = await issuer.token({ ...CLAIMS, iat: undefined, exp: Math.floor(Date.now() / 1000) + 600 });
     expect(await verdictOf(server, token)).toBe("accepted");
@@ -298,24 +301,25 @@ describe("inMemoryRevocation", () => {
 });
 
 describe("the option `revocation`", () => {
-  it.each<readonly [unknown, string]>([
-    [{}, "inMemoryRevocation()"],
-    [null, "inMemoryRevocation()"],
-    ["redis", "inMemoryRevocation()"],
-    [{ isRevoked: () => false }, "inMemoryRevocation()"],
-    [memoryStore(), "inMemoryRevocation()"],
+  it.each<readonly [string, unknown, string]>([
+    ["an empty object", {}, "inMemoryRevocation()"],
+    ["null", null, "inMemoryRevocation()"],
+    ["a string", "redis", "inMemoryRevocation()"],
+    ["an object that can't revoke", { isRevoked: () => false }, "inMemoryRevocation()"],
+    ["a store", memoryStore(), "inMemoryRevocation()"],
     // A missing store would accept revoked tokens.
-    [undefined, "revocation: is undefined"],
-  ])("throws for %j, which knows no revocations", (revocation, message) => {
+    ["undefined", undefined, "revocation: is undefined"],
+  ])("can't be %s", (_, revocation, message) => {
     expect(() => createServer({ revocation: revocation as never })).toThrow(message);
   });
 
-  it.each([{ keepSeconds: 0 }, { maxEntries: 1.5 }, { keepSeconds: Number.NaN }])(
-    "throws for the limits %j",
-    (limits) => {
-      expect(() => inMemoryRevocation(limits)).toThrow("whole number");
-    },
-  );
+  it.each([
+    ["no time", { keepSeconds: 0 }],
+    ["a part of an entry", { maxEntries: 1.5 }],
+    ["NaN seconds", { keepSeconds: Number.NaN }],
+  ])("can't be limited to %s", (_, limits) => {
+    expect(() => inMemoryRevocation(limits)).toThrow("whole number");
+  });
 
   it("becomes ready at once, and keeps its entries after its server is closed", async () => {
     const { server, verdict } = createRevoking();
@@ -345,7 +349,7 @@ describe("the option `revocation`", () => {
     expect(await revalidate(server, principal)).toEqual({ valid: false, reason: "revoked" });
   });
 
-  it("returns 503 if the store fails, and otherwise calls `isRevoked` as well", async () => {
+  it("makes a token unavailable if the store fails, and otherwise asks `isRevoked` as well", async () => {
     const revocation = inMemoryRevocation();
     const asked = vi.spyOn(revocation, "isRevoked").mockRejectedValueOnce(new Error("out of reach"));
     const token = await issuer.token(CLAIMS);
