@@ -6,7 +6,7 @@ const PORT = 4400;
 
 export const issuer: Command = {
   name: "issuer",
-  summary: "Publish the development key of token on this machine, as an issuer. Never in production.",
+  summary: "Run an issuer on this machine, with the key of token. Never in production.",
   words: [],
   options: {
     port: { value: "PORT", text: `the port on localhost; 0 for a free one. Default: ${PORT}` },
@@ -23,10 +23,11 @@ export const issuer: Command = {
     const [port] = await input.all(() => readPort(input));
     const development = await createDevelopmentIssuer(input, { algorithm: "RS256" });
     const server = await openServer(development.issuer, port);
-    const key = input.has("key") ? ` --key ${development.file}` : "";
-    input.io.note(`scopegate: The issuer is ${server.url}, until Ctrl+C. For your server, and for a token:
+    const keyOption = input.has("key") ? ` --key ${JSON.stringify(development.file)}` : "";
+    input.io
+      .note(`scopegate: The issuer ${server.url} runs until Ctrl+C. Configure your server, and create a token:
   export ISSUER=${server.url}
-  npx scopegate token --iss ${server.url} --aud orders --scope orders:read${key}\n`);
+  npx scopegate token --iss ${server.url} --aud orders --scope orders:read${keyOption}\n`);
     await input.io.untilStopped();
     await server.close();
     return { data: { issuer: server.url, jwks_uri: server.jwksUri }, text: "Stopped." };
@@ -35,9 +36,9 @@ export const issuer: Command = {
 
 function readPort(input: CommandInput): number {
   const text = input.text("port") ?? String(PORT);
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Infinity;
-  if (port > 65_535) throw new UsageError(`--port takes a number up to 65535: write --port ${PORT}.`);
-  return port;
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new UsageError(`--port takes a number up to 65535: write --port ${PORT}.`);
+  return Number(text);
 }
 
 async function openServer({ jwks }: TestIssuer, port: number): Promise<TestKeyServer> {
@@ -46,8 +47,9 @@ async function openServer({ jwks }: TestIssuer, port: number): Promise<TestKeySe
     return await openKeyServer({ jwks }, { localhostPort: port });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
     throw new UsageError(
-      `Port ${port} can't be used (${code}): write another one, such as --port ${PORT + 1}, or --port 0 for a free one.`,
+      `Port ${port} can't be used (${code}): write another one, or --port 0 for a free one.`,
     );
   }
 }
