@@ -1,5 +1,5 @@
 /** The function that receives pushed security events (RFC 8935), and revokes tokens. */
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ResourceServer } from "scopegate";
 import { jwks, remoteKeys } from "scopegate/keys";
 import { inMemoryRevocation, securityEvents, type SecurityEventsOptions } from "scopegate/revocation";
@@ -44,6 +44,8 @@ describe("securityEvents", () => {
     server = createRevoking();
     receive = receiverOf(server);
   });
+  // A failed fetch is repeated, and each failure is a warning of the process.
+  afterEach(() => server.close());
   /** Sends a body. Returns the status, and the error code of RFC 8935. */
   const send = async (sent: unknown) => {
     const { status, body } = await receive(sent);
