@@ -22,7 +22,8 @@ export { agentScopeMappings } from "./core/policy/agent-scope-mappings.ts";
 export type { Rule } from "./core/policy/rule.ts";
 
 // Requests, decisions and refusals
-export type { AccessRequest, ObservedRequest } from "./core/request.ts";
+export type { ObservedRequest } from "./core/observed-request.ts";
+export type { AccessRequest } from "./core/request.ts";
 export type { Principal } from "./core/token/principal.ts";
 export type { Actor } from "./core/token/actors.ts";
 export type { Allowed, Decision, RefusalReason, Refused } from "./core/policy/decision.ts";

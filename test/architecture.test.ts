@@ -21,7 +21,7 @@ const WALLS: Readonly<Record<string, readonly string[]>> = {
 const ORDER = [
   ["errors.ts", "runtime/", "capability.ts", "create-capability.ts"],
   ["scopes/"],
-  ["request.ts"],
+  ["request.ts", "observed-request.ts"],
   ["keys/"],
   ["token/"],
   ["policy/"],

@@ -2,7 +2,8 @@
 import { orUndefined } from "./errors.ts";
 import type { KeyResolver } from "./keys/verification-key.ts";
 import type { Decision, Refused } from "./policy/decision.ts";
-import { type AccessRequest, type ObservedRequest, withoutCredentials } from "./request.ts";
+import { type ObservedRequest, withoutCredentials } from "./observed-request.ts";
+import type { AccessRequest } from "./request.ts";
 import { printable, withoutTokens } from "./runtime/printable.ts";
 import type { TokenRules } from "./token/verifier.ts";
 

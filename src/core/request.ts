@@ -1,7 +1,5 @@
 /** One request as strings, and how its path is read. */
 import { orUndefined } from "./errors.ts";
-import { compact } from "./runtime/compact.ts";
-import { printable, withoutTokens } from "./runtime/printable.ts";
 
 /** The method of operations in keys, rules and decisions: `MCP tools/call search`. Not an HTTP method. */
 export const OPERATION_METHOD = "MCP";
@@ -83,16 +81,25 @@ const NOT_IN_URIS = /[{}|^`<>"]/;
 
 /** Reads the path of a target; `undefined` for a target that routers would read differently. */
 export function readPath(target: string): Path | undefined {
+  // A plain path has no query and no authority, so there's nothing to divide.
+  if (isPlainPath(target)) return toPath(target, true);
   const origin = originForm(target);
   if (origin === undefined) return undefined;
   const text = pathOf(origin);
   // A client never sends a fragment (RFC 9112 section 3.2), and some parsers would cut off one in the query.
   if (text.length > MAX_PATH_LENGTH || (text !== target && target.includes("#"))) return undefined;
-  const end = text.endsWith("/") ? text.length - 1 : text.length;
-  if (PLAIN_PATH.test(text)) return { text, end, isPlain: true };
+  if (isPlainPath(text)) return toPath(text, true);
   const isReadable = READABLE_PATH.test(text) && orUndefined(() => decodeURIComponent(text)) !== undefined;
-  return isReadable ? { text, end, isPlain: false } : undefined;
+  return isReadable ? toPath(text, false) : undefined;
 }
+
+const isPlainPath = (text: string): boolean => text.length <= MAX_PATH_LENGTH && PLAIN_PATH.test(text);
+
+const toPath = (text: string, isPlain: boolean): Path => ({
+  text,
+  end: text.endsWith("/") ? text.length - 1 : text.length,
+  isPlain,
+});
 
 /** Returns whether a path ends with a slash after its last segment. */
 export const hasTrailingSlash = ({ text, end }: Path): boolean => end > 0 && end < text.length;
@@ -127,41 +134,6 @@ export function originForm(target: string): string | undefined {
   // The same parser also encodes apostrophes, which URIs may contain.
   return `${path.startsWith("/") ? "" : "/"}${path.replaceAll("'", "%27")}${target.slice(whole.length)}`;
 }
-
-/** The request for hooks: without credentials, and without the query, where clients may send tokens. */
-export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "headers" | "raw" | "source">;
-
-/**
- * Returns the request for hooks, channels and logs: without credentials, query and user information, and with
- * `[token]` for each token or API key that a client sent in a path, a parameter or the name of an operation.
- */
-export function withoutCredentials(request: GuardedRequest): ObservedRequest {
-  const { authorization, cookie, headers, raw, source, target, params, operations, isAtHandler, ...others } =
-    request;
-  return compact({
-    ...others,
-    target: withoutTokens(printable(observedPath(request))),
-    params: params && withoutTokensInParams(params),
-    operations: operations?.map(withoutTokens),
-  });
-}
-
-/** Returns the path, or the name of an operation; empty for a target that routers could read differently. */
-function observedPath({ method, target }: AccessRequest): string {
-  const origin = originForm(target);
-  if (origin === undefined && method !== OPERATION_METHOD) return "";
-  return pathOf(origin ?? target).replace(/#.*/s, "");
-}
-
-type Params = NonNullable<AccessRequest["params"]>;
-
-const withoutTokensInParams = (params: Params): Params =>
-  Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [
-      name,
-      typeof value === "string" ? withoutTokens(value) : value?.map(withoutTokens),
-    ]),
-  );
 
 /** Returns an own property. A polluted prototype must not add a credential, or name an operation. */
 export const ownProperty = <Value extends object, Name extends keyof Value>(

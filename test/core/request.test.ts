@@ -1,12 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  hasTrailingSlash,
-  originForm,
-  readPath,
-  segmentsOf,
-  withoutCredentials,
-} from "../../src/core/request.ts";
+import { withoutCredentials } from "../../src/core/observed-request.ts";
+import { hasTrailingSlash, originForm, readPath, segmentsOf } from "../../src/core/request.ts";
 
 /** The segments of a target, with an empty one for a trailing slash; `undefined` for a target that is refused. */
 function readSegments(target: string): readonly string[] | undefined {

@@ -2,7 +2,8 @@
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 import type { OperationRules } from "../../capabilities/mcp-operations/operation-rules.ts";
 import type { Policy } from "../../core/policy/policy.ts";
-import { type CompiledRequirement, requestableScopesOf } from "../../core/policy/requirement.ts";
+import { requestableScopesOf } from "../../core/policy/requestable-scopes.ts";
+import type { CompiledRequirement } from "../../core/policy/requirement.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
 import type { Refusal } from "../../core/response/refusal.ts";

@@ -1,6 +1,6 @@
 /** Which rules of a table decide the requests of one route of an application. */
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
-import { findRouteRule } from "../../core/policy/find-rules.ts";
+import { findRouteRules } from "../../core/policy/find-rules.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { identityOf, type Pattern, type PatternSegment } from "../../core/policy/pattern.ts";
 import { appliesTo, type CompiledRule } from "../../core/policy/rule.ts";
@@ -29,7 +29,7 @@ export function createRouteCoverage(
 ): RouteCoverage {
   const alternatives = alternativesOf({ pattern });
   const methods = methodsOf(route.method, table.rules);
-  const covering = alternatives.map((path) => findRouteRule(table.tree, route.method, path)?.compiled);
+  const covering = alternatives.map((path) => findRouteRules(table.tree, route.method, path)[0]?.compiled);
   const uncovered = alternatives.filter((_, index) => covering[index] === undefined);
   const rule = uncovered.length > 0 ? undefined : covering[0];
   const touching = table.rules.filter(
@@ -38,7 +38,7 @@ export function createRouteCoverage(
       commonPaths(alternativesOf(compiled), alternatives).length > 0,
   );
   const decides = (decider: CompiledRule, path: readonly PatternSegment[]): boolean =>
-    methods.some((method) => findRouteRule(table.tree, method, path)?.compiled === decider);
+    methods.some((method) => findRouteRules(table.tree, method, path)[0]?.compiled === decider);
   const deciding = touching.filter((compiled) =>
     commonPaths(alternativesOf(compiled), alternatives).some((path) => decides(compiled, path)),
   );

@@ -2,7 +2,7 @@
 import type { ConfigurationIssue, Report } from "../../core/errors.ts";
 import type { ConditionedTable, ConditionOptions } from "../../core/policy/condition-language.ts";
 import type { Where } from "../../core/policy/conditions.ts";
-import { findRouteRule } from "../../core/policy/find-rules.ts";
+import { findRouteRules } from "../../core/policy/find-rules.ts";
 import type { KeyLanguage } from "../../core/policy/key-language.ts";
 import { commonPatterns } from "../../core/policy/overlap.ts";
 import type { PatternSegment } from "../../core/policy/pattern.ts";
@@ -211,7 +211,7 @@ const decides = (
 ): boolean =>
   segments === undefined
     ? table.operations?.find(text.slice(OPERATION_METHOD.length + 1)).includes(compiled) === true
-    : findRouteRule(table.tree, method, segments)?.compiled === compiled;
+    : findRouteRules(table.tree, method, segments)[0]?.compiled === compiled;
 
 const isException = (exempt: CompiledRule, { conditions }: CompiledRule): boolean =>
   identitiesOfRule(exempt).every((identity) => conditions?.except.has(identity));

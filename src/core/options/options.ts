@@ -9,7 +9,7 @@ import type { Decision } from "../policy/decision.ts";
 import type { Batches, McpOperations, PlainMcpOperations } from "../policy/key-language.ts";
 import type { ScopeMappings } from "../policy/scope-mappings.ts";
 import type { Principal } from "../token/principal.ts";
-import type { ObservedRequest } from "../request.ts";
+import type { ObservedRequest } from "../observed-request.ts";
 import type { TokenSource } from "../token/credential.ts";
 import type { Grants } from "../token/grants.ts";
 import type { IssuerDirectory, SharedRules } from "../token/issuer-directory.ts";

@@ -60,13 +60,16 @@ function findLeaf(node: TreeNode, start: number, walk: PathRuleWalk): Leaf | und
 }
 
 function findLeafByText(node: TreeNode, start: number, end: number, walk: PathRuleWalk): Leaf | undefined {
-  const segment = spellAt(walk, start, end);
-  const edge = node.statics.get(segment.decoded);
+  const { text, isPlain } = walk.path;
+  const exact = text.slice(start, end);
+  const edge = node.statics.get(isPlain ? exact : spellAt(walk, start, end).decoded);
   const staticLeaf = edge && findLeaf(edge.node, end + 1, walk);
   if (staticLeaf) {
-    if (edge.text !== segment.exact) walk.isSpelled = false;
+    if (edge.text !== exact) walk.isSpelled = false;
     return staticLeaf;
   }
+  if (node.endings.size === 0) return undefined;
+  const segment = spellAt(walk, start, end);
   for (const ending of endingsOf(node, segment)) {
     const spelling = compareParts(segment, ending.texts);
     const leaf = spelling && findLeaf(ending.node, end + 1, walk);
@@ -156,18 +159,11 @@ function collectLeaf(node: TreeNode, walk: ReadingsWalk, isDecoded: boolean): bo
 /** A wildcard at the end of a pattern also matches a trailing slash, even in strict routers. */
 const endsStrictly = (leaf: Leaf, path: Path): boolean => leaf.endsInWildcard || endsAsWritten(leaf, path);
 
-/** Finds the narrowest rule that covers a whole route: its pattern matches every path of the route. */
-export const findRouteRule = (
-  tree: RuleTree,
-  method: string,
-  route: readonly PatternSegment[],
-): Leaf | undefined => findRouteRules(tree, method, route)[0];
-
 /**
- * Finds every rule that may be the narrowest one to cover a route. Its first `mountLength` segments are
- * static, because only the request's spelling of the mount is known. In the application, each of them may be
- * static or a parameter, and a wildcard may match several. A request must not be able to choose the rule by
- * how it spells the mount.
+ * Finds the narrowest rule that covers a whole route; below a mount, every rule that may be the narrowest.
+ * The first `mountLength` segments are static, because only the request's spelling of the mount is known. In
+ * the application, each of them may be static or a parameter, and a wildcard may match several. A request
+ * must not be able to choose the rule by how it spells the mount.
  */
 export function findRouteRules(
   tree: RuleTree,

@@ -33,19 +33,19 @@ export function hasOtherValue(
   handlerValues: HandlerValues,
 ): boolean {
   if (!handlerValues.readValue || !readsPath(rules)) return false;
-  const { matches, restrictions } = rules;
-  const isOther = (match: RuleMatch, names: readonly string[]): boolean =>
-    names.some((name) => routes.some((route) => receivesOther(match, name, route, handlerValues)));
-  return (
-    matches.some((match) =>
-      isOther(match, match.leaf?.templates ?? templatesOf(match.compiled.requirement)),
-    ) || restrictions().active.some((restriction) => isOther(restriction, restriction.conditions.parameters))
-  );
+  const isOther = (match: RuleMatch, names: readonly string[]): boolean => {
+    for (const name of names)
+      for (const route of routes) if (receivesOther(match, name, route, handlerValues)) return true;
+    return false;
+  };
+  for (const match of rules.matches)
+    if (isOther(match, match.leaf?.templates ?? templatesOf(match.compiled.requirement))) return true;
+  return rules.restrictions().active.some((one) => isOther(one, one.conditions.parameters));
 }
 
 /** Compares by place, because rules and routes name their parameters differently. */
 function receivesOther(
-  { source, parameter: read }: RuleMatch,
+  { source }: RuleMatch,
   ruleName: string,
   route: ParameterSource,
   { readValue, isPlusSpace }: HandlerValues,
@@ -53,31 +53,30 @@ function receivesOther(
   const parameter = source && findParameter(source, ruleName);
   // Each name of a batch is a path of its own, which no parameter of the route contains.
   if (!parameter || source.path.text !== route.path.text) return false;
-  const { segment, index, text } = parameter;
+  const { segment, index, text, value: ruleValue } = parameter;
   // However the route divides the path, the handler reads the space.
   if (text.includes("+") && isPlusSpace?.()) return true;
-  const ruleValue = read(ruleName);
   // Only grants for every id cover an empty value.
   if (ruleValue === "") return false;
 
-  const isRepeated = (name: string) =>
-    route.segments.flatMap(namesOf).filter((each) => each === name).length > 1;
   const aligned = alignSegments(route);
   const routeSegment = aligned[index];
   if (!routeSegment) return false;
-  const names = namesOf(routeSegment);
   const part = routeSegment.kind === "wildcard" ? index - aligned.indexOf(routeSegment) : undefined;
   // Other static parts of a segment leave another value.
   const isSame = part !== undefined || segmentIdentity(routeSegment) === segmentIdentity(segment);
-  const isOther = (name: string, value: unknown): boolean =>
-    ["string", "number", "bigint"].includes(typeof value)
-      ? String(value) !== ruleValue
-      : value !== undefined && isRepeated(name);
-  // A handler receives one value for a repeated name, so the one that the rule has read may be hidden.
-  const compared = names.filter((name) => isSame || isRepeated(name));
-  if (compared.some((name) => isOther(name, partOf(readValue?.(name), part)))) return true;
+  const isOther = (name: string, value: unknown, isCompared: boolean): boolean => {
+    if (value === ruleValue) return false;
+    // A handler receives one value for a repeated name, so the one that the rule has read may be hidden.
+    const isRepeated = route.segments.flatMap(namesOf).filter((each) => each === name).length > 1;
+    return ["string", "number", "bigint"].includes(typeof value)
+      ? (isCompared || isRepeated) && String(value) !== ruleValue
+      : value !== undefined && isRepeated;
+  };
+  const names = namesOf(routeSegment);
+  if (names.some((name) => isOther(name, partOf(readValue?.(name), part), isSame))) return true;
   // The place of a group of a regular expression isn't known, so only its name can be compared.
-  return names.includes(UNKNOWN) && isOther(ruleName, readValue?.(ruleName));
+  return names.includes(UNKNOWN) && isOther(ruleName, readValue?.(ruleName), true);
 }
 
 /** Returns one part of a wildcard's value, which is an array or has slashes; otherwise the whole value. */

@@ -18,19 +18,20 @@ export function alignSegments({ path, segments }: ParameterSource): readonly Pat
   );
 }
 
-/** Finds a parameter of a rule: its segment, where that is, and the encoded segment of the path. */
-export function findParameter(
-  { path, segments }: ParameterSource,
-  name: string,
-): { readonly segment: PatternSegment; readonly index: number; readonly text: string } | undefined {
+/**
+ * Finds a parameter of a rule: its segment, where that is, and its text in the path, encoded and decoded. The
+ * value is empty if the path spells the text behind the parameter differently.
+ */
+export function findParameter({ path, segments }: ParameterSource, name: string) {
   const index = segments.findIndex((segment) => namesOf(segment).includes(name));
   const segment = segments[index];
-  return segment && { segment, index, text: segmentAt(path, index) };
+  if (!segment) return undefined;
+  const text = segmentAt(path, index);
+  const ending = textBehind(segment);
+  const value = text.endsWith(ending) ? decodeSegment(text.slice(0, text.length - ending.length)) : "";
+  return { segment, index, text, value };
 }
 
-/** Returns the value of a parameter; empty if the path spells the text behind it differently. */
-export function readParameter(source: ParameterSource, name: string): string {
-  const { segment, text = "" } = findParameter(source, name) ?? {};
-  const ending = segment ? textBehind(segment) : "";
-  return text.endsWith(ending) ? decodeSegment(text.slice(0, text.length - ending.length)) : "";
-}
+/** Returns the value of a parameter; empty if the pattern has none of this name. */
+export const readParameter = (source: ParameterSource, name: string): string =>
+  findParameter(source, name)?.value ?? "";

@@ -51,10 +51,12 @@ export function textBehind(segment: PatternSegment): string {
 }
 
 /** Returns the names of the parameters in a segment, or of its wildcard. */
-export const namesOf = (segment: PatternSegment): readonly string[] =>
-  segment.kind === "parameter" || segment.kind === "wildcard"
-    ? [segment.name]
-    : partsOf(segment).flatMap((part) => (typeof part === "string" ? [] : part.name));
+export function namesOf(segment: PatternSegment): readonly string[] {
+  if (segment.kind === "static") return [];
+  return segment.kind === "mixed"
+    ? segment.parts.flatMap((part) => (typeof part === "string" ? [] : part.name))
+    : [segment.name];
+}
 
 /** Returns the strings and parameters of any segment. */
 export function partsOf(segment: PatternSegment): readonly SegmentPart[] {

@@ -25,13 +25,6 @@ export type CompiledRequirement =
 export const scopesOf = (requirement: CompiledRequirement): readonly RequiredScope[] =>
   "scopes" in requirement ? requirement.scopes : [];
 
-/** Returns the scopes that clients can request: no template, and with `<any>` the scope for every id. */
-export const requestableScopesOf = (requirement: CompiledRequirement): readonly string[] =>
-  scopesOf(requirement).flatMap(({ template, text }) => {
-    if (!template) return [text];
-    return template.parameter === undefined ? [`${template.resource}:${template.action}`] : [];
-  });
-
 /** Returns the parameters of the request that the scopes of a requirement name. */
 export const templatesOf = (requirement: CompiledRequirement): readonly string[] =>
   scopesOf(requirement).flatMap(({ template }) => template?.parameter ?? []);

@@ -4,7 +4,7 @@
  * order is right, because each order fails open for one of the rules (docs/decisions/0027-order-of-rules.md).
  */
 import type { ConfigurationIssue, Report } from "../errors.ts";
-import { findRouteRule } from "./find-rules.ts";
+import { findRouteRules } from "./find-rules.ts";
 import { type CheckedTable, implies } from "./implication.ts";
 import { commonPatterns, covers } from "./overlap.ts";
 import { identityOf, namesOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
@@ -102,7 +102,7 @@ function findPairIssue(table: CheckedTable, deciding: Leaf, other: Leaf): Config
   // The paths that two rules have in common are always one pattern.
   const [segments] = commonPatterns(deciding.segments, other.segments);
   if (!segments) return undefined;
-  const decider = findRouteRule(table.tree, method, segments)?.compiled;
+  const decider = findRouteRules(table.tree, method, segments)[0]?.compiled;
   const isDecidedByThird = decider && decider !== deciding.compiled && decider !== other.compiled;
   if (isDecidedByThird || implies(deciding, other, { method, segments }, table)) return undefined;
   return describePair({ deciding, other, method, common: segments }, isInside);
@@ -113,7 +113,7 @@ function findWeakerHead(table: CheckedTable, head: Leaf): ConfigurationIssue | u
   const { segments } = head;
   const { method } = head.compiled.rule;
   if (method !== "HEAD") return undefined;
-  const getLeaf = findRouteRule(table.tree, "GET", segments);
+  const getLeaf = findRouteRules(table.tree, "GET", segments)[0];
   if (!getLeaf || implies(head, getLeaf, { method, segments }, table)) return undefined;
   return {
     code: "rule_outranked",

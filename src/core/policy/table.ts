@@ -136,7 +136,7 @@ export class Table {
     const [pattern] = patterns;
     if (patterns.length === 1 && typeof pattern === "string") {
       const [route, other] = this.#alternatives(pattern);
-      if (route && !other && this.#isRouteOf(pathRules, method, route))
+      if (route && !other && isRouteOf(pathRules, route))
         return hasOtherValue(pathRules, [{ path, segments: route.segments }], handlerValues)
           ? OTHER_VALUE
           : pathRules;
@@ -163,14 +163,6 @@ export class Table {
     const hidesValue = handlerValues.readValue && unreadable.some(repeatsName);
     if (hidesValue && readsPath(rules)) return OTHER_VALUE;
     return hasOtherValue(rules, matchedRoutes, handlerValues) ? OTHER_VALUE : rules;
-  }
-
-  /** Fast path for most requests: an exact path, and a route with the pattern of its narrowest rule. */
-  #isRouteOf({ kind, isExact, matches }: GoverningRules, method: string, route: RouteAlternative): boolean {
-    if (kind !== "rules" || !isExact) return false;
-    const [leaf] = this.#coveringLeaves(route, method);
-    // An exact path of the rule also belongs to the route, because both have the same pattern.
-    return leaf?.identity === route.identity && leaf === matches[0]?.leaf;
   }
 
   /** Returns the rules for an alternative below a mount; `undefined` if the path doesn't belong to it. */
@@ -268,6 +260,13 @@ function repeatsName(pattern: string): boolean {
   const names = pattern.match(/(?<=:|\(\?<)\w+/g) ?? [];
   return new Set(names).size < names.length;
 }
+
+/**
+ * Fast path for most requests: an exact path, and a route with the pattern of its narrowest rule. The path
+ * also belongs to the route, and no narrower rule covers it, because both have the same pattern.
+ */
+const isRouteOf = ({ kind, isExact, matches }: GoverningRules, { identity }: RouteAlternative): boolean =>
+  kind === "rules" && isExact && matches[0]?.leaf?.identity === identity;
 
 /** Returns whether a rule allows requests without a token. */
 const isOpen = ({ requirement: { kind } }: CompiledRule): boolean => kind === "public" || kind === "optional";

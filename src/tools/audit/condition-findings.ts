@@ -1,5 +1,5 @@
 /** Findings about conditions: a forgotten tenant check, or an exception that is wider than intended. */
-import { findRouteRule } from "../../core/policy/find-rules.ts";
+import { findRouteRules } from "../../core/policy/find-rules.ts";
 import { type CheckedTable, implies } from "../../core/policy/implication.ts";
 import { isTenantSource } from "../../core/token/claim-values.ts";
 import { covers } from "../../core/policy/overlap.ts";
@@ -174,7 +174,7 @@ function findUnfilteredCollections(
 ): readonly AuditFinding[] {
   const unfiltered = bindings.flatMap(({ compiled, segments, index }) => {
     const collection = segments.slice(0, index);
-    const leaf = index > 0 ? findRouteRule(tree, "GET", collection) : undefined;
+    const leaf = index > 0 ? findRouteRules(tree, "GET", collection)[0] : undefined;
     if (leaf?.identity !== identityOf(collection)) return [];
     const { rule, requirement } = leaf.compiled;
     const scopes = scopesOf(requirement);

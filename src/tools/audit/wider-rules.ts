@@ -1,6 +1,6 @@
 /** Finds what falls to a wider rule that requires less than the narrower rule beside it. */
 import { describeRule } from "../../core/policy/describe.ts";
-import { findRouteRule } from "../../core/policy/find-rules.ts";
+import { findRouteRules } from "../../core/policy/find-rules.ts";
 import { type CheckedTable, implies } from "../../core/policy/implication.ts";
 import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { commonPatterns, covers } from "../../core/policy/overlap.ts";
@@ -51,7 +51,7 @@ export function findWiderRules(
     for (const neighbourhood of neighbourhoodsOf(beside))
       for (const method of neighbourhood.methods)
         for (const segments of servedParts(routes, method, neighbourhood.segments)) {
-          const wide = findRouteRule(table.tree, method, segments);
+          const wide = findRouteRules(table.tree, method, segments)[0];
           if (!wide || !decidesWithLess(table, wide, beside, { method, segments }, neighbourhood)) continue;
           const fallen: Fallen = fallenByRule.get(wide.compiled) ?? new Map<CompiledRule, Set<string>>();
           const requests = fallen.get(beside.compiled) ?? new Set();

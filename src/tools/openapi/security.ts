@@ -6,7 +6,7 @@ import type { Conditions } from "../../core/policy/conditions.ts";
 import type { ScopeMappings } from "../../core/policy/scope-mappings.ts";
 import { CONDITION_NAMES } from "../../core/policy/table-entry.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
-import { findRouteRule } from "../../core/policy/find-rules.ts";
+import { findRouteRules } from "../../core/policy/find-rules.ts";
 import { readParameter } from "../../core/policy/parameters.ts";
 import type { Policy } from "../../core/policy/policy.ts";
 import { type Requirement, scopesOf } from "../../core/policy/requirement.ts";
@@ -155,7 +155,7 @@ export function policyOf(server: unknown): Policy {
 /** Finds the rule for an operation, as an audit does, and what it requires with its parameters. */
 export function matchOf({ rules }: Policy, { method, pattern }: Operation) {
   const [alternative] = pattern.alternatives;
-  const leaf = alternative && findRouteRule(rules.tree, method, alternative.segments);
+  const leaf = alternative && findRouteRules(rules.tree, method, alternative.segments)[0];
   if (!leaf) return undefined;
   const { rule, requirement } = leaf.compiled;
   // The template of each parameter is its value: `/agents/<id>`.

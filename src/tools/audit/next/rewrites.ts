@@ -1,5 +1,5 @@
 /** Finds rewrites that open a route, because the rule for the path of the client requires less. */
-import { findRouteRule } from "../../../core/policy/find-rules.ts";
+import { findRouteRules } from "../../../core/policy/find-rules.ts";
 import { type CheckedTable, implies } from "../../../core/policy/implication.ts";
 import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { commonPatterns, covers } from "../../../core/policy/overlap.ts";
@@ -135,7 +135,7 @@ function findWeaker(
         if (runsNarrower(part.target)) continue;
         const strength = strengthOf(required.compiled);
         if (strength > 0 && !isGuarded?.(part.client)) return "without protect";
-        if (fate !== "refused" && strength > 1 && !findRouteRule(table.tree, method, part.client))
+        if (fate !== "refused" && strength > 1 && !findRouteRules(table.tree, method, part.client)[0])
           return "without a rule";
         const deciding = findWeakerRule(table, { method, required, part, runsNarrower });
         const { key } = required.compiled.rule;
@@ -190,12 +190,12 @@ function findWeakerRule(
 /** Returns the rules that decide some requests of a method for a path. */
 const placesOf = ({ tree }: CheckedTable, method: string, path: Segments): readonly Leaf[] =>
   [...overlappingLeaves(tree.root, path)].filter((leaf) =>
-    commonPatterns(leaf.segments, path).some((common) => findRouteRule(tree, method, common) === leaf),
+    commonPatterns(leaf.segments, path).some((common) => findRouteRules(tree, method, common)[0] === leaf),
   );
 
 /** For a method without a rule, the rule for GET counts, because the response is the same. */
 const requiredPlaces = (table: CheckedTable, method: string, path: Segments): readonly Leaf[] =>
-  [method, ...(findRouteRule(table.tree, method, path) ? [] : ["GET"])].flatMap((each) =>
+  [method, ...(findRouteRules(table.tree, method, path)[0] ? [] : ["GET"])].flatMap((each) =>
     placesOf(table, each, path),
   );
 
