@@ -10,7 +10,7 @@ import type {
   ResolvedIssuers,
   SharedRules,
 } from "./issuer-directory.ts";
-import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
+import { type JwtParts, readJsonBytes } from "./jwt-parts.ts";
 import type { Principal } from "./principal.ts";
 import { rejectToken } from "./rejection.ts";
 import { createTokenVerifier } from "./verifier.ts";
@@ -51,7 +51,7 @@ export function createIssuers(
     /** Returns the verifier for a token, or the reason why no issuer accepts it. */
     verifierFor(jwt: JwtParts): ReturnType<IssuerDirectory["find"]> {
       if (firstVerifier && !selectByIssuer) return firstVerifier;
-      const claims = readJsonSegment(jwt.payload);
+      const claims = readJsonBytes(jwt.payload);
       if (!claims) return rejectToken("malformed");
       const issuer = claimAt(claims, "iss");
       if (typeof issuer !== "string") return rejectToken("issuer");

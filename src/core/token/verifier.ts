@@ -19,7 +19,7 @@ import {
 } from "../keys/verification-key.ts";
 import { isClientAllowed } from "./clients.ts";
 import { isIssuedLater } from "./issued-at.ts";
-import type { JwtParts } from "./jwt-parts.ts";
+import { type JwtParts, mediaType } from "./jwt-parts.ts";
 import { endOf } from "./lifetime.ts";
 import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejection.ts";
 import { compileRequiredClaims, findUnmetClaim, type RequiredClaims } from "./required-claims.ts";
@@ -88,10 +88,10 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
   });
 
   return async (jwt) => {
-    const { alg, kid, typ } = jwt.header;
+    const { alg, kid, type } = jwt.header;
     const algorithm = rules.algorithms.find((allowed) => allowed === alg);
     if (!algorithm) return rejectToken("algorithm");
-    if (!acceptedTypes.has(typ === undefined ? null : mediaType(typ))) return rejectToken("type");
+    if (!acceptedTypes.has(type ?? null)) return rejectToken("type");
 
     const query = { algorithm, kid };
     let candidates: readonly VerificationKey[];
@@ -130,7 +130,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       }
       try {
         const { payload } = await jwtVerify(jwt.encoded, material, options);
-        if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url"))) return rejectToken("malformed");
+        if (!isOnlyReading(payload, jwt.payload)) return rejectToken("malformed");
         if (rules.audienceOnly && !isOnlyFor(payload.aud, expected, isAudience))
           return rejectToken("audience");
         // jose checks `iat` only together with a maximum age.
@@ -179,6 +179,3 @@ function toClaimRejection({ claim, reason }: JWTClaimValidationFailed): Rejected
   if (reason === "check_failed" && (claim === "nbf" || claim === "iat")) return rejectToken("not_yet_valid");
   return rejectToken("claims", claim);
 }
-
-/** RFC 7515 section 4.1.9: case-insensitive, and `application/` may be omitted. */
-const mediaType = (type: string): string => type.toLowerCase().replace(/^application\/(?=[^/]*$)/, "");

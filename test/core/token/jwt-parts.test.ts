@@ -105,17 +105,20 @@ describe("the header of a token", () => {
 
 describe("readJwt", () => {
   it.each([
-    [{ alg: "RS256" }, { alg: "RS256" }],
+    [{ alg: "RS256" }, { alg: "RS256", kid: undefined, type: undefined }],
     [
       { typ: "", kid: "", alg: "" },
-      { alg: "", kid: "", typ: "" },
+      { alg: "", kid: "", type: "" },
     ],
-    [{ alg: "RS256", jku: "https://stranger.example", cty: "x" }, { alg: "RS256" }],
+    [
+      { alg: "RS256", typ: "Application/AT+JWT", jku: "https://stranger.example", cty: "x" },
+      { alg: "RS256", kid: undefined, type: "at+jwt" },
+    ],
   ])("returns the verified parameters of the header %j, and does not parse the payload", (json, expected) => {
     const token = `${encode(JSON.stringify(json))}.${encode("no JSON")}.${signature}`;
     expect(readJwt(token)).toStrictEqual({
       kind: "jwt",
-      jwt: { encoded: token, header: expected, payload: encode("no JSON") },
+      jwt: { encoded: token, header: expected, payload: Buffer.from("no JSON") },
     });
   });
 });
@@ -196,6 +199,7 @@ describe("readJwt", () => {
     ["one part", header],
     ["two parts", `${header}.${payload}`],
     ["four parts", `${valid}.${signature}`],
+    ["an empty payload", `${header}..${signature}`],
   ])("rejects %s, even if the form was not checked before", (_, token) => {
     expect(readJwt(token)).toEqual({ kind: "rejected", rejection: "malformed" });
   });

@@ -100,6 +100,13 @@ describe("a polluted prototype", () => {
     expect(await polluted({ kid: "stranger" }, () => verdictOf(named, token))).toBe("signature");
   });
 
+  it("sets no type of a token", async () => {
+    const typed = createServer({ tokenTypes: ["at+jwt"] });
+    const token = await issuer.token({}, { typ: undefined });
+    expect(await polluted({ typ: "at+jwt" }, () => verdictOf(typed, token))).toBe("type");
+    expect(await polluted({ type: "at+jwt" }, () => verdictOf(typed, token))).toBe("type");
+  });
+
   it("sets no user, no session and no scope", async () => {
     const token = await issuer.token({ sub: undefined });
     const members = { sub: "root", session_id: "s", jti: "t", userId: "root", sessionId: "s", exp: NOW + 9 };
