@@ -94,7 +94,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     if (!acceptedTypes.has(type ?? null)) return rejectToken("type");
 
     const query = { algorithm, kid };
-    let candidates: readonly VerificationKey[];
+    let candidates: VerificationKey[];
     try {
       const keysFound = keys.find(query);
       candidates = [...(isPending(keysFound) ? await keysFound : keysFound)];
@@ -104,23 +104,9 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
         orUndefined(() => keys.retryAfterSeconds?.()),
       );
     }
-    const verification = await verifyWithKeys(candidates, jwt, algorithm);
-    if (verification.kind !== "rejected" || verification.rejection !== "signature") return verification;
-    // The issuer may have reused the `kid` of an old key for a new one.
-    const newer = await keys.findNewer?.(query);
-    return newer?.length ? verifyWithKeys(newer, jwt, algorithm) : verification;
-  };
-
-  async function verifyWithKeys(
-    candidates: readonly VerificationKey[],
-    jwt: JwtParts,
-    algorithm: Algorithm,
-  ): Promise<Verification> {
-    // Read the clock after the keys, which may take seconds to load.
-    const currentDate = readClock(rules.now);
-    const options = optionsAt(currentDate) as JWTVerifyOptions;
     let rejected = rejectToken("key");
-    for (const key of candidates) {
+    let hasNewer = false;
+    for (let key = candidates.shift(); key; key = candidates.shift()) {
       let material: KeyMaterial;
       try {
         const imported = materialOf(key, algorithm);
@@ -128,6 +114,9 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       } catch (cause) {
         return unavailable(cause);
       }
+      // Read the clock after the keys, which may take seconds to load.
+      const currentDate = readClock(rules.now);
+      const options = optionsAt(currentDate) as JWTVerifyOptions;
       try {
         const { payload } = await jwtVerify(jwt.encoded, material, options);
         if (!isOnlyReading(payload, jwt.payload)) return rejectToken("malformed");
@@ -148,9 +137,13 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
         // Another key may match the signature. All other rejections are final.
         if (rejected.rejection !== "signature") return rejected;
       }
+      if (candidates.length > 0 || hasNewer) continue;
+      // The issuer may have reused the `kid` of an old key for a new one.
+      hasNewer = true;
+      candidates.push(...((await keys.findNewer?.(query)) ?? []));
     }
     return rejected;
-  }
+  };
 }
 
 /** Returns whether every `aud` of a token is one of these. */
