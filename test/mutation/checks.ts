@@ -174,11 +174,11 @@ const ROWS: readonly Row[] = [
     "adapters/mcp/step-up.test.ts",
   ],
   [
-    "Numbers with a fraction are found behind a minus.",
-    "adapters/mcp/fractions.ts",
-    "[\\s:,[-]",
-    "[\\s:,[]",
-    "adapters/mcp/fractions.test.ts",
+    "Numbers with an exponent are found.",
+    "core/runtime/json.ts",
+    "< COLON",
+    "< QUOTE",
+    "core/runtime/json.test.ts",
   ],
   [
     "A remembered token ends with its `exp`.",

@@ -4,16 +4,11 @@ const DOT = 0x2e;
 const SMALL_E = 0x65;
 const NUMBER_BYTES: ReadonlySet<number | undefined> = new Set(Buffer.from("+-.0123456789Ee"));
 
-/** How each number with a fraction or an exponent begins: never after a quote, as in `"2.0"`. */
-const MARK = /(?:^|[\s:,[-])\d+[.Ee]/;
-
 /**
  * Returns the JSON with `""` in place of each number that has a fraction or an exponent; the same buffer if
  * it has none. `7.0` and `70e-1` are the integer 7 only for some parsers.
  */
 export function withoutFractions(json: Buffer): Buffer {
-  // The search in native code is faster than the loop.
-  if (!MARK.test(json.toString("latin1"))) return json;
   let copy: Buffer | undefined;
   for (let index = 0; index < json.length; index += 1) {
     const byte = json[index] ?? 0;

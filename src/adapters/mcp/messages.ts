@@ -9,7 +9,7 @@ import {
   type OperationMethods,
 } from "../../capabilities/mcp-operations/operation-methods.ts";
 import { hasOtherSpelling } from "../../capabilities/mcp-operations/other-spelling.ts";
-import { isObject, isOnlyReading, isText, type Json } from "../../core/runtime/json.ts";
+import { isObject, isOnlyReading, isText, type Json, readMarks } from "../../core/runtime/json.ts";
 import { withoutFractions } from "./fractions.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
 
@@ -71,13 +71,20 @@ export function parseMessages(bytes: Buffer, context: ReadContext): Messages | I
   const value = isUtf8(bytes) ? orUndefined((): unknown => JSON.parse(bytes.toString())) : undefined;
   if (typeof value !== "object" || value === null)
     return value === undefined ? INVALID.syntax : INVALID.message;
-  return isOnlyReading(value, bytes) ? readMessages(value, context, bytes) : INVALID.syntax;
+  const marks = readMarks(bytes);
+  if (!isOnlyReading(value, bytes, marks)) return INVALID.syntax;
+  // For the table, such a number isn't an integer: code that reads the bytes may not read it as one.
+  const checked = marks.hasFraction ? (JSON.parse(withoutFractions(bytes).toString()) as object) : value;
+  return readMessages(value, context, bytes, checked);
 }
 
-export function readMessages(body: object, context: ReadContext, bytes?: Buffer): Messages | Invalid {
-  // For the table, such a number isn't an integer: code that reads the bytes may not read it as one.
-  const exact = bytes ? withoutFractions(bytes) : undefined;
-  const checked = exact === undefined || exact === bytes ? body : (JSON.parse(exact.toString()) as object);
+/** `checked` is read in place of the body that handlers receive. */
+export function readMessages(
+  body: object,
+  context: ReadContext,
+  bytes?: Buffer,
+  checked = body,
+): Messages | Invalid {
   const entries: readonly unknown[] = Array.isArray(checked) ? checked : [checked];
   if (entries.length === 0 || entries.length > MAX_BATCH) return INVALID.message;
   const messages: Message[] = [];

@@ -1,8 +1,8 @@
 /** What clients read about sign-in: the schemes of a tool in its list, and the challenge in a result. */
 import type { Operation } from "../../capabilities/mcp-operations/operation-key.ts";
 import type { OperationRules } from "../../capabilities/mcp-operations/operation-rules.ts";
+import { requestableScopesOf } from "../../capabilities/resource/requestable-scopes.ts";
 import type { Policy } from "../../core/policy/policy.ts";
-import { requestableScopesOf } from "../../core/policy/requestable-scopes.ts";
 import type { CompiledRequirement } from "../../core/policy/requirement.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";

@@ -1,5 +1,4 @@
 /** The paths of the operations that one request calls, as tRPC's batches do: `/trpc/get,remove?batch=1`. */
-import { COMMA } from "../../core/policy/operations.ts";
 import { type Path, readPath } from "../../core/request.ts";
 
 /** The paths whose rules a batch must satisfy. */
@@ -9,6 +8,9 @@ export interface Batch {
   /** The paths of the names if the batch is served at a shorter prefix. Paths without a rule are ignored. */
   readonly wider: readonly Path[];
 }
+
+/** A comma in any number of encodings: tRPC decodes a path that Fastify has decoded already. */
+const COMMA = /,|%(?:25)*2c/gi;
 
 /** A batch that needs more lookups, or whose paths have more characters together, is an attack. */
 const MAX_PATHS = 100;

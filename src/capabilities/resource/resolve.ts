@@ -3,10 +3,10 @@ import { orUndefined, type Report } from "../../core/errors.ts";
 import type { Resource, ResourceContext, ResourceFinder } from "../../core/options/resource.ts";
 import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { findPathRule } from "../../core/policy/find-rules.ts";
-import { requestableScopesOf } from "../../core/policy/requestable-scopes.ts";
 import { type CompiledRule, hasOperations } from "../../core/policy/rule.ts";
 import { originForm, readPath } from "../../core/request.ts";
 import type { Principal } from "../../core/token/principal.ts";
+import { requestableScopesOf } from "./requestable-scopes.ts";
 import type { ResourceTemplate } from "./template.ts";
 
 /** The identity of a server for OAuth clients. */

@@ -8,9 +8,6 @@ export const BATCHES_MISSING = "Write `batches: trpcBatches()`, imported from sc
 export const isOperation = (method: string, target: string): boolean =>
   method === OPERATION_METHOD && /^(?:(?!https?:)[a-z]|\/\S* )/i.test(target);
 
-/** A comma in any number of encodings: tRPC decodes a path that Fastify has decoded already. */
-export const COMMA = /,|%(?:25)*2c/gi;
-
 /**
  * Returns whether a request may call several operations under one path, as tRPC's batches do:
  * `/trpc/get,remove?batch=1`. The rule for `/trpc/:procedure` alone must not decide, because `remove` may

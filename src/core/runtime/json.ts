@@ -3,6 +3,9 @@
 export const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
+const DOT = 0x2e;
+const BRACE = 0x7b;
+const SMALL_E = 0x65;
 /** A byte order mark in UTF-8 starts with this byte, and JSON never does. */
 const BYTE_ORDER_MARK = 0xef;
 /** Native code searches for the end of strings that have at least this many bytes. */
@@ -12,20 +15,24 @@ const LONG = 64;
  * Returns whether every parser reads this value from its JSON. Parsers disagree about byte order marks, and
  * about which of two properties with the same name counts (RFC 8725 section 2.4).
  */
-export const isOnlyReading = (value: object, json: Buffer): boolean =>
-  json[0] !== BYTE_ORDER_MARK && countProperties(value) === countColons(json);
+export const isOnlyReading = (value: object, json: Buffer, marks = readMarks(json)): boolean =>
+  json[0] !== BYTE_ORDER_MARK && countProperties(value, marks.containers) === marks.colons;
 
-/** Counts the properties in the source: each has one colon outside strings. */
-function countColons(json: Buffer): number {
+/** Reads what JSON has outside its strings: each property has one colon. */
+export function readMarks(json: Buffer) {
   // The length is read only once, because this takes as long as reading a byte.
   const { length } = json;
-  let colons = 0;
+  const marks = { colons: 0, containers: 0, hasFraction: false };
   for (let index = 0; index < length; index += 1) {
-    const byte = json[index];
+    // `| 0x20` makes `{` of `[`, and `e` of `E`. The `e` of `true` follows another letter, not a digit.
+    const byte = json[index] ?? 0;
     if (byte === QUOTE) index = endOfString(json, index + 1);
-    else if (byte === COLON) colons += 1;
+    else if (byte === COLON) marks.colons += 1;
+    else if ((byte | 0x20) === BRACE) marks.containers += 1;
+    else if (byte === DOT || ((byte | 0x20) === SMALL_E && (json[index - 1] ?? 0) < COLON))
+      marks.hasFraction = true;
   }
-  return colons;
+  return marks;
 }
 
 /** Returns the position of the quote that ends a string. */
@@ -50,17 +57,19 @@ export function endOfString(json: Buffer, from: number): number {
 }
 
 /** Counts the properties after parsing. No recursion: deeply nested JSON must not overflow the stack. */
-function countProperties(root: object): number {
+function countProperties(root: object, containers: number): number {
   let count = 0;
-  const pending = [root];
-  for (let container = pending.pop(); container; container = pending.pop()) {
+  const found = [root];
+  for (const container of found) {
     const isArray = Array.isArray(container);
     // For objects with many properties, Object.values takes three times as long.
     const entries = (isArray ? container : Object.keys(container)) as readonly unknown[];
     if (!isArray) count += entries.length;
+    // The value has no more containers than its JSON. To stop too early could only refuse it.
+    if (found.length === containers) continue;
     for (const entry of entries) {
       const value = isArray ? entry : (container as Readonly<Record<string, unknown>>)[entry as string];
-      if (typeof value === "object" && value !== null) pending.push(value);
+      if (typeof value === "object" && value !== null) found.push(value);
     }
   }
   return count;

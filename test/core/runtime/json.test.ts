@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isOnlyReading } from "../../../src/core/runtime/json.ts";
+import { withoutFractions } from "../../../src/adapters/mcp/fractions.ts";
+import { isOnlyReading, readMarks } from "../../../src/core/runtime/json.ts";
 
 const isOnly = (json: string): boolean => isOnlyReading(JSON.parse(json) as object, Buffer.from(json));
 
@@ -45,5 +46,63 @@ describe("isOnlyReading", () => {
 
   it("refuses a byte order mark", () => {
     expect(isOnlyReading({ a: 1 }, Buffer.from('\ufeff{"a":1}'))).toBe(false);
+  });
+
+  it.each([
+    '{"a":[1,2,{"b":3}],"a":1}',
+    '{"a":{},"b":[{},[]],"c":1,"c":2}',
+    '{"a":1,"a":{"b":{"c":{}}}}',
+    '{"a":{"b":1,"b":{}},"c":{}}',
+    '[[],[{}],{"a":1,"a":2}]',
+    '{"__proto__":{"a":1},"__proto__":{"a":1}}',
+  ])("refuses a property that occurs twice beside other containers: %s", (json) =>
+    expect(isOnly(json)).toBe(false),
+  );
+
+  it("refuses every repeated property, whatever is around it", () => {
+    const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 4 },
+        fc.integer(),
+        fc.string({ unit: fc.constantFrom("{", "[", '"', ":", "a"), maxLength: 5 }),
+        fc.array(tie("tree"), { maxLength: 4 }),
+        fc.dictionary(fc.string({ maxLength: 3 }), tie("tree"), { maxKeys: 4 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(tree, tree, tree, tree, (before, first, second, after) => {
+        const [earlier, one, other, later] = [before, first, second, after].map((value) =>
+          JSON.stringify(value),
+        );
+        const repeated = (name: string) => `[${earlier},{"n":${one},"x":0,"${name}":${other}},${later}]`;
+        expect(isOnly(repeated("n"))).toBe(false);
+        expect(isOnly(repeated("m"))).toBe(true);
+      }),
+      { numRuns: 500, seed: 6749 },
+    );
+  });
+});
+
+describe("readMarks", () => {
+  it.each([
+    ["7.0", true],
+    ["-1.5", true],
+    ["1e5", true],
+    ["[1E5]", true],
+    ['{"a":[true,false,null,{"b":-7}]}', false],
+    ['{"1.5e3":"1.5e3"}', false],
+    ['{"\\"1.5":"\\\\","e":0}', false],
+  ])("reports whether %s has a number with a fraction or an exponent", (json, expected) => {
+    expect(readMarks(Buffer.from(json)).hasFraction).toBe(expected);
+  });
+
+  it("finds a fraction or an exponent wherever `withoutFractions` replaces one", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        const json = Buffer.from(JSON.stringify(value));
+        expect(readMarks(json).hasFraction).toBe(withoutFractions(json) !== json);
+      }),
+      { numRuns: 500, seed: 6749 },
+    );
   });
 });

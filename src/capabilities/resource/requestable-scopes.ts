@@ -1,4 +1,4 @@
-import { type CompiledRequirement, scopesOf } from "./requirement.ts";
+import { type CompiledRequirement, scopesOf } from "../../core/policy/requirement.ts";
 
 /** Returns the scopes that clients can request: no template, and with `<any>` the scope for every id. */
 export const requestableScopesOf = (requirement: CompiledRequirement): readonly string[] =>
