@@ -23,7 +23,7 @@ import { type HiddenCalls, hideCalls } from "./hidden.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
 import { idOf, type Messages, parseMessages, readMessages } from "./messages.ts";
 import type { GateSettings } from "./options.ts";
-import { type Ownership, Owners, OwnersAt } from "./owners.ts";
+import { type Ownership, Owners, OwnersAt, type OwnersPlace } from "./owners.ts";
 import { explainRefusal } from "./refusals.ts";
 import type { WatchedCall } from "./responses.ts";
 import { readOperation } from "./tasks.ts";
@@ -48,7 +48,14 @@ type Outcome = Passed | Invalid | HttpResponse;
 /** The methods that have no body. Any other request must be a message. */
 const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
-const NO_MESSAGE: Messages = { kind: "messages", body: undefined, bytes: undefined, messages: [], calls: [] };
+const NO_MESSAGE: Messages = {
+  kind: "messages",
+  body: undefined,
+  bytes: undefined,
+  messages: [],
+  calls: [],
+  taskIds: [],
+};
 
 const NONE: ReadonlySet<Operation> = new Set();
 
@@ -61,9 +68,9 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
   const allSessions = new Owners("session", maxSessions, store);
   const allTasks = new Owners("task", maxSessions, store);
   const { observer } = pipelineOf(server);
+  const watchSettings = { server, rules, listFilter, streamCheckSeconds };
 
-  /** Returns the path of a request, and the owners of the sessions and tasks that can be used there. */
-  const placeOf = ({ governing }: Verdict) => {
+  const placeOf = ({ governing }: Verdict): OwnersPlace => {
     const path = governing.kind === "ambiguous" ? undefined : governing.path;
     const id = rules.transports.idOf(path);
     return { path, sessions: new OwnersAt(allSessions, id), tasks: new OwnersAt(allTasks, id) };
@@ -72,31 +79,32 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
   const checkSession = (exchange: Exchange): Pending<Outcome> => {
     const verdict = requireVerdict(exchange.raw, server);
     const { principal, request } = verdict;
-    const { sessions } = placeOf(verdict);
+    const place = placeOf(verdict);
     const session = exchange.header(SESSION_FIELD);
     // A server replays the events of a session. Without a session header, their owner is unknown.
     if (session === undefined && exchange.header("last-event-id") !== undefined) return INVALID.session;
     // A server may find the session in the header, and in the query.
     const inQuery = sessionsInQuery(request.target);
     const ids = session === undefined ? inQuery : [session, ...inQuery];
+    if (ids.length === 0) return readBody(exchange, place);
     return andThenAll(
-      ids.map((id) => sessions.find(id, principal)),
-      (ownerships) => invalidOwner(ownerships, INVALID.session) ?? readBody(exchange),
+      ids.map((id) => place.sessions.find(id, principal)),
+      (ownerships) => invalidOwner(ownerships, INVALID.session) ?? readBody(exchange, place),
     );
   };
 
-  const readBody = (exchange: Exchange): Pending<Outcome> => {
+  const readBody = (exchange: Exchange, place: OwnersPlace): Pending<Outcome> => {
     const { method, header } = exchange;
     if (WITHOUT_BODY.has(method)) {
       // Later code may change the method, and then read a body that was never checked.
       const isEmpty = hasBody(header) ? false : exchange.isEmpty(limits);
-      return andThen(isEmpty, (empty) => (empty ? pass(NO_MESSAGE, exchange) : INVALID.message));
+      return andThen(isEmpty, (empty) => (empty ? pass(NO_MESSAGE, exchange, place) : INVALID.message));
     }
     if (!isJson(header)) return INVALID.type;
     if (Number(header("content-length") ?? 0) > limits.maxBodyBytes) return INVALID.tooLarge;
     return andThen(exchange.body(limits), (read) => {
       const messages = readMessagesOf(read, exchange);
-      return messages.kind === "invalid" ? messages : checkTasks(messages, exchange);
+      return messages.kind === "invalid" ? messages : checkTasks(messages, exchange, place);
     });
   };
 
@@ -113,13 +121,12 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     return withId(INVALID.header, idOf(messages.body));
   };
 
-  const checkTasks = (messages: Messages, exchange: Exchange): Pending<Outcome> => {
-    const verdict = requireVerdict(exchange.raw, server);
-    const { principal } = verdict;
-    const { tasks } = placeOf(verdict);
-    const ids = messages.messages.flatMap(({ taskIds }) => taskIds);
+  const checkTasks = (messages: Messages, exchange: Exchange, place: OwnersPlace): Pending<Outcome> => {
+    const { calls, taskIds } = messages;
+    if (taskIds.length === 0) return checkOperations(messages, calls, exchange, place);
+    const { principal } = requireVerdict(exchange.raw, server);
     return andThenAll(
-      ids.map((id) => tasks.find(id, principal)),
+      taskIds.map((id) => place.tasks.find(id, principal)),
       (ownerships) => {
         // The task of another caller gets the same response as one that doesn't exist.
         const invalid = invalidOwner(ownerships, INVALID.task);
@@ -127,7 +134,7 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
         const started = ownerships.flatMap((task) =>
           task.kind === "own" ? (readOperation(task.note) ?? []) : [],
         );
-        return checkOperations(messages, [...messages.calls, ...started], exchange);
+        return checkOperations(messages, [...calls, ...started], exchange, place);
       },
     );
   };
@@ -156,12 +163,13 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     messages: Messages,
     calls: readonly Operation[],
     exchange: Exchange,
+    place: OwnersPlace,
   ): Pending<Outcome> => {
     const before = requireVerdict(exchange.raw, server);
     /** Hides the operations because of which a request is refused, and decides it again by the other ones. */
     const conclude = (verdict: Verdict, hidden: ReadonlySet<Operation>): Pending<Outcome> => {
-      if (verdict.isAllowed) return pass(messages, exchange, hidden);
-      const isHidden = rules.hidden ? createHider(verdict.decision(), before) : () => false;
+      if (verdict.isAllowed) return pass(messages, exchange, place, hidden);
+      const isHidden = rules.hidden ? createHider(verdict.decision(), before, place) : () => false;
       const newlyHidden = messages.calls.filter((call) => !hidden.has(call) && isHidden(call));
       if (newlyHidden.length === 0) return refuse(verdict, messages);
       restoreVerdict(server, exchange.raw, before);
@@ -176,8 +184,7 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
    * Returns which operations of a refused request don't exist for its caller. If no token was read yet and an
    * operation has no rule, only such operations are hidden, and the other ones are decided again.
    */
-  const createHider = (decision: Decision, before: Verdict) => {
-    const { path } = placeOf(before);
+  const createHider = (decision: Decision, before: Verdict, { path }: OwnersPlace) => {
     const isUnmapped = !before.principal && !decision.allowed && decision.reason === "route_unmapped";
     const caller = before.principal ?? callerOf(decision);
     return (call: Operation): boolean =>
@@ -193,14 +200,21 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
   const isUnmappedCall = ({ method, name }: Operation, path: Path | undefined): boolean =>
     rules.forOperation({ method, name, parameters: {}, isPartial: true }, path).kind === "unmapped";
 
-  const pass = (messages: Messages, exchange: Exchange, hidden: ReadonlySet<Operation> = NONE): Passed => {
+  const pass = (messages: Messages, exchange: Exchange, place: OwnersPlace, hidden = NONE): Passed => {
     const verdict = requireVerdict(exchange.raw, server);
     const { principal, request } = verdict;
     const authInfo = principal && (new CallerInfo(server, principal, request, exchange.raw) as AuthInfo);
-    const { path, sessions, tasks } = placeOf(verdict);
-    const watched = { server, rules, listFilter, streamCheckSeconds, path, sessions, tasks };
     const { body, bytes } = messages;
-    const passed: Passed = { verdict, authInfo, body, bytes, settings: watched, exchange, messages };
+    const passed: Passed = {
+      verdict,
+      authInfo,
+      body,
+      bytes,
+      settings: watchSettings,
+      place,
+      exchange,
+      messages,
+    };
     if (hidden.size === 0) return passed;
     const replaced = hideCalls(messages, hidden, exchange.header);
     return { ...passed, ...replaced, body: replaced.messages.body, bytes: replaced.messages.bytes };

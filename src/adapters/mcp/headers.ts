@@ -17,11 +17,12 @@ type RepeatingHeaders = Pick<Exchange, "header" | "fields">;
  * argument has its name.
  */
 export function agree({ header, fields }: RepeatingHeaders, { messages, body }: Messages): boolean {
-  const [method, name] = [header("mcp-method"), header("mcp-name")];
-  const [only, ...others] = messages;
+  const method = header("mcp-method");
+  const name = header("mcp-name");
+  const only = messages[0];
   const repeated = readArgumentHeaders({ header, fields });
   if (method === undefined && name === undefined && repeated.size === 0 && !only?.isStateless) return true;
-  if (!only || others.length > 0 || (method ?? only.method) !== only.method) return false;
+  if (!only || messages.length > 1 || (method ?? only.method) !== only.method) return false;
   if (name !== undefined && (only.name === undefined || decode(name) !== only.name)) return false;
   if (repeated.size > MAX_ARGUMENT_HEADERS) return false;
   const [message] = [body].flat() as readonly Json[];
@@ -34,13 +35,15 @@ export function agree({ header, fields }: RepeatingHeaders, { messages, body }: 
   });
 }
 
+const NO_HEADERS: ReadonlyMap<string, string | undefined> = new Map();
+
 /** Returns the values by lower-case name. Each is decoded once, even if many arguments have its name. */
 function readArgumentHeaders({ header, fields }: RepeatingHeaders) {
-  const values = new Map<string, string | undefined>();
+  let values: Map<string, string | undefined> | undefined;
   for (const field of fields())
     if (field.startsWith(ARGUMENT_HEADER))
-      values.set(field.slice(ARGUMENT_HEADER.length), decode(header(field) ?? ""));
-  return values;
+      (values ??= new Map()).set(field.slice(ARGUMENT_HEADER.length), decode(header(field) ?? ""));
+  return values ?? NO_HEADERS;
 }
 
 const ENCODED = /^=\?base64\?([\d+/A-Za-z]*={0,2})\?=$/;

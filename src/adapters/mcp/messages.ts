@@ -43,7 +43,9 @@ export interface Messages {
   /** The body as it was received; `undefined` if an earlier parser has parsed it. */
   readonly bytes: Buffer | undefined;
   readonly messages: readonly Message[];
+  /** The calls of all messages, and the tasks that they are about. */
   readonly calls: readonly Call[];
+  readonly taskIds: readonly string[];
 }
 
 const MAX_BATCH = 100;
@@ -85,20 +87,25 @@ export function readMessages(
   bytes?: Buffer,
   checked = body,
 ): Messages | Invalid {
-  const entries: readonly unknown[] = Array.isArray(checked) ? checked : [checked];
-  if (entries.length === 0 || entries.length > MAX_BATCH) return INVALID.message;
-  const messages: Message[] = [];
-  for (const entry of entries) {
-    const message = readMessage(entry, context);
-    // The error for a batch refuses all of its messages, so it has no id.
+  if (!Array.isArray(checked)) {
+    const message = readMessage(checked, context);
     if ("kind" in message) return withId(message, idOf(body));
+    const { calls, taskIds } = message;
+    if (hasLongUris(calls)) return INVALID.message;
+    return { kind: "messages", body, bytes, messages: [message], calls, taskIds };
+  }
+  if (checked.length === 0 || checked.length > MAX_BATCH) return INVALID.message;
+  const messages: Message[] = [];
+  for (const entry of checked) {
+    const message = readMessage(entry, context);
+    // The error refuses all messages of the batch, so it has no id.
+    if ("kind" in message) return message;
     messages.push(message);
   }
-  const [only] = messages;
-  const calls = messages.length === 1 && only ? only.calls : messages.flatMap((message) => message.calls);
   if (messages.length > 1 && countSubscriptions(messages) > MAX_BATCH_SUBSCRIPTIONS) return INVALID.message;
-  if (calls.length > 1 && countUriCharacters(calls) > MAX_URI_CHARACTERS) return INVALID.message;
-  return { kind: "messages", body, bytes, messages, calls };
+  const calls = messages.flatMap((message) => message.calls);
+  const taskIds = messages.flatMap((message) => message.taskIds);
+  return hasLongUris(calls) ? INVALID.message : { kind: "messages", body, bytes, messages, calls, taskIds };
 }
 
 const countSubscriptions = (messages: readonly Message[]): number =>
@@ -107,8 +114,12 @@ const countSubscriptions = (messages: readonly Message[]): number =>
 const isSubscription = ({ method }: Message): boolean =>
   method === "subscriptions/listen" || method === "resources/subscribe";
 
-const countUriCharacters = (calls: readonly Operation[]): number =>
-  calls.reduce((sum, { method, name = "" }) => sum + (method.startsWith("resources/") ? name.length : 0), 0);
+/** Returns whether the URIs of several operations are too long together. */
+const hasLongUris = (calls: readonly Operation[]): boolean =>
+  calls.length > 1 && calls.reduce(addUri, 0) > MAX_URI_CHARACTERS;
+
+const addUri = (sum: number, { method, name = "" }: Operation): number =>
+  sum + (method.startsWith("resources/") ? name.length : 0);
 
 /** Returns the id of a request; `undefined` for anything else. */
 export function idOf(entry: unknown): string | number | undefined {

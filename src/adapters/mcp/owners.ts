@@ -1,6 +1,7 @@
 /** Remembers the caller of each session and task. Only this caller may use it, even if its id leaks. */
 import { hash } from "node:crypto";
 import { callerKey } from "../shared/caller-key.ts";
+import type { Path } from "../../core/request.ts";
 import { ignoreRejection, type Pending } from "../../core/runtime/pending.ts";
 import type { Store } from "../../core/runtime/store.ts";
 import { clientOf } from "../../core/token/clients.ts";
@@ -20,6 +21,13 @@ interface Owned {
 
 const OTHER: Ownership = { kind: "other" };
 const UNKNOWN: Ownership = { kind: "unknown" };
+
+/** The path of a request, as the table has read it, and the sessions and tasks that can be used there. */
+export interface OwnersPlace {
+  readonly path: Path | undefined;
+  readonly sessions: OwnersAt;
+  readonly tasks: OwnersAt;
+}
 
 /** The owners of ids at one place: an id of another path or tenant is unknown there. */
 export class OwnersAt {

@@ -2,7 +2,6 @@
 import type { Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { andThen } from "../../core/runtime/and-then.ts";
-import type { Path } from "../../core/request.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import type { Json } from "../../core/runtime/json.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
@@ -15,7 +14,7 @@ import { allowChallenge } from "./challenge.ts";
 import { type Exchange, SESSION_FIELD, sessionsInQuery } from "./exchange.ts";
 import { type EditEntry, editLists, LISTS } from "./lists.ts";
 import { idOf, type Messages } from "./messages.ts";
-import type { Ownership, OwnersAt } from "./owners.ts";
+import type { Ownership, OwnersPlace } from "./owners.ts";
 import type { ResponseEdits } from "./response-editor.ts";
 import { createSchemeWriter } from "./security-schemes.ts";
 import { filterTasks, findStartedTask, readOperation, writeOperation } from "./tasks.ts";
@@ -23,17 +22,14 @@ import { filterTasks, findStartedTask, readOperation, writeOperation } from "./t
 export interface WatchSettings {
   readonly server: ResourceServer;
   readonly rules: OperationRules;
-  readonly sessions: OwnersAt;
-  readonly tasks: OwnersAt;
   readonly listFilter: boolean;
   readonly streamCheckSeconds: number | false;
-  /** The path of the request, as the table has read it. */
-  readonly path: Path | undefined;
 }
 
 /** An allowed request whose response is watched. */
 export interface WatchedCall {
   readonly settings: WatchSettings;
+  readonly place: OwnersPlace;
   readonly verdict: Verdict;
   readonly messages: Messages;
   readonly exchange: Pick<Exchange, "raw" | "method" | "header">;
@@ -70,8 +66,9 @@ export class ResponseWatch {
 
   /** Receives the status and the session of a response. */
   start(status: number, sessionId: string | undefined): void {
-    const { settings, verdict, messages, exchange } = this.#call;
-    const { server, sessions } = settings;
+    const { settings, place, verdict, messages, exchange } = this.#call;
+    const { server } = settings;
+    const { sessions } = place;
     const { principal, request } = verdict;
     const ended = exchange.header(SESSION_FIELD);
     if (exchange.method === "DELETE" && status < 300 && ended !== undefined) sessions.end(ended);
@@ -81,22 +78,24 @@ export class ResponseWatch {
 
   /** Calls `end` when a stream of events must end. Call the returned function when it has ended by itself. */
   watchStream(end: () => void): () => void {
-    const { server, sessions, streamCheckSeconds } = this.#call.settings;
-    const { principal } = this.#call.verdict;
+    const { settings, place, verdict } = this.#call;
+    const { server, streamCheckSeconds } = settings;
+    const { principal } = verdict;
     const stop =
       principal && streamCheckSeconds !== false
         ? watchToken(principal, { server, checkEverySeconds: streamCheckSeconds, onEnd: end })
         : undefined;
     return () => {
       stop?.();
-      for (const id of this.#announced) sessions.end(id);
+      for (const id of this.#announced) place.sessions.end(id);
     };
   }
 
   /** What is read and changed in the body; `undefined` if it's sent as the handler writes it. */
   get edits(): ResponseEdits | undefined {
-    const { settings, verdict, messages, exchange, restoreNames } = this.#call;
-    const { server, rules, sessions, tasks, listFilter, path } = settings;
+    const { settings, place, verdict, messages, exchange, restoreNames } = this.#call;
+    const { server, rules, listFilter } = settings;
+    const { path, sessions, tasks } = place;
     const { principal, request } = verdict;
     const isGet = exchange.method === "GET";
     const { policy } = pipelineOf(server);
@@ -146,7 +145,7 @@ export class ResponseWatch {
   #startTask(message: Json): Pending<void> {
     const taskId = findStartedTask(message);
     if (taskId === undefined) return undefined;
-    const { settings, verdict, messages, exchange } = this.#call;
+    const { place, verdict, messages, exchange } = this.#call;
     const id = idOf(message);
     const calls = [messages.body]
       .flat()
@@ -158,6 +157,6 @@ export class ResponseWatch {
     // The stream of a session has the responses to earlier requests, whose operations are no longer known.
     const isOfSession = exchange.method === "GET";
     if (!call && !isOfSession) return undefined;
-    return settings.tasks.start(taskId, verdict.principal, call ? writeOperation(call) : "");
+    return place.tasks.start(taskId, verdict.principal, call ? writeOperation(call) : "");
   }
 }
