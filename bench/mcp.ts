@@ -36,14 +36,12 @@ interface Call {
   readonly params: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
 }
 
-const HEADERS: Readonly<Record<string, string>> = { "content-type": "application/json" };
-
 export const mcp: Benchmark = {
   name: "mcp",
   title: "MCP: CPU time of the gate for one call of a tool",
   isGuard: false,
   async run({ quick, check }) {
-    const { guardRequest, createGate, resolveOptions, operationRulesOf, pipelineOf, verdictOf } =
+    const { guardRequest, createGate, exchangeOf, resolveOptions, operationRulesOf, pipelineOf, verdictOf } =
       await importInternal<typeof internals>("../bench/mcp-internals.ts");
     const { mcpOperations } = await importEntry<typeof scopegateMcp>("mcp");
     const signer = createSigner("HS256");
@@ -88,14 +86,7 @@ export const mcp: Benchmark = {
           awaited(GATE, async () => {
             const raw = {};
             await decide(raw);
-            const outcome = await gate({
-              raw,
-              method: "POST",
-              header: (field) => HEADERS[field],
-              fields: () => Object.keys(HEADERS),
-              body: () => bytes,
-              isEmpty: () => false,
-            });
+            const outcome = await gate(exchangeOf(raw, bytes));
             if (!("verdict" in outcome)) throw new Error("The call is refused.");
           }),
         ],
