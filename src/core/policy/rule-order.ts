@@ -139,7 +139,7 @@ function describePair({ deciding, other, method, common }: Pair, isInside: boole
 }
 
 /** How specific a rule's method is: 0 for the request's method, 1 for GET if that is HEAD, 2 for `*`. */
-function methodRank({ rule }: CompiledRule, method: string): number {
+export function methodRank({ rule }: CompiledRule, method: string): number {
   if (rule.method === method) return 0;
   return rule.method === "*" ? 2 : 1;
 }

@@ -6,9 +6,10 @@ import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { commonPatterns, covers } from "../../core/policy/overlap.ts";
 import type { PatternSegment } from "../../core/policy/pattern.ts";
 import { renderPattern } from "../../core/policy/render-pattern.ts";
-import type { CompiledRule } from "../../core/policy/rule.ts";
+import { commonMethod, type CompiledRule } from "../../core/policy/rule.ts";
+import { methodRank } from "../../core/policy/rule-order.ts";
 import type { Leaf } from "../../core/policy/rule-tree.ts";
-import { leavesInOrder } from "../../core/policy/walk-tree.ts";
+import { leavesInOrder, overlappingLeaves } from "../../core/policy/walk-tree.ts";
 import { SERVES } from "./mounts.ts";
 import type { AuditFinding } from "./report.ts";
 import { classOf } from "./requirement-class.ts";
@@ -34,8 +35,20 @@ interface Neighbourhood {
   readonly segments: Segments;
 }
 
-/** What falls to one wide rule: requests, by the narrower rule beside them. */
-type Fallen = Map<CompiledRule, Set<string>>;
+/** What falls to one wide rule, by the narrower rule beside it. */
+type Fallen = Map<CompiledRule, FallenRequests>;
+
+interface FallenRequests {
+  /** The requests as the message shows them. */
+  readonly shown: Set<string>;
+  /** The rules to add: the methods of each neighbourhood. */
+  readonly missing: Map<Neighbourhood, Missing>;
+}
+
+interface Missing {
+  readonly beside: Leaf;
+  readonly methods: Set<string>;
+}
 
 /**
  * Finds each rule that decides requests beside a narrower rule, and doesn't imply it: another method of the
@@ -53,13 +66,20 @@ export function findWiderRules(
         for (const segments of servedParts(routes, method, neighbourhood.segments)) {
           const wide = findRouteRules(table.tree, method, segments)[0];
           if (!wide || !decidesWithLess(table, wide, beside, { method, segments }, neighbourhood)) continue;
-          const fallen: Fallen = fallenByRule.get(wide.compiled) ?? new Map<CompiledRule, Set<string>>();
-          const requests = fallen.get(beside.compiled) ?? new Set();
-          requests.add(`${method} ${renderPattern({ segments, hasSlash: false })}`);
+          const fallen: Fallen = fallenByRule.get(wide.compiled) ?? new Map<CompiledRule, FallenRequests>();
+          const requests: FallenRequests = fallen.get(beside.compiled) ?? {
+            shown: new Set(),
+            missing: new Map<Neighbourhood, Missing>(),
+          };
+          requests.shown.add(`${method} ${renderPattern({ segments, hasSlash: false })}`);
+          const missing: Missing = requests.missing.get(neighbourhood) ?? { beside, methods: new Set() };
+          // A rule for HEAD must require what GET of the path requires, and that rule decides both.
+          missing.methods.add(method === "HEAD" ? "GET" : method);
+          requests.missing.set(neighbourhood, missing);
           fallenByRule.set(wide.compiled, fallen.set(beside.compiled, requests));
         }
   }
-  return [...fallenByRule].map(([wide, fallen]) => widerFinding(wide, fallen, routes !== undefined));
+  return [...fallenByRule].map(([wide, fallen]) => widerFinding(table, wide, fallen, routes !== undefined));
 }
 
 function neighbourhoodsOf({ compiled, segments }: Leaf): readonly Neighbourhood[] {
@@ -128,21 +148,66 @@ function impliesWithAlso(
 const requiresScopes = ({ requirement, conditions }: CompiledRule): boolean =>
   classOf(requirement) === "scopes" || (conditions?.also.scopes.length ?? 0) > 0;
 
-function widerFinding(wide: CompiledRule, fallen: Fallen, areServed: boolean): AuditFinding {
+function widerFinding(
+  table: CheckedTable,
+  wide: CompiledRule,
+  fallen: Fallen,
+  areServed: boolean,
+): AuditFinding {
   const parts = [...fallen].map(
-    ([beside, requests]) =>
-      `${groupByPath(requests)} (\`${beside.rule.key}\` requires ${describeRule(beside)})`,
+    ([beside, { shown }]) =>
+      `${groupByPath(shown)} (\`${beside.rule.key}\` requires ${describeRule(beside)})`,
   );
-  const [first] = fallen.keys();
-  const root = (first?.rule.pattern ?? "").replace(/\{?\/?\{?\*\w+\}?$|\/$/, "");
   return {
     kind: "wider_rule_weaker",
     severity: areServed || !requiresScopes(wide) ? "warning" : "note",
     rule: wide.rule,
     rules: Object.freeze([...fallen.keys()].map(({ rule }) => rule)),
     message: `\`${wide.rule.key}\` requires ${describeRule(wide)}. It also decides ${parts.join(", ")}.`,
-    hint: `Write what these requests require: \`* ${root || "/"}\` for the other methods of a path, \`* ${root}{/*path}\` for everything below it, too.`,
+    hint: adviceFor(table, fallen),
   };
+}
+
+/** Names the rules to add beside the first narrower rule. */
+function adviceFor(table: CheckedTable, fallen: Fallen): string {
+  const [first] = fallen.values();
+  const keys: string[] = [];
+  let areEnough = true;
+  for (const [{ segments }, { beside, methods }] of first?.missing ?? []) {
+    const isForAll = methods.size > 1 && startsWith(table, "*", segments, beside);
+    for (const method of isForAll ? ["*"] : methods) {
+      keys.push(`\`${method} ${renderPattern({ segments, hasSlash: false })}\``);
+      areEnough &&= startsWith(table, method, segments, beside);
+    }
+  }
+  const others = fallen.size > 1 ? " Do the same for the other requests." : "";
+  const further = areEnough ? "" : " Then start the server: an error names further rules to add, if any.";
+  return `Add ${keys.join(", ")} with what these requests require.${others}${further}`;
+}
+
+/**
+ * Returns whether the order of a table stays total with one more rule, which requires what `beside` requires
+ * (see `rule-order.ts`); `false` if that isn't certain.
+ */
+function startsWith(table: CheckedTable, method: string, segments: Segments, beside: Leaf): boolean {
+  const added = { compiled: { ...beside.compiled, rule: { ...beside.compiled.rule, method } }, segments };
+  for (const leaf of overlappingLeaves(table.tree.root, segments)) {
+    const common = commonMethod(added.compiled, leaf.compiled);
+    const [pattern] = commonPatterns(segments, leaf.segments);
+    if (common === undefined || !pattern) continue;
+    const requests = { method: common, segments: pattern };
+    const isInside = covers(leaf.segments, segments);
+    const isOutside = covers(segments, leaf.segments);
+    if (isInside && isOutside && leaf.compiled.rule.method === method) return false;
+    const addedRank = methodRank(added.compiled, common);
+    const leafRank = methodRank(leaf.compiled, common);
+    if (isInside && addedRank <= leafRank) continue;
+    // A rule for HEAD must imply the rule for GET.
+    if (isOutside && leafRank <= addedRank && leaf.compiled.rule.method !== "HEAD") continue;
+    if ((isInside || !isOutside) && !implies(added, leaf, requests, table)) return false;
+    if ((isOutside || !isInside) && !implies(leaf, added, requests, table)) return false;
+  }
+  return true;
 }
 
 /** Renders requests of one path together: `POST|PUT /agents`. */

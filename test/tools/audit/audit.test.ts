@@ -83,7 +83,7 @@ error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
   If static files, a mounted application or an upgrade behind protect serve these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]), or for scopegate audit, export an array with it as routes. If another service with this policy has the route, move the rule to defaultScopeMappings. Otherwise the rule is misspelled or unused.
 
 warning wider_rule_weaker: \`* /a/*path\` requires a valid token. It also decides \`DELETE /a/:id\` (\`GET /a/:id\` requires a:b).
-  Write what these requests require: \`* /a/:id\` for the other methods of a path, \`* /a/:id{/*path}\` for everything below it, too.`);
+  Add \`DELETE /a/:id\` with what these requests require.`);
   });
 
   it("lists the default rules that no route reaches in one entry", () => {

@@ -69,9 +69,39 @@ describe("a wider rule that decides with less", () => {
         rules: [{ key: "* /billing" }, { key: "* /a" }],
         message:
           "`* /{*path}` requires a valid token. It also decides `* /billing/*path` (`* /billing` requires billing:use), `* /a/*path` (`* /a` requires a:b).",
-        hint: "Write what these requests require: `* /billing` for the other methods of a path, `* /billing{/*path}` for everything below it, too.",
+        hint: "Add `* /billing/*path` with what these requests require. Do the same for the other requests.",
       },
     ]);
+  });
+
+  it.each<[ScopeMappings, readonly string[]]>([
+    [{ "* /{*path}": [], "GET /a/:id": ["a:b"] }, ["* /a/:id", "GET /a/:id/*path"]],
+    [{ "GET /{*path}": "public", "* /a/*path": ["a:b"] }, ["GET /a"]],
+    [{ "GET /feed": ["a:feed"], "PUT /:slug": ["a:write"], "DELETE /:slug": [] }, ["PUT /feed"]],
+    [{ "HEAD /a/*path": ["a:b"], "* /:x": ["c:d"] }, ["GET /a"]],
+    // `*` is for the same route as the wider rule, or decides with a wider method than another rule.
+    [{ "* /a": [], "GET /a": ["a:b"] }, ["POST /a", "PUT /a", "PATCH /a", "DELETE /a"]],
+    [
+      { "* /{*path}": [], "PUT /:x": ["c:d"], "GET /a": ["a:b"] },
+      ["POST /a", "PATCH /a", "DELETE /a", "GET /a/*path"],
+    ],
+    [{ "* /{*path}": [], "GET /a": ["a:b"], "* /a/:x": ["a:b"] }, ["* /a", "GET /a/*path"]],
+  ])("names rules to add, with which the table %j starts", (table, expected) => {
+    const [finding] = findInTable(pipelineOf(serverOf(table)).policy.rules);
+    const keys = [...(finding?.hint.matchAll(/`([^`]+)`/g) ?? [])].map(([, key = ""]) => key);
+    expect(keys).toEqual(expected);
+    const [, beside = ""] = /\(`([^`]+)` requires/.exec(finding?.message ?? "") ?? [];
+    const added = Object.fromEntries(
+      keys.map((key) => [key, new Map(Object.entries(table)).get(beside) ?? "public"]),
+    );
+    expect(() => serverOf({ ...table, ...added })).not.toThrow();
+  });
+
+  it("says that the start may name further rules", () => {
+    const table = { "GET /{*path}": ["c:d"], "GET /a": ["a:b"], "GET /:x/c": ["c:d"] };
+    expect(findInTable(pipelineOf(serverOf(table)).policy.rules)[0]?.hint).toBe(
+      "Add `GET /a/*path` with what these requests require. Then start the server: an error names further rules to add, if any.",
+    );
   });
 
   it.each<[string, readonly string[], string | undefined]>([
