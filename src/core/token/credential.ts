@@ -13,10 +13,7 @@ interface HeaderSource {
   readonly scheme?: string | null;
 }
 
-/**
- * The credential of a request. `missing` includes credentials with the scheme of another server, `malformed`
- * includes several tokens.
- */
+/** The credential of a request. `missing` includes schemes of other servers, `malformed` several tokens. */
 export type Credential =
   | {
       readonly kind: "token";
@@ -52,6 +49,8 @@ interface ResolvedHeader {
   readonly header: string;
   /** The schemes before the token; `null` if the field contains only the token. */
   readonly schemes: readonly Scheme[] | null;
+  /** The schemes of all sources. */
+  readonly allSchemes: readonly Scheme[];
 }
 
 interface Scheme {
@@ -74,14 +73,14 @@ export function resolveTokenSources(
   proofScheme?: ProofScheme,
 ): readonly ResolvedSource[] {
   const withProofs = sources.find(readsScheme);
+  const allSchemes: Scheme[] = [];
   return sources.map((source) => {
     if ("cookie" in source) return source;
-    const { header } = source;
     const scheme = schemeOf(source);
-    if (scheme === null) return { header, schemes: null };
-    const schemes = [createScheme(nameOf(scheme))];
-    if (proofScheme && source === withProofs) schemes.push(createScheme(proofScheme, proofScheme));
-    return { header, schemes };
+    const schemes = scheme === null ? null : [createScheme(nameOf(scheme))];
+    if (proofScheme && source === withProofs) schemes?.push(createScheme(proofScheme, proofScheme));
+    allSchemes.push(...(schemes ?? []));
+    return { header: source.header, schemes, allSchemes };
   });
 }
 
@@ -101,9 +100,8 @@ export const tokenHeadersOf = (sources: readonly (TokenSource | ResolvedSource)[
 /** Returns a token in the syntax of the `Authorization` header. */
 export const authorizationOf = (token: string): string => `bearer ${token}`;
 
-const TOKEN = /^[\w\-.~+/]+=*$/;
 /** Returns whether a token has the syntax of RFC 6750 section 2.1. */
-export const hasTokenSyntax = (token: string): boolean => TOKEN.test(token);
+export const hasTokenSyntax = (token: string): boolean => /^[\w\-.~+/]+=*$/.test(token);
 
 /** Credentials of another scheme (RFC 9110 section 11.4): a scheme, and something after it. */
 const OTHER_SCHEME = /^[\w!#$%&'*+\-.^`|~]{1,64} {1,64}\S/i;
@@ -119,9 +117,8 @@ export interface CredentialRules {
 }
 
 /**
- * Reads the credential of a request. Several credentials are malformed even if one of them is valid, because
- * the next server may read another one (RFC 6750 section 2); with `multipleCredentials: "first"`, the first
- * source counts. The length is checked before the whole field is read.
+ * Reads the credential of a request. Several are malformed even if one is valid, because the next server may
+ * read another one (RFC 6750 section 2). The length is checked before the whole field is read.
  */
 export function readCredential(
   request: AccessRequest,
@@ -135,8 +132,10 @@ export function readCredential(
         : readHeader(fieldsOf(request, source.header), source, maxTokenBytes);
     if (credential.kind === "missing") continue;
     if (multipleCredentials === "first") return credential;
-    if (first.kind !== "missing") return SEVERAL_SOURCES;
-    first = credential;
+    if (first.kind === "missing") first = credential;
+    // Without a token, one field is malformed in the same way for each of its schemes.
+    else if (first.kind !== "malformed" || credential.kind !== first.kind || first.cause !== credential.cause)
+      return SEVERAL_SOURCES;
   }
   return first;
 }
@@ -168,14 +167,15 @@ function readToken(field: string, maxTokenBytes: number): Credential {
 }
 
 /** Another scheme isn't a credential for this server (RFC 6750 section 3.1). */
-function readField(field: string, { header, schemes }: ResolvedHeader, maxTokenBytes: number): Credential {
+function readField(field: string, source: ResolvedHeader, maxTokenBytes: number): Credential {
+  const { header, schemes, allSchemes } = source;
   if (schemes === null) return readToken(field, maxTokenBytes);
   const matching = schemes.find(({ prefix }) => field.slice(0, prefix.length).toLowerCase() === prefix);
   if (!matching) {
     if (OTHER_SCHEME.test(field)) return MISSING;
     // Only a short field is read as a whole: a field may have megabytes.
-    const alone = schemes.find(
-      ({ prefix }) => field.length < prefix.length && `${field.toLowerCase()} ` === prefix,
+    const alone = allSchemes.find(
+      ({ prefix }) => field.length <= prefix.length && `${field.toLowerCase()} `.startsWith(prefix),
     );
     return alone
       ? withoutToken(header, alone)

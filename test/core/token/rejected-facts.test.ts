@@ -34,6 +34,28 @@ describe("the cause of credential_malformed", () => {
     expect(decision).toMatchObject({ reason: "credential_malformed", cause });
     expect(JSON.stringify(createServer().refuse(decision as Refused))).not.toContain(cause.slice(0, 20));
   });
+
+  it.each<readonly [string, AccessRequest["authorization"]]>([
+    ["The Authorization header has the scheme Bearer without a token.", "Bearer"],
+    ["The Authorization header has the scheme Bearer without a token.", "bearer "],
+    ["The Authorization header has the scheme Token without a token.", "Token"],
+    ["The Authorization header has no scheme before the credential.", "a.b.c"],
+    ["The request has several Authorization headers.", ["Bearer", "Token"]],
+  ])("isn't several places for one header with two schemes: %s", async (cause, authorization) => {
+    const bearer = { header: "authorization" } as const;
+    const token = { header: "authorization", scheme: "Token" } as const;
+    for (const multipleCredentials of ["refuse", "first"] as const)
+      for (const tokenSources of [
+        [bearer, token],
+        [token, bearer],
+      ]) {
+        const options = { tokenSources, multipleCredentials };
+        expect(await decide({ authorization }, options)).toMatchObject({
+          reason: "credential_malformed",
+          cause,
+        });
+      }
+  });
 });
 
 describe("what a rejected token claims", () => {
