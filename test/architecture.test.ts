@@ -44,6 +44,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   jose: [
     "stores/introspection/client.ts",
     "tools/testing/sign-token.ts",
+    "tools/cli/development-key.ts",
     "core/token/verifier.ts",
     "capabilities/sender-constraint/dpop.ts",
   ],

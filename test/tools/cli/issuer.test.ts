@@ -65,13 +65,16 @@ describe("scopegate issuer", () => {
     expect(accepted).toMatchObject({ userId: "user-1", issuer: url, scopes: ["orders:read"] });
     expect(await verdictOf(server, await token(`--iss ${url} --aud reports`))).toBe("audience");
     expect(await verdictOf(server, await token("--aud orders"))).toBe("issuer");
-    const foreign = createTestIssuer({
-      issuer: url,
-      audience: "orders",
-      algorithm: "RS256",
-      kid: "development",
-    });
+    const [, kid = ""] = /"kid": "([^"]+)"/.exec(await outputOf(`token --jwks --key ${key}`)) ?? [];
+    expect(kid).toMatch(/^development-[\w-]{8}$/);
+    const foreign = createTestIssuer({ issuer: url, audience: "orders", algorithm: "RS256", kid });
     expect(await verdictOf(server, await foreign.token())).toBe("signature");
+  });
+
+  it("gives each key a `kid` of its own", async () => {
+    const { url } = await start();
+    const token = (await outputOf(`token --key ${keyFile()} --iss ${url} --aud orders`)).trim();
+    expect(await verdictOf(serverFor(url), token)).toBe("key");
   });
 
   it("publishes only the public key, and both discovery documents", async () => {
