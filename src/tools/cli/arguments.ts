@@ -47,7 +47,7 @@ export function readArguments(command: Command, args: readonly string[], io: Io)
       mistakes.push(`--${name} takes no value: write --${name}.`);
     else if (option.value !== undefined && !value && (value === undefined || !option.isEmptyAllowed))
       mistakes.push(`--${name} needs a value: write --${name} ${option.value}.`);
-    else if (option.value !== undefined && !inlineValue && /^-./.test(String(value)))
+    else if (option.value !== undefined && !inlineValue && /^-\D/.test(String(value)))
       mistakes.push(`--${name} needs a value. If the value begins with -, write --${name}=${option.value}.`);
     else if (earlierValues.length > 0 && !option.isRepeatable)
       mistakes.push(`--${name} is written twice: write it once.`);

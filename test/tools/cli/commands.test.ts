@@ -456,7 +456,9 @@ describe("scopegate init", () => {
 
   it("prints a table in which nothing is decided, so that it opens no route", async () => {
     const file = join(folder, "policy.mjs");
-    writeFileSync(file, await outputOf(`init --app ${appOf("express.ts")}`));
+    const printed = await outputOf(`init --app ${appOf("express.ts")}`);
+    expect(printed).toMatch(/[^\n]\n$/);
+    writeFileSync(file, printed);
     const { scopeMappings } = (await import(file)) as { readonly scopeMappings: object };
     expect(scopeMappings).toEqual({});
   });
@@ -515,7 +517,8 @@ describe("scopegate init", () => {
   });
 
   it("needs an application with routes", async () => {
-    const message = "init needs the routes of an application: write --app ./app.js.";
+    const message =
+      "init needs the routes of an application: write --app ./app.js, and export `app` or `routes` from this file.";
     expect(await mistakesOf("init")).toContain(message);
     expect(await mistakesOf(`init --app ${appOf("server.ts")}`)).toContain(message);
   });

@@ -2,7 +2,8 @@ import { audit as auditRoutes } from "../../audit/audit.ts";
 import { type Command, UsageError } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
-const ROUTES_MISSING = "audit needs the routes of an application: write --app ./app.js.";
+const ROUTES_MISSING =
+  "audit needs the routes of an application: write --app ./app.js, and export `app` or `routes` from this file.";
 
 export const audit: Command = {
   name: "audit",

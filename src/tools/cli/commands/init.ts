@@ -8,7 +8,8 @@ import { escapeUnits } from "../../escape.ts";
 import { loadApplication } from "../application.ts";
 import { type Command, UsageError } from "../command.ts";
 
-const ROUTES_MISSING = "init needs the routes of an application: write --app ./app.js.";
+const ROUTES_MISSING =
+  "init needs the routes of an application: write --app ./app.js, and export `app` or `routes` from this file.";
 
 const HEADING = [
   "The routes of the application. Decide each line, and then remove the slashes before it. Until then,",
@@ -36,7 +37,7 @@ export const init: Command = {
       ...lines.map((line) => `  // ${escapeAll(line)}`),
       "};",
     ].join("\n");
-    return { data: { lines }, text, isFile: true };
+    return { data: { lines }, text: `${text}\n`, isFile: true };
   },
 };
 

@@ -40,7 +40,9 @@ export const revoke: Command = {
     const [{ server }, target, options] = await input.all(
       () => {
         if (!input.has("app"))
-          throw new UsageError("revoke needs the store of your server: write --app ./server.js.");
+          throw new UsageError(
+            "revoke needs the store of your server: write --app ./server.js, and export `server` from this file.",
+          );
         return readPolicy(input);
       },
       () => readTarget(input),
