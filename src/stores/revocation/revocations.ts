@@ -26,6 +26,7 @@ import type {
   RevocationTarget,
 } from "../../core/token/revocation.ts";
 import { memoryStore } from "../store/memory.ts";
+import { isOneProcess, markAsOneProcess } from "../store/one-process.ts";
 import {
   covers,
   isEntry,
@@ -126,16 +127,17 @@ export function sharedRevocation(store: Store, options: SharedRevocationOptions 
       "is longer than `staleSeconds`.",
       "Write a shorter time: a result is fresh before it is stale.",
     );
-  const revocations = new StoredRevocations(store, rules);
+  const stored = new StoredRevocations(store, rules);
   // Functions without `this`, so that a program can pass them on, or replace one of them.
-  return {
-    isRevoked: (principal) => revocations.isRevoked(principal),
-    revoke: (target, details, context) => revocations.revoke(target, details, context),
-    unrevoke: (target, context) => revocations.unrevoke(target, context),
-    ready: (options) => revocations.ready(options?.readOnly),
-    status: () => revocations.status(),
-    close: () => revocations.close(),
+  const revocations: Revocations = {
+    isRevoked: (principal) => stored.isRevoked(principal),
+    revoke: (target, details, context) => stored.revoke(target, details, context),
+    unrevoke: (target, context) => stored.unrevoke(target, context),
+    ready: (options) => stored.ready(options?.readOnly),
+    status: () => stored.status(),
+    close: () => stored.close(),
   };
+  return isOneProcess(store) ? markAsOneProcess(revocations) : revocations;
 }
 
 /** The limits of `inMemoryRevocation`. */

@@ -4,6 +4,7 @@ import { clock, wholeNumber } from "../../core/options/option-checks.ts";
 import { readClock } from "../../core/runtime/clock.ts";
 import { createMemoryStore } from "../../core/runtime/memory-store.ts";
 import type { Store } from "../../core/runtime/store.ts";
+import { markAsOneProcess } from "./one-process.ts";
 
 /** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -30,5 +31,6 @@ export interface MemoryStoreOptions {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions("memoryStore", options, { maxEntries: wholeNumber, now: clock });
   const { maxEntries = 1_000_000, now = Date.now } = options;
-  return { ...createMemoryStore(maxEntries, now), now: () => Promise.resolve(readClock(now).getTime()) };
+  const store = createMemoryStore(maxEntries, now);
+  return markAsOneProcess({ ...store, now: () => Promise.resolve(readClock(now).getTime()) });
 }

@@ -111,6 +111,8 @@ describe("the command line refuses a line", () => {
     ['Write one of "authenticated"', `openapi import ${api} --missing-security none`],
     ["write --app ./server.js, and export `server` from this file.", "revoke --user u1"],
     ["inMemoryRevocation()", `revoke --app ${appOf("server.ts")} --user u1`],
+    ["write revocation: sharedRevocation(", `revoke --app ${appOf("in-memory.ts")} --user u1`],
+    ["write revocation: sharedRevocation(", `revoke --app ${appOf("in-memory.ts")} --user u1 --undo`],
     [ONE_TARGET, "revoke --app x --user u1 --session s1"],
     [ONE_TARGET, "revoke --app x"],
     ["--before takes a time such as", "revoke --app x --user u1 --before yesterday"],

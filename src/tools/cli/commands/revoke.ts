@@ -1,6 +1,8 @@
 import { TokenRejectedError } from "../../../core/errors.ts";
+import { pipelineOf } from "../../../core/port.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import type { RevocationTarget } from "../../../core/token/revocation.ts";
+import { isOneProcess } from "../../../stores/store/one-process.ts";
 import { type Command, type CommandInput, requireStandardInput, UsageError } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
@@ -48,6 +50,10 @@ export const revoke: Command = {
       () => readTarget(input),
       () => compact({ until: readTime(input, "until"), reason: input.text("reason") }),
     );
+    if (isOneProcess(Object(pipelineOf(server).rules.revocation) as object))
+      throw new UsageError(
+        "revoke doesn't reach a running server whose revocations are in the memory of its process, as with inMemoryRevocation(): write revocation: sharedRevocation(redisStore(client)), or call server.revoke in that process.",
+      );
     try {
       await server.ready();
       if (input.has("undo")) {
