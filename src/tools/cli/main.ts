@@ -2,7 +2,7 @@
 /** The program `scopegate`. It exits when its command ends, even if an application is listening. */
 import { printable } from "../../core/runtime/printable.ts";
 import { describeError, renderPlaces } from "./application.ts";
-import { clean, run } from "./run.ts";
+import { renderMistakes, run } from "./run.ts";
 import { untilStopped } from "./signals.ts";
 
 const { stdout, stderr, stdin } = process;
@@ -29,21 +29,25 @@ const end = (error?: NodeJS.ErrnoException | null): void => {
 stdout.on("error", end);
 stderr.on("error", () => undefined);
 
+const isJson = process.argv.includes("--json");
+const report = (mistake: string, whenWritten?: typeof end): void => {
+  const text = renderMistakes([mistake], isJson);
+  if (isJson) write(text, whenWritten);
+  else stderr.write(text, whenWritten);
+};
+
 let isFinished = false;
 process.on("exit", () => {
   // An application that ends the process, or is never ready, must not look like a success.
   if (isFinished) return;
   process.exitCode = 2;
-  stderr.write(
-    "scopegate: The application ended the process, or waits for something: export it without waiting.\n",
-  );
+  report("The application ended the process, or waits for something: export it without waiting.");
 });
 const fail = (error: unknown): void => {
+  if (isFinished) return;
   isFinished = true;
-  stderr.write(
-    `scopegate: The application failed: ${printable(describeError(error))}. Export it without starting it.${clean(renderPlaces(error))}\n`,
-    end,
-  );
+  const message = printable(describeError(error));
+  report(`The application failed: ${message}. Export it without starting it.${renderPlaces(error)}`, end);
 };
 process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);

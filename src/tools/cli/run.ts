@@ -22,11 +22,16 @@ export async function run(args: readonly string[], io: Io): Promise<0 | 1 | 2> {
   } catch (error) {
     const fault = `Unexpected error: ${describeError(error)}`.replace(/[^.]$/, "$&.");
     const mistakes = mistakesOf(error) ?? [fault];
-    if (isJson) io.write(renderJson({ mistakes }));
-    else io.note(`${clean(mistakes.map((mistake) => `scopegate: ${mistake}`).join("\n"))}\n`);
+    (isJson ? io.write : io.note)(renderMistakes(mistakes, isJson));
     return 2;
   }
 }
+
+/** Renders mistakes for standard output as JSON, or for standard error as text. */
+export const renderMistakes = (mistakes: readonly string[], isJson: boolean): string =>
+  isJson
+    ? renderJson({ mistakes })
+    : `${clean(mistakes.map((mistake) => `scopegate: ${mistake}`).join("\n"))}\n`;
 
 async function findResult(args: readonly string[], io: Io): Promise<Result> {
   const [first = "--help", ...rest] = args.filter((arg, index) => index > 0 || arg !== "--json");
@@ -69,7 +74,7 @@ export function renderHelp({ name, summary, words, options, examples }: Command)
 }
 
 /** Routes, scopes and messages may contain terminal escapes. */
-export const clean = (text: string): string => text.split("\n").map(printable).join("\n");
+const clean = (text: string): string => text.split("\n").map(printable).join("\n");
 
 const renderJson = (data: unknown): string =>
   `${JSON.stringify(data, undefined, 2).replace(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, escapeUnits)}\n`;

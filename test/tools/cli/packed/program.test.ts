@@ -148,6 +148,9 @@ describe("the program", () => {
     expect(out).toBe("");
     expect(notes).toContain(message);
     expect(notes).toContain("scopegate: ");
+    const json = scopegate(["audit", "--app", `./${app}`, "--json"]);
+    expect(json).toMatchObject({ code: 2, notes: "" });
+    expect(JSON.parse(json.out)).toEqual({ mistakes: [expect.stringContaining(message)] });
   });
 
   it("shows where an application fails, while it is loaded and later, without the whole stack", () => {
