@@ -123,8 +123,9 @@ function findOtherArguments(
       return [{ kind: "rule_argument_unknown", severity: "error", route, rule, message, hint }];
     }
     const types = [typesByName.get(name) ?? "string"].flat();
-    if (types.some((each) => /^(?:string|integer|number)$/.test(each))) return [];
-    const message = `${sentence} takes as ${types.join(" or ")}: calls with it are refused.`;
+    if (types.some((each) => each === "string" || each === "integer")) return [];
+    const refused = types.includes("number") ? "calls with a fraction, also 7.0," : "calls with it";
+    const message = `${sentence} takes as ${types.join(" or ")}: ${refused} are refused.`;
     const hint = "Name an argument that is a string or an integer.";
     return [{ kind: "rule_argument_type", severity: "warning", route, rule, message, hint }];
   });

@@ -114,7 +114,7 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
       for (const rule of [[`a:<${name}>:b`], { scopes: [], where }]) {
         const kinds = kindsOf(createMcpResourceServer({ "MCP tools/call typed": rule }), routes);
         expect(kinds.filter((kind) => kind.includes("rule_argument"))).toEqual(
-          ["tags", "urgent"].includes(name) ? ["warning rule_argument_type"] : [],
+          ["amount", "tags", "urgent"].includes(name) ? ["warning rule_argument_type"] : [],
         );
       }
     },

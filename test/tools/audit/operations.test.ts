@@ -104,15 +104,20 @@ describe("an audit of operations", () => {
     ]);
   });
 
-  it("warns of an argument whose type never fits, and reads only own properties of the types", () => {
+  it("warns of an argument whose type doesn't fit, and reads only own properties of the types", () => {
     const run = { method: "MCP", pattern: "tools/call run", parameters: ["constructor"] };
     const findingsWith = (parameterTypes: unknown) =>
       auditOf({ "MCP tools/call run": ["a:<constructor>:b"] }, [{ ...run, parameterTypes } as ListedRoute])
         .findings;
     for (const types of [undefined, null, 1, {}, { constructor: ["string", "null"] }])
       expect(findingsWith(types)).toEqual([]);
-    const [finding] = findingsWith({ constructor: ["array", "null"] });
-    expect(finding).toMatchObject({ kind: "rule_argument_type", severity: "warning" });
-    expect(finding?.message).toContain("takes as array or null: calls with it are refused.");
+    for (const [types, message] of [
+      [["array", "null"], "takes as array or null: calls with it are refused."],
+      ["number", "takes as number: calls with a fraction, also 7.0, are refused."],
+    ] as const) {
+      const [finding] = findingsWith({ constructor: types });
+      expect(finding).toMatchObject({ kind: "rule_argument_type", severity: "warning" });
+      expect(finding?.message).toContain(message);
+    }
   });
 });
