@@ -74,7 +74,7 @@ export function brand(constructor: abstract new (...values: never[]) => Error, n
   });
 }
 
-/** Thrown at construction when the options are wrong. Lists all mistakes, not only the first. */
+/** Thrown at construction when the options are wrong. Lists all mistakes; its message has the first 50. */
 export class ConfigurationError extends Error {
   static {
     brand(this, "ConfigurationError");
@@ -88,7 +88,9 @@ export class ConfigurationError extends Error {
   readonly issues: readonly ConfigurationIssue[];
 
   constructor(issues: readonly ConfigurationIssue[]) {
-    super(issues.map(renderIssue).join("\n"));
+    const shown = issues.slice(0, 50).map(renderIssue);
+    const more = issues.length - shown.length;
+    super([...shown, ...(more > 0 ? [`${more} more mistakes: see \`issues\`.`] : [])].join("\n"));
     this.issues = Object.freeze([...issues]);
   }
 }
@@ -150,12 +152,9 @@ export function orUndefined<T>(run: () => T): T | undefined {
   }
 }
 
-function renderIssue({ path, message, hint }: ConfigurationIssue): string {
-  const [first, ...rest] = path;
-  const location = rest.reduce<string>(
-    (text, step) =>
-      typeof step === "string" && /^\w+$/.test(step) ? `${text}.${step}` : `${text}[${JSON.stringify(step)}]`,
-    String(first ?? "options"),
+function renderIssue({ path: [first = "options", ...rest], message, hint }: ConfigurationIssue): string {
+  const steps = rest.map((step) =>
+    typeof step === "string" && /^\w+$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`,
   );
-  return `${location}: ${message} ${hint}`;
+  return `${first}${steps.join("")}: ${message} ${hint}`;
 }

@@ -47,3 +47,21 @@ describe.each(NAMES)("%s", (name) => {
     expect(made(ours)[name] instanceof SpecialError).toBe(false);
   });
 });
+
+describe("the message of a ConfigurationError", () => {
+  const messageOf = (count: number) =>
+    new errors.ConfigurationError(
+      Array.from({ length: count }, () => ({
+        code: "option_invalid",
+        path: ["a", 0, "b c", "d"],
+        message: "is wrong.",
+        hint: "Correct it.",
+      })),
+    ).message.split("\n");
+
+  it("shows the first 50 mistakes, and how many more there are", () => {
+    const lines = Array.from({ length: 50 }, () => 'a[0]["b c"].d: is wrong. Correct it.');
+    expect(messageOf(50)).toEqual(lines);
+    expect(messageOf(1234)).toEqual([...lines, "1184 more mistakes: see `issues`."]);
+  });
+});
