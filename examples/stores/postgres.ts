@@ -4,6 +4,10 @@ import type { Store } from "scopegate/store";
 /** A pool of `pg`, or PGlite. */
 interface Database {
   query(sql: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  /** Whether a pool of `pg` is closed. */
+  readonly ending?: boolean;
+  /** Whether PGlite is closed. */
+  readonly closed?: boolean;
 }
 
 export async function postgresStore(database: Database): Promise<Store> {
@@ -12,7 +16,10 @@ export async function postgresStore(database: Database): Promise<Store> {
   );
   await database.query("CREATE INDEX IF NOT EXISTS scopegate_until ON scopegate (until)");
   const deleteExpired = () => database.query("DELETE FROM scopegate WHERE until <= now()");
-  setInterval(() => void deleteExpired().catch(console.error), 60_000).unref();
+  const timer = setInterval(() => {
+    if (database.ending || database.closed) clearInterval(timer);
+    else void deleteExpired().catch(console.error);
+  }, 60_000).unref();
   const set = (isReplacing: boolean) => `INSERT INTO scopegate
     VALUES ($1, $2, now() + $3 * interval '1 millisecond')
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, until = excluded.until

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { inspect } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { Redis } from "ioredis";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { memoryStore, redisStore, type RedisClient, type Store, type StoreOptions } from "scopegate/store";
 import { Breaker } from "../../src/core/runtime/breaker.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
@@ -80,6 +80,21 @@ describe("the example of a store of your own", () => {
   const database = new PGlite();
   afterAll(() => database.close());
   describeStore("postgresStore", () => postgresStore(database));
+
+  it.each(["ending", "closed"] as const)("sends no query to a database that is %s", async (state) => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const query = vi.fn(() => Promise.resolve({ rows: [] }));
+    const closing = { query, ending: false, closed: false };
+    await postgresStore(closing);
+    query.mockClear();
+    vi.advanceTimersByTime(60_000);
+    expect(query).toHaveBeenCalledOnce();
+    closing[state] = true;
+    vi.advanceTimersByTime(180_000);
+    expect(query).toHaveBeenCalledOnce();
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });
 
 it("doesn't take a point in time, which an older version took", () => {
