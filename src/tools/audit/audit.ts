@@ -20,6 +20,7 @@ import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
 import {
   corsAfterGuard,
+  filesUnmapped,
   FOR_MCP,
   guardMissing,
   ROUTES_MISSING,
@@ -123,6 +124,7 @@ export function auditRoutes(
       findings.push(unguarded(route, { ...place, hint: place.hint + mcpHint }));
     else if (!rule && !needsNoOwnRule(coverage))
       findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
+    else if (!rule && lacksRulesForFiles(coverage, coverages)) findings.push(filesUnmapped(route, fate));
   }
   const uncertain = exposed.find(({ route }) => route.unguarded?.isUncertain)?.route.unguarded;
   if (uncertain) findings.push(guardMissing({ ...uncertain, hint: uncertain.hint + mcpHint }));
@@ -183,6 +185,13 @@ function reaches(coverage: RouteCoverage, compiled: CompiledRule): boolean {
   if (serves === SERVES.handler) return haveCommonRoute(coverage.alternatives, alternativesOf(compiled));
   return isReachedBy(compiled, coverage);
 }
+
+/** Files at the root may have any path. A rule that another route reaches was written for that route. */
+const lacksRulesForFiles = ({ route, touching }: RouteCoverage, all: readonly RouteCoverage[]): boolean =>
+  route.serves === SERVES.files &&
+  route.pattern === ROOT &&
+  !isServedBeforeGuard(route) &&
+  touching.every((rule) => all.some((other) => other.route !== route && reaches(other, rule)));
 
 /** A public route needn't be guarded. Neither does OPTIONS: CORS middleware responds first. */
 function requiresGuard({ route: { method, serves }, rule, deciding }: RouteCoverage): boolean {

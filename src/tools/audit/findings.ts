@@ -110,11 +110,21 @@ export function unmapped(
       hint: adviceFor(coverage),
     };
   }
-  const consequence =
-    fate !== "refused" ? "any valid token is enough for it" : "every request for it is refused";
-  const message = `${name} has no rule: ${route.unguarded ? "behind protect, " : ""}${consequence}.`;
+  const message = `${name} has no rule: ${route.unguarded ? "behind protect, " : ""}${consequenceOf(fate, "it")}.`;
   return { kind: "route_unmapped", severity: "error", route, message, hint: adviceFor(coverage) };
 }
+
+/** Creates the finding for files at the root without rules of their own. */
+export const filesUnmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
+  kind: "route_unmapped",
+  severity: "warning",
+  route,
+  message: `${describeRoute(route)} has no rules for its files: ${consequenceOf(fate, "them")}.`,
+  hint: 'Add one for each folder or file, such as "GET /assets{/*path}": "public". If anyone may read all files, register them before protect.',
+});
+
+const consequenceOf = (fate: UnmappedRoutes, what: string): string =>
+  fate !== "refused" ? `any valid token is enough for ${what}` : `every request for ${what} is refused`;
 
 /** One rule for all procedures of tRPC would also decide those that are added later. */
 function adviceFor(coverage: RouteCoverage): string {

@@ -193,6 +193,31 @@ describe.each(EXPRESS_VERSIONS)("an %s application with static folders and Swagg
     });
   });
 
+  it("warns of files at the root, if all rules are for other routes", () => {
+    const { "GET /index.html": _page, ...others } = TABLE;
+    const { server, routes } = create(others);
+    const { ok, findings } = audit(server, routes);
+    expect(ok).toBe(true);
+    expect(findings).toEqual([
+      {
+        kind: "route_unmapped",
+        severity: "warning",
+        route: { method: "GET", pattern: "/{*path}", serves: "static files" },
+        message:
+          "`GET /{*path}` (static files) has no rules for its files: every request for them is refused.",
+        hint: 'Add one for each folder or file, such as "GET /assets{/*path}": "public". If anyone may read all files, register them before protect.',
+      },
+    ]);
+    const accepted = create({ ...others, "GET /assets{/*path}": "public" });
+    expect(audit(accepted.server, accepted.routes).findings).toEqual([]);
+    const any = (_request: unknown, _response: unknown, next: () => void) => next();
+    const ordinary = express().use(protectExpress(server)).use(any).get("/agents", handler);
+    expect(audit(server, routesOf(ordinary)).findings.map(({ kind }) => kind)).toEqual([
+      "rule_unreached",
+      "rule_unreached",
+    ]);
+  });
+
   it("accepts the same folders in a list by hand, and rules and routes for single files", () => {
     const rules: ScopeMappings = { "GET /docs/private.json": ["docs:read"], "GET /manuals/search": [] };
     // Such a route runs if there is no such file: it isn't hidden.
