@@ -1,12 +1,13 @@
 /** `protect` and `withScopes` of scopegate/fetch. `test/conformance` has what every adapter does. */
 import { runInNewContext } from "node:vm";
 import { H3 } from "h3";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Decision, ResourceServer } from "scopegate";
 import { type Access, principalOf, protect, requireScopes, withScopes } from "scopegate/fetch";
 import { readWebRequest, targetOf, toResponse } from "../../src/adapters/shared/web-request.ts";
 import { createServer, issuer, thrownBy } from "../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../support/server.ts";
+import { withPollution } from "../support/polluted-prototype.ts";
 
 /** The host rewrites `/teams/:teamId/:path*` to `/:path*`: the public rule for pages covers every handler. */
 const serverWith = (options: Partial<ResourceServerOptions> = {}): ResourceServer =>
@@ -59,13 +60,7 @@ describe("protect for fetch", () => {
     const guard = protect(serverWith({ onDecision: (_, request) => observed.push(request) }));
     const request = requestOf("/docs", await bearer("docs:read"));
     const polluted = { params: { id: 5 }, matchedPattern: "/polluted" };
-    for (const [name, value] of Object.entries(polluted))
-      Object.defineProperty(Object.prototype, name, { value, configurable: true });
-    try {
-      expect(await outcomeOf(guard(request))).toBe("ran");
-    } finally {
-      for (const name of Object.keys(polluted)) Reflect.deleteProperty(Object.prototype, name);
-    }
+    expect(await withPollution(polluted, () => outcomeOf(guard(request)))).toBe("ran");
     expect(observed).toHaveLength(1);
     expect(Object.keys(observed[0] as object)).not.toContain("params");
   });
@@ -117,14 +112,11 @@ describe("protect for fetch", () => {
 });
 
 describe("a polluted prototype", () => {
-  afterEach(() => {
-    for (const name of ["decision", "authorization"]) Reflect.deleteProperty(Object.prototype, name);
-  });
-
   it("does not turn a refusal into access", async () => {
     const handler = withScopes(serverWith(), run);
-    Object.assign(Object.prototype, { decision: { allowed: true }, authorization: await bearer() });
-    expect((await handler(requestOf("/any"))).status).toBe(401);
+    const polluted = { decision: { allowed: true }, authorization: await bearer() };
+    const { status } = await withPollution(polluted, async () => handler(requestOf("/any")));
+    expect(status).toBe(401);
   });
 });
 

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import express from "express";
 import { jwtVerify } from "jose/jwt/verify";
 import Koa from "koa";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi, onTestFinished } from "vitest";
 import type { AccessRequest, Decision } from "scopegate";
 import { callerConditions } from "scopegate/conditions";
 import * as forExpress from "scopegate/express";
@@ -15,6 +15,7 @@ import { createTestIssuer } from "scopegate/testing";
 import { ask as askOverHttp, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createResourceServer, type ResourceServerOptions } from "../support/server.ts";
+import { pollute as polluteAll } from "../support/polluted-prototype.ts";
 
 const issuer = createIssuer();
 const create = (options: Partial<ResourceServerOptions> = {}) =>
@@ -51,17 +52,8 @@ function createIntrospecting(claims: object) {
   return { server, login: () => server.check(request) };
 }
 
-const pollution: Record<string, unknown> = {};
-const pollute = (members: Record<string, unknown>) => {
-  Object.assign(pollution, members);
-  Object.assign(Object.prototype, members);
-};
-afterEach(() => {
-  for (const name of Object.keys(pollution)) {
-    Reflect.deleteProperty(Object.prototype, name);
-    Reflect.deleteProperty(pollution, name);
-  }
-});
+/** Adds properties to `Object.prototype` until the end of the test. */
+const pollute = (properties: Record<string, unknown>) => onTestFinished(polluteAll(properties));
 
 describe("a polluted prototype", () => {
   it.each<readonly [Record<string, unknown>]>([

@@ -6,6 +6,7 @@ import { CLAIM_CASES } from "./tokens/claims.ts";
 import { NOW, pemOf, type TokenCase } from "./tokens/forge.ts";
 import { FORM_CASES } from "./tokens/form.ts";
 import { KEY_CASES } from "./tokens/keys.ts";
+import { withPollution } from "../support/polluted-prototype.ts";
 
 export type { TokenCase } from "./tokens/forge.ts";
 
@@ -30,16 +31,12 @@ export async function verdictOf({ token, options = {}, pollution = {} }: TokenCa
     if (error instanceof ConfigurationError) return error.issues.map(({ code }) => code).join(" ");
     throw error;
   }
-  for (const [name, value] of Object.entries(pollution))
-    Object.defineProperty(Object.prototype, name, { value, configurable: true, writable: true });
   try {
-    await server.authenticate(token);
+    await withPollution(pollution, () => server.authenticate(token), { isEnumerable: false });
     return "accepted";
   } catch (error) {
     if (error instanceof TokenRejectedError) return error.rejection;
     throw error;
-  } finally {
-    for (const name of Object.keys(pollution)) Reflect.deleteProperty(Object.prototype, name);
   }
 }
 

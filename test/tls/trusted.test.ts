@@ -1,7 +1,6 @@
 /** Who may send the certificate in a header field: addresses, functions, Unix sockets. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request as httpRequest, type RequestListener } from "node:http";
-import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
@@ -33,6 +32,7 @@ import {
   tokenFor,
   UNBOUND,
 } from "./setup.ts";
+import { HAS_IPV6 } from "../support/ipv6.ts";
 
 closeAfterwards();
 const folder = temporaryFolder("trusted");
@@ -62,10 +62,6 @@ async function ask(where: Where, token: string, value?: string): Promise<Answer>
   const text = Buffer.concat(chunks).toString();
   return { status: response.statusCode ?? 0, headers: response.headers, text, body: JSON.parse(text) };
 }
-
-const HAS_IPV6 = Object.values(networkInterfaces()).some((list) =>
-  list?.some(({ address }) => address === "::1"),
-);
 
 if (!HAS_IPV6) console.log("Skipped: the tests with addresses of IPv6, because this machine has none.");
 

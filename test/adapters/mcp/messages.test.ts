@@ -12,6 +12,7 @@ import { renderOperation } from "../../../src/capabilities/mcp-operations/operat
 import { MCP_METHODS } from "../../../src/capabilities/mcp-operations/operation-methods.ts";
 import { ALLOWED, call } from "./support/corpus/hostile.ts";
 import { createMcpResourceServer } from "./support/tools.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 const CONTEXT = { methods: MCP_METHODS, revision: undefined };
 const read = (value: unknown) => parseMessages(Buffer.from(JSON.stringify(value)), CONTEXT);
@@ -164,21 +165,14 @@ describe("parseMessages", () => {
   });
 
   it("ignores what a polluted prototype says", () => {
-    const polluted = Object.assign(Object.prototype, {
-      arguments: { agent_id: "web" },
-      name: "search",
-      jsonrpc: "2.0",
-    });
-    try {
+    withPollution({ arguments: { agent_id: "web" }, name: "search", jsonrpc: "2.0" }, () => {
       expect(readMessages({ id: 1, method: "ping" }, CONTEXT)).toMatchObject({ kind: "invalid" });
       expect(readMessages({ ...request("tools/call"), params: {} }, CONTEXT)).toMatchObject({
         kind: "invalid",
       });
       const one = readMessages({ ...request("tools/call"), params: { name: "run_agent" } }, CONTEXT);
       expect(one).toMatchObject({ messages: [{ calls: [{ parameters: {} }] }] });
-    } finally {
-      for (const name of ["arguments", "name", "jsonrpc"]) Reflect.deleteProperty(polluted, name);
-    }
+    });
   });
 
   it("finds no operation in responses", () => {

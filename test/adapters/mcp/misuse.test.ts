@@ -19,6 +19,7 @@ import { ask, askMcp } from "../../support/http.ts";
 import { pipelineOf } from "../../../src/core/port.ts";
 import { requestOf, server } from "./support/memory.ts";
 import { createMcp, createMcpResourceServer, issuer, type Line, tokenOf } from "./support/tools.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 /** Calls `run_agent` behind these handlers, as the runner, and returns what the route received. */
 async function call(app: ReturnType<typeof express>, agent_id: unknown) {
@@ -198,12 +199,9 @@ describe("a body that headers do not announce", () => {
 });
 
 it("adds no body to a request from a polluted prototype", async () => {
-  Object.assign(Object.prototype, { parsed: { jsonrpc: "2.0", id: 1, method: "ping" } });
-  try {
-    expect((await call(express().use(protectMcp(server)), "api")).status).toBe(403);
-  } finally {
-    Reflect.deleteProperty(Object.prototype, "parsed");
-  }
+  const polluted = { parsed: { jsonrpc: "2.0", id: 1, method: "ping" } };
+  const { status } = await withPollution(polluted, () => call(express().use(protectMcp(server)), "api"));
+  expect(status).toBe(403);
 });
 
 describe("an edited response", () => {

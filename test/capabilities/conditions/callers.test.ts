@@ -3,6 +3,7 @@ import type { Conditions } from "scopegate/conditions";
 import { explain } from "scopegate/explain";
 import { resultFor } from "../../support/conditions.ts";
 import { createServer } from "../../support/resource-servers.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 // `conditions.test.ts` has the mistakes in conditions.
 
@@ -74,14 +75,10 @@ describe("the condition `actors`", () => {
   });
 
   it("reads no actor from a polluted prototype", () => {
-    const prototype = Object.prototype as { sub?: string };
-    Object.defineProperty(prototype, "sub", { value: "agent-1", configurable: true });
-    try {
+    withPollution({ sub: "agent-1" }, () => {
       expect(resultFor({ actors: "any" }, { act: {} })).toBe(REFUSED);
       for (const act of [null, {}, { client_id: "x" }]) expect(resultFor(LISTED, { act })).toBe(REFUSED);
-    } finally {
-      delete prototype.sub;
-    }
+    });
   });
 });
 

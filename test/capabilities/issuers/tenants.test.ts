@@ -11,6 +11,7 @@ import { introspection } from "scopegate/introspection";
 import { issuersOf } from "../../../src/tools/shared/issuers.ts";
 import { mistakesOf, thrownBy } from "../../support/resource-servers.ts";
 import { collectWarnings, createFinding, createTenant, START, TABLE, type Tenant } from "./support.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 /** The same record in a fixed list and in `issuersFrom`. */
 const WAYS = ["issuers", "issuersFrom"] as const;
@@ -298,13 +299,11 @@ describe("`{ tenant: true }` in a table", () => {
     const globex = createLacking("globex", "tenant");
     const { answer, server } = createFinding([globex]);
     const token = await globex.issuer.token(READER);
-    Object.defineProperty(Object.prototype, "tenant", { value: "acme", configurable: true, writable: true });
-    try {
+    const expectNone = async () => {
       expect(await answer(token)).toBe("403 caller_not_allowed");
       expect(Object.hasOwn(await server.authenticate(token), "tenant")).toBe(false);
-    } finally {
-      Reflect.deleteProperty(Object.prototype, "tenant");
-    }
+    };
+    await withPollution({ tenant: "acme" }, expectNone, { isEnumerable: false });
   });
 
   it("is possible in a JSON file, with `tenant` and `scopes` of an issuer", () => {

@@ -7,6 +7,7 @@ import { operationRulesOf } from "../../../src/capabilities/mcp-operations/opera
 import { pipelineOf } from "../../../src/core/port.ts";
 import { audit } from "../../../src/tools/audit/index.ts";
 import { issuer, thrownBy } from "../../support/resource-servers.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 type Options = Parameters<typeof createResourceServer>[0];
 
@@ -111,14 +112,9 @@ describe("mcpOperations", () => {
   });
 
   it("doesn't read options of a polluted prototype", () => {
-    const polluted = Object.prototype as { methods?: unknown };
-    polluted.methods = { "skills/list": null };
-    try {
-      expect(issuesOf({ mcp: mcpOperations(), scopeMappings: { "MCP skills/list": [] } })).toMatchObject([
-        { code: "route_key_invalid" },
-      ]);
-    } finally {
-      delete polluted.methods;
-    }
+    const issues = withPollution({ methods: { "skills/list": null } }, () =>
+      issuesOf({ mcp: mcpOperations(), scopeMappings: { "MCP skills/list": [] } }),
+    );
+    expect(issues).toMatchObject([{ code: "route_key_invalid" }]);
   });
 });

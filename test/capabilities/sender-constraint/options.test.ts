@@ -6,6 +6,7 @@ import { senderConstraint } from "scopegate/sender-constraint";
 import { createTestIssuer } from "scopegate/testing";
 import { thrownBy } from "../../support/resource-servers.ts";
 import { createResourceServer } from "../../support/server.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 const issuer = createTestIssuer();
 
@@ -179,13 +180,8 @@ describe("the value of senderConstraint", () => {
   });
 
   it("reads no option from a polluted prototype", () => {
-    const polluted = Object.prototype as { required?: boolean; nonce?: boolean };
     const value = senderConstraint({ dpop: { origins: [ORIGIN] } });
-    for (const name of ["required", "nonce"])
-      Object.defineProperty(polluted, name, { value: true, configurable: true, writable: true });
-    const created = value.create({ now: Date.now });
-    delete polluted.required;
-    delete polluted.nonce;
+    const created = withPollution({ required: true, nonce: true }, () => value.create({ now: Date.now }));
     expect(created).toMatchObject({ isRequired: false, refusalHeaders: undefined });
   });
 });

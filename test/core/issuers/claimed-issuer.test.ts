@@ -1,9 +1,10 @@
 /** The `iss` of a token is compared exactly, and the issuer that it selects verifies the token. */
 import fc from "fast-check";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { TokenRejectedError } from "scopegate";
 import { createServer, verdictOf } from "../../support/resource-servers.ts";
 import { BACKEND, CONTROL, ENTRIES, PARTNER, type Signer, signedBy } from "./signers.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 const server = createServer({
   issuers: [ENTRIES.control, ENTRIES.backend, ENTRIES.partner],
@@ -118,10 +119,6 @@ describe("a polluted prototype", () => {
     verifyAudience: false,
     "https://stranger.example": {},
   };
-  afterEach(() => {
-    for (const name of Object.keys(polluted)) Reflect.deleteProperty(Object.prototype, name);
-  });
-
   it.each([
     ["no issuer", CONTROL, payloadOf(), "issuer"],
     ["an unknown issuer", CONTROL, payloadOf('"iss":"https://stranger.example"'), "issuer"],
@@ -129,7 +126,6 @@ describe("a polluted prototype", () => {
     ["another audience", CONTROL, payloadOf(IS_CONTROL).replace("agents-prod", "other"), "audience"],
   ])("accepts no token with %s", async (_, signer, payload, verdict) => {
     const token = signedBy(signer, { payload });
-    Object.assign(Object.prototype, polluted);
-    expect(await verdictOf(server, token)).toBe(verdict);
+    expect(await withPollution(polluted, () => verdictOf(server, token))).toBe(verdict);
   });
 });

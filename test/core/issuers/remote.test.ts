@@ -4,6 +4,7 @@ import { behave } from "../../support/fault-server.ts";
 import { verdictOf } from "../../support/resource-servers.ts";
 import { CONTROL, PARTNER, REMOTE, remoteJwks, SHARED_KID, signedBy } from "./signers.ts";
 import { AUD, controls, remotes, useRemoteIssuers } from "./remote-issuers.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 const { serverOf, answer, asked, whenAsked, fetched, events, faults } = useRemoteIssuers();
 
@@ -45,12 +46,7 @@ describe("an issuer with remote keys", () => {
   it("receives no request because of a polluted prototype", async () => {
     const server = serverOf({ [REMOTE.iss]: "/idle" });
     const token = signedBy(REMOTE, { claims: { ...AUD, iss: undefined } });
-    Object.assign(Object.prototype, { iss: REMOTE.iss });
-    try {
-      expect(await verdictOf(server, token)).toBe("issuer");
-    } finally {
-      Reflect.deleteProperty(Object.prototype, "iss");
-    }
+    expect(await withPollution({ iss: REMOTE.iss }, () => verdictOf(server, token))).toBe("issuer");
     expect(fetched()).toEqual([]);
   });
 

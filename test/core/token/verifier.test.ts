@@ -7,6 +7,7 @@ import type { KeyQuery, KeyResolver } from "../../../src/core/keys/verification-
 import { readJwt } from "../../../src/core/token/jwt-parts.ts";
 import { createTokenVerifier, type TokenRules } from "../../../src/core/token/verifier.ts";
 import { createVerifier, resolverOf } from "../../support/verifier.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 const server = createServer();
 const stranger = createIssuer({ kid: "stranger" });
@@ -76,18 +77,6 @@ it.each<readonly [string | undefined, Options["tokenTypes"], string]>([
 });
 
 describe("a polluted prototype", () => {
-  /** Runs with a property on Object.prototype, as after a prototype pollution. */
-  async function polluted<T>(members: Readonly<Record<string, unknown>>, run: () => Promise<T>): Promise<T> {
-    const prototype = Object.prototype as Record<string, unknown>;
-    for (const [name, value] of Object.entries(members))
-      Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
-    try {
-      return await run();
-    } finally {
-      for (const name of Object.keys(members)) Reflect.deleteProperty(prototype, name);
-    }
-  }
-
   it("sets no key id", async () => {
     const jwks = {
       keys: [
@@ -97,7 +86,7 @@ describe("a polluted prototype", () => {
     };
     const named = createServer({ keys: { jwks } });
     const token = await stranger.token({}, { kid: "own" });
-    expect(await polluted({ kid: "stranger" }, () => verdictOf(named, token))).toBe("signature");
+    expect(await withPollution({ kid: "stranger" }, () => verdictOf(named, token))).toBe("signature");
   });
 
   it("sets no type of a token", async () => {
@@ -110,7 +99,7 @@ describe("a polluted prototype", () => {
   it("sets no user, no session and no scope", async () => {
     const token = await issuer.token({ sub: undefined });
     const members = { sub: "root", session_id: "s", jti: "t", userId: "root", sessionId: "s", exp: NOW + 9 };
-    const principal = await polluted(members, () => server.authenticate(token));
+    const principal = await withPollution(members, () => server.authenticate(token));
     expect(principal).toMatchObject({ scopes: [], audience: ["agents-prod"] });
     expect(Object.keys(principal)).not.toContain("userId");
     expect(Object.keys(principal)).not.toContain("sessionId");

@@ -6,6 +6,7 @@ import { exchange, render } from "../../support/raw-http.ts";
 import { createResourceServer, type ResourceServerOptions } from "../../support/server.ts";
 import { pemOf } from "../tokens/forge.ts";
 import { NONCE_SECRET, NOW, ORIGIN, type Sent, type ServerName, TARGET } from "./forge.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 const RULE = ["agents:read"];
 
@@ -153,18 +154,15 @@ export async function checkDirectly(
   pollution: Readonly<Record<string, unknown>> = {},
 ): Promise<{ readonly decision: Decision; readonly received: Received | undefined }> {
   const access = accessRequestOf(request);
-  for (const [name, value] of Object.entries(pollution))
-    Object.defineProperty(Object.prototype, name, { value, configurable: true, writable: true });
-  try {
+  const decide = async () => {
     const decision = await server.check(access);
     if (decision.allowed) return { decision, received: undefined };
     const { status, headers, body } = server.refuse(decision);
     const fields = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]));
     const text = typeof body === "string" ? body : JSON.stringify(body);
     return { decision, received: { status, fields, body: text, text: JSON.stringify(headers) + text } };
-  } finally {
-    for (const name of Object.keys(pollution)) Reflect.deleteProperty(Object.prototype, name);
-  }
+  };
+  return withPollution(pollution, decide, { isEnumerable: false });
 }
 
 /** The rejection of the proof, or the reason of the refusal; `allowed` for an allowed request. */

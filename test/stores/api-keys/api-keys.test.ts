@@ -12,6 +12,7 @@ import { revalidate } from "scopegate/connections";
 import { createServer, issuer, thrownBy, verdictOf } from "../../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";
 import { BASE62, crcOf, GIVEN, PREFIX } from "./support.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 const PEPPER = "a pepper of enough characters";
 /** The time of the servers: later than any key is made here. */
@@ -327,15 +328,13 @@ describe("apiKeys, for an unknown key", () => {
 
   it("rejects a key whose id is the name of a property that every object has", async () => {
     const { server, store } = createKeyed();
+    store.find = (id) => Promise.resolve(store.records[id]);
     // Twelve characters, as an id has.
-    Object.defineProperty(Object.prototype, "aPolluted012", { value: {}, configurable: true });
-    try {
-      store.find = (id) => Promise.resolve(store.records[id]);
-      const content = `${PREFIX}aPolluted012${"a".repeat(43)}`;
-      expect(await verdictOf(server, content + checksumOf(content))).toBe("unavailable");
-    } finally {
-      Reflect.deleteProperty(Object.prototype, "aPolluted012");
-    }
+    const content = `${PREFIX}aPolluted012${"a".repeat(43)}`;
+    const verdict = withPollution({ aPolluted012: {} }, () =>
+      verdictOf(server, content + checksumOf(content)),
+    );
+    expect(await verdict).toBe("unavailable");
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { json, text } from "../../support/behaviours.ts";
 import { NOW } from "../../support/resource-servers.ts";
 import { active, startAsking, TOKEN } from "./support.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 const verdictOn = async (
   answer: unknown,
@@ -136,12 +137,8 @@ describe("introspection, for a token that is not active", () => {
   });
 
   it("ignores `active` of a polluted prototype", async () => {
-    Object.defineProperty(Object.prototype, "active", { value: true, configurable: true });
-    try {
-      expect(await verdictOn(active({ active: undefined }))).toBe("503");
-    } finally {
-      Reflect.deleteProperty(Object.prototype, "active");
-    }
+    const ask = () => verdictOn(active({ active: undefined }));
+    expect(await withPollution({ active: true }, ask, { isEnumerable: false })).toBe("503");
   });
 });
 

@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import { type AddressInfo, createServer, Server } from "node:net";
-import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createResourceServer } from "scopegate";
@@ -15,13 +14,11 @@ import { CHILD_LIMIT } from "../../support/child-limit.ts";
 import { verdictOf } from "../../support/resource-servers.ts";
 import { fileOf, folder, mistakesOf, outputOf, scopegate, useFolder } from "./support.ts";
 import { startIssuer } from "./start-issuer.ts";
+import { HAS_IPV6 } from "../../support/ipv6.ts";
 
 useFolder();
 
 const keyFile = () => join(folder, `key-${Math.random()}.pem`);
-const hasIpv6 = Object.values(networkInterfaces())
-  .flat()
-  .some((address) => address?.address === "::1");
 
 /** Starts the command on a free port until the end of the test. */
 async function start(key = keyFile()) {
@@ -105,7 +102,7 @@ describe("scopegate issuer", () => {
     const listen = vi.spyOn(Server.prototype, "listen");
     const { url } = await start();
     const addresses = listen.mock.contexts.map((server) => (server as Server).address() as AddressInfo);
-    expect(addresses.map(({ address }) => address)).toEqual(["127.0.0.1", ...(hasIpv6 ? ["::1"] : [])]);
+    expect(addresses.map(({ address }) => address)).toEqual(["127.0.0.1", ...(HAS_IPV6 ? ["::1"] : [])]);
     for (const { address, port } of addresses) {
       expect(url).toBe(`http://localhost:${port}`);
       const request = get(`${url}/.well-known/jwks.json`, {

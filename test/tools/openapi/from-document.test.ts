@@ -12,6 +12,7 @@ import {
   serverOf,
   skeletonOf,
 } from "./support/documents.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 const word = fc.constantFrom("agents", "teams", "a", "b-c", "v1.0", "caf%C3%A9", "__proto__", "constructor");
 const parameter = fc.constantFrom(
@@ -82,12 +83,7 @@ describe("fromDocument", () => {
   });
 
   it("reads no `security` from a polluted prototype", () => {
-    Object.defineProperty(Object.prototype, "security", { value: [], configurable: true });
-    try {
-      expect(read({})).toEqual({ "GET /x": [] });
-    } finally {
-      Reflect.deleteProperty(Object.prototype, "security");
-    }
+    expect(withPollution({ security: [] }, () => read({}))).toEqual({ "GET /x": [] });
   });
 
   it.each(["3.0.3", "3.1.0"])(
