@@ -134,8 +134,8 @@ const ROWS: readonly Row[] = [
   [
     "A token is in one place.",
     `${core}/credential.ts`,
-    'if (first.kind !== "missing") return SEVERAL_SOURCES;',
-    "",
+    "return SEVERAL_SOURCES;",
+    "continue;",
     "security/credentials.test.ts",
   ],
   [
