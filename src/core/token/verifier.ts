@@ -106,7 +106,8 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     }
     let rejected = rejectToken("key");
     let hasNewer = false;
-    for (let key = candidates.shift(); key; key = candidates.shift()) {
+    // Also tries the keys that are added on the way.
+    for (const key of candidates) {
       let material: KeyMaterial;
       try {
         const imported = materialOf(key, algorithm);
@@ -137,7 +138,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
         // Another key may match the signature. All other rejections are final.
         if (rejected.rejection !== "signature") return rejected;
       }
-      if (candidates.length > 0 || hasNewer) continue;
+      if (hasNewer || key !== candidates.at(-1)) continue;
       // The issuer may have reused the `kid` of an old key for a new one.
       hasNewer = true;
       candidates.push(...((await keys.findNewer?.(query)) ?? []));

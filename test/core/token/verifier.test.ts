@@ -92,8 +92,8 @@ describe("a polluted prototype", () => {
   it("sets no type of a token", async () => {
     const typed = createServer({ tokenTypes: ["at+jwt"] });
     const token = await issuer.token({}, { typ: undefined });
-    expect(await polluted({ typ: "at+jwt" }, () => verdictOf(typed, token))).toBe("type");
-    expect(await polluted({ type: "at+jwt" }, () => verdictOf(typed, token))).toBe("type");
+    expect(await withPollution({ typ: "at+jwt" }, () => verdictOf(typed, token))).toBe("type");
+    expect(await withPollution({ type: "at+jwt" }, () => verdictOf(typed, token))).toBe("type");
   });
 
   it("sets no user, no session and no scope", async () => {
