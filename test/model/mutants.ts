@@ -260,7 +260,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     sentence: "An exact path spells each text as the table does.",
     file: "policy/find-rules.ts",
-    text: "if (edge.text !== segment.exact) walk.isSpelled = false;",
+    text: "if (edge.text !== exact) walk.isSpelled = false;",
     replacement: "",
   },
   {
