@@ -76,17 +76,17 @@ const READABLE_PATH =
  */
 const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=\/|$)/i;
 
-/** RFC 3986 doesn't allow these characters. The parser that routers use for absolute forms encodes them. */
+/** In an absolute form, the parsers of routers encode these characters, so the request is refused. */
 const NOT_IN_URIS = /[{}|^`<>"]/;
 
-/** Reads the path of a target; `undefined` for a target that routers would read differently. */
+/** Reads the path of a target; `undefined` if it's too long, or if routers would read it differently. */
 export function readPath(target: string): Path | undefined {
-  // A plain path has no query and no authority, so there's nothing to divide.
+  // A plain path has no query or authority to remove.
   if (isPlainPath(target)) return toPath(target, true);
   const origin = originForm(target);
   if (origin === undefined) return undefined;
   const text = pathOf(origin);
-  // A client never sends a fragment (RFC 9112 section 3.2), and some parsers would cut off one in the query.
+  // Clients send no fragment (RFC 9112 section 3.2). Some parsers would cut the query off at its `#`.
   if (text.length > MAX_PATH_LENGTH || (text !== target && target.includes("#"))) return undefined;
   if (isPlainPath(text)) return toPath(text, true);
   const isReadable = READABLE_PATH.test(text) && orUndefined(() => decodeURIComponent(text)) !== undefined;

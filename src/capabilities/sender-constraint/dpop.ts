@@ -11,7 +11,7 @@ import { readClock } from "../../core/runtime/clock.ts";
 import { areEqual } from "../../core/runtime/constant-time.ts";
 import { claimAt } from "../../core/token/claim-path.ts";
 import { iatToleranceOf } from "../../core/token/issued-at.ts";
-import { copyOf, decodeSegment, readJsonSegment } from "../../core/token/jwt-parts.ts";
+import { copyOf, decodeBase64url, readJsonSegment } from "../../core/token/jwt-parts.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import type { ProofCheck, ProofRejection } from "../../core/token/proof.ts";
 import { nonceHeader } from "./challenges.ts";
@@ -193,7 +193,7 @@ interface ProofParts {
 function readProof(proof: string): ProofParts | undefined {
   if (proof.length > MAX_PROOF_LENGTH) return undefined;
   const [header = "", payload = "", signature = "", ...others] = proof.split(".", 4);
-  const isOneJwt = others.length === 0 && [header, payload, signature].every(decodeSegment);
+  const isOneJwt = others.length === 0 && [header, payload, signature].every(decodeBase64url);
   return isOneJwt ? { header, payload } : undefined;
 }
 

@@ -30,7 +30,7 @@ export interface PathWalk {
 }
 
 interface PathRuleWalk extends PathWalk {
-  /** `false` if the path spells a static segment of the rule differently. */
+  /** `false` if the path spells a static segment of the rule differently; set only once the rule is found. */
   isSpelled: boolean;
 }
 

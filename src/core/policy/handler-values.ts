@@ -17,7 +17,7 @@ export interface HandlerValues {
   readonly isPlusSpace?: () => boolean;
 }
 
-/** The name of the parameters that a route may have where its pattern isn't known. */
+/** Stands for parameters whose names aren't known, because the pattern of the route isn't. */
 export const UNKNOWN = "?";
 
 type RequestRules = Pick<GoverningRules, "matches" | "restrictions">;
@@ -33,14 +33,14 @@ export function hasOtherValue(
   handlerValues: HandlerValues,
 ): boolean {
   if (!handlerValues.readValue || !readsPath(rules)) return false;
-  const isOther = (match: RuleMatch, names: readonly string[]): boolean => {
+  const receivesAny = (match: RuleMatch, names: readonly string[]): boolean => {
     for (const name of names)
       for (const route of routes) if (receivesOther(match, name, route, handlerValues)) return true;
     return false;
   };
   for (const match of rules.matches)
-    if (isOther(match, match.leaf?.templates ?? templatesOf(match.compiled.requirement))) return true;
-  return rules.restrictions().active.some((one) => isOther(one, one.conditions.parameters));
+    if (receivesAny(match, match.leaf?.templates ?? templatesOf(match.compiled.requirement))) return true;
+  return rules.restrictions().active.some((match) => receivesAny(match, match.conditions.parameters));
 }
 
 /** Compares by place, because rules and routes name their parameters differently. */
@@ -54,29 +54,30 @@ function receivesOther(
   // Each name of a batch is a path of its own, which no parameter of the route contains.
   if (!parameter || source.path.text !== route.path.text) return false;
   const { segment, index, text, value: ruleValue } = parameter;
-  // However the route divides the path, the handler reads the space.
+  // The handler receives a space, however the route divides the path.
   if (text.includes("+") && isPlusSpace?.()) return true;
-  // Only grants for every id cover an empty value.
+  // The rule has read no value, so only a grant for every id allows the request.
   if (ruleValue === "") return false;
 
   const aligned = alignSegments(route);
   const routeSegment = aligned[index];
   if (!routeSegment) return false;
   const part = routeSegment.kind === "wildcard" ? index - aligned.indexOf(routeSegment) : undefined;
-  // Other static parts of a segment leave another value.
-  const isSame = part !== undefined || segmentIdentity(routeSegment) === segmentIdentity(segment);
-  const isOther = (name: string, value: unknown, isCompared: boolean): boolean => {
+  const isWhole = part !== undefined && segment.kind === "parameter";
+  const isSamePlace = isWhole || segmentIdentity(routeSegment) === segmentIdentity(segment);
+  const differs = (name: string, value: unknown, isCompared: boolean): boolean => {
     if (value === ruleValue) return false;
     // A handler receives one value for a repeated name, so the one that the rule has read may be hidden.
     const isRepeated = route.segments.flatMap(namesOf).filter((each) => each === name).length > 1;
-    return ["string", "number", "bigint"].includes(typeof value)
-      ? (isCompared || isRepeated) && String(value) !== ruleValue
-      : value !== undefined && isRepeated;
+    if (!isCompared && !isRepeated) return false;
+    // Middleware may have converted the value to an object, which can't be compared.
+    const isPrimitive = ["string", "number", "bigint"].includes(typeof value);
+    return isPrimitive ? String(value) !== ruleValue : value !== undefined && isRepeated;
   };
   const names = namesOf(routeSegment);
-  if (names.some((name) => isOther(name, partOf(readValue?.(name), part), isSame))) return true;
+  if (names.some((name) => differs(name, partOf(readValue?.(name), part), isSamePlace))) return true;
   // The place of a group of a regular expression isn't known, so only its name can be compared.
-  return names.includes(UNKNOWN) && isOther(ruleName, readValue?.(ruleName), true);
+  return names.includes(UNKNOWN) && differs(ruleName, readValue?.(ruleName), true);
 }
 
 /** Returns one part of a wildcard's value, which is an array or has slashes; otherwise the whole value. */

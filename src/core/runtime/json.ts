@@ -18,13 +18,13 @@ const LONG = 64;
 export const isOnlyReading = (value: object, json: Buffer, marks = readMarks(json)): boolean =>
   json[0] !== BYTE_ORDER_MARK && countProperties(value, marks.containers) === marks.colons;
 
-/** Reads what JSON has outside its strings: each property has one colon. */
+/** Counts colons (one for each property) and containers outside strings, and notes inexact numbers. */
 export function readMarks(json: Buffer) {
-  // The length is read only once, because this takes as long as reading a byte.
+  // Read once: reading the length takes as long as reading a byte.
   const { length } = json;
   const marks = { colons: 0, containers: 0, hasFraction: false };
   for (let index = 0; index < length; index += 1) {
-    // `| 0x20` makes `{` of `[`, and `e` of `E`. The `e` of `true` follows another letter, not a digit.
+    // `| 0x20` turns `[` into `{`, and `E` into `e`, which follows a digit in an exponent, but not in `true`.
     const byte = json[index] ?? 0;
     if (byte === QUOTE) index = endOfString(json, index + 1);
     else if (byte === COLON) marks.colons += 1;
@@ -40,7 +40,7 @@ export function endOfString(json: Buffer, from: number): number {
   const { length } = json;
   let start = from;
   let index = from;
-  // The search is repeated only behind this quote: after each escape, it would take quadratic time.
+  // Used until `index` has passed it: a new search after each escape would take quadratic time.
   let nextQuote = -1;
   while (index < length && json[index] !== QUOTE) {
     index += json[index] === BACKSLASH ? 2 : 1;
@@ -56,20 +56,20 @@ export function endOfString(json: Buffer, from: number): number {
   return index;
 }
 
-/** Counts the properties after parsing. No recursion: deeply nested JSON must not overflow the stack. */
+/** Counts the properties after parsing. Lists the containers, because recursion could overflow the stack. */
 function countProperties(root: object, containers: number): number {
   let count = 0;
-  const found = [root];
-  for (const container of found) {
+  const containersFound = [root];
+  for (const container of containersFound) {
     const isArray = Array.isArray(container);
     // For objects with many properties, Object.values takes three times as long.
-    const entries = (isArray ? container : Object.keys(container)) as readonly unknown[];
-    if (!isArray) count += entries.length;
-    // The value has no more containers than its JSON. To stop too early could only refuse it.
-    if (found.length === containers) continue;
-    for (const entry of entries) {
-      const value = isArray ? entry : (container as Readonly<Record<string, unknown>>)[entry as string];
-      if (typeof value === "object" && value !== null) found.push(value);
+    const namesOrItems = (isArray ? container : Object.keys(container)) as readonly unknown[];
+    if (!isArray) count += namesOrItems.length;
+    // Every container is known, so only names are left to count. A count that is too low rejects the JSON.
+    if (containersFound.length === containers) continue;
+    for (const each of namesOrItems) {
+      const value = isArray ? each : (container as Readonly<Record<string, unknown>>)[each as string];
+      if (typeof value === "object" && value !== null) containersFound.push(value);
     }
   }
   return count;

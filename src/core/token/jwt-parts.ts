@@ -45,24 +45,24 @@ export function findFormMistake(token: string, maxTokenBytes: number): RejectedT
   return isCompact ? undefined : rejectToken("malformed");
 }
 
-/** Splits a token and parses its header, or returns why the token is rejected before any key is used. */
+/** Splits a token and parses its header, or returns a rejection. Uses no key. */
 export function readJwt(token: string): { readonly kind: "jwt"; readonly jwt: JwtParts } | RejectedToken {
   const first = token.indexOf(".");
   const second = token.indexOf(".", first + 1);
-  if (second <= first) return rejectToken("malformed");
+  if (second < 0) return rejectToken("malformed");
   const encodedHeader = token.slice(0, first);
   const header = headers.get(encodedHeader) ?? readHeader(encodedHeader);
-  const payload = header && decodeSegment(token.slice(first + 1, second));
-  if (!payload) return rejectToken("malformed");
+  const payload = decodeBase64url(token.slice(first + 1, second));
+  if (!header || !payload) return rejectToken("malformed");
   const signature = token.slice(second + 1);
-  // An unsecured JWT has no signature (RFC 7519 section 6).
+  // Without a signature, it's an unsecured JWT (RFC 7519 section 6).
   if (signature === "") return rejectToken("algorithm");
-  if (!decodeSegment(signature)) return rejectToken("malformed");
+  if (!decodeBase64url(signature)) return rejectToken("malformed");
   return { kind: "jwt", jwt: { encoded: token, header, payload } };
 }
 
 function readHeader(segment: string): JoseHeader | undefined {
-  const bytes = decodeSegment(segment);
+  const bytes = decodeBase64url(segment);
   if (!bytes || MANY_VALUES.test(bytes.toString("latin1"))) return undefined;
   const json = readJsonBytes(bytes);
   if (!json) return undefined;
@@ -93,7 +93,7 @@ export function readJsonBytes(bytes: Buffer): Readonly<Record<string, unknown>> 
 }
 
 /** Decodes base64url; `undefined` unless it's the only spelling of its bytes (RFC 4648 section 3.5). */
-export function decodeSegment(segment: string): Buffer | undefined {
+export function decodeBase64url(segment: string): Buffer | undefined {
   const bytes = Buffer.from(segment, "base64url");
   return segment !== "" && bytes.toString("base64url") === segment ? bytes : undefined;
 }

@@ -92,7 +92,6 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     const algorithm = rules.algorithms.find((allowed) => allowed === alg);
     if (!algorithm) return rejectToken("algorithm");
     if (!acceptedTypes.has(type ?? null)) return rejectToken("type");
-
     const query = { algorithm, kid };
     let candidates: VerificationKey[];
     try {
@@ -105,8 +104,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       );
     }
     let rejected = rejectToken("key");
-    let hasNewer = false;
-    // Also tries the keys that are added on the way.
+    let hasAskedForNewer = false;
     for (const key of candidates) {
       let material: KeyMaterial;
       try {
@@ -138,10 +136,11 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
         // Another key may match the signature. All other rejections are final.
         if (rejected.rejection !== "signature") return rejected;
       }
-      if (hasNewer || key !== candidates.at(-1)) continue;
-      // The issuer may have reused the `kid` of an old key for a new one.
-      hasNewer = true;
-      candidates.push(...((await keys.findNewer?.(query)) ?? []));
+      if (key === candidates.at(-1) && !hasAskedForNewer) {
+        // The issuer may have reused the `kid` of an old key. The loop also tries these keys.
+        hasAskedForNewer = true;
+        candidates.push(...((await keys.findNewer?.(query)) ?? []));
+      }
     }
     return rejected;
   };
@@ -157,7 +156,7 @@ export const isOnlyFor = (
     .flat()
     .every((name) => typeof name === "string" && (audience.includes(name) || isAudience?.(name) === true));
 
-/** Every error of jose is a rejection. None may become a 500 response or expose a stack trace. */
+/** Turns an error into a rejection, even an unexpected one: none may cause a 500 or expose a stack trace. */
 function toVerificationRejection(error: unknown): RejectedToken {
   if (error instanceof JWSSignatureVerificationFailed) return rejectToken("signature");
   if (error instanceof JWTExpired) return rejectToken("expired");

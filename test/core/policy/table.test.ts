@@ -217,6 +217,7 @@ describe("the values that the handler receives", () => {
     ["a wildcard for that of the rule", "/raw/a/b", "/raw/*rest/b", { rest: "a" }],
     ["a segment with other static parts", "/files/a.json", "/files/:name.:type", { name: "x", type: "y" }],
     ["a whole segment of which the rule reads a part", "/files/a.json", "/files/:file", { file: "a.json" }],
+    ["a wildcard for a part of a segment", "/files/a.json", "/files/*path", { path: ["a.json"] }],
     ["a parameter that no rule uses", "/plain/a", "/plain/:id", { id: "b" }],
     ["a parameter that only an exempt rule uses", "/free/a/logo", "/free/:org/logo", { org: "b" }],
     ["a part that is spelled differently", "/files/a.JSON", "/files/:id.json", { id: "a" }],
