@@ -257,6 +257,8 @@ describe("scopegate explain", () => {
     const alone = await notesOf(`explain GET /agents --config ${agents} --scope agents:read`);
     expect(alone).toContain("Without --route: only the path");
     expect(alone).not.toContain("would be added");
+    const unreadable = await scopegate(`explain GET /agents%2Fme --config ${agents}`, { isTerminal: true });
+    expect(`${unreadable.out}${unreadable.notes}`).not.toContain("--route");
     expect(await notesOf(`explain GET /agents/me --config ${table} --scope x:y`)).toContain(
       "With --route `/agents/:id`, `GET /agents/:id` would be added.",
     );

@@ -131,7 +131,8 @@ export const explain: Command = {
       ...(claimNames ? [row("claims", claimNames.join(" ") || "-")] : []),
     ].join("\n");
     const isAmbiguous = !decision.allowed && decision.reason === "request_ambiguous";
-    const isPathOnly = route === undefined && method !== OPERATION_METHOD;
+    // No route makes a path readable.
+    const isPathOnly = route === undefined && method !== OPERATION_METHOD && readPath(path) !== undefined;
     return {
       isFinding: !decision.allowed,
       data: { ...query, ...toData(decision), ...response, claims: claimNames },
