@@ -6,6 +6,7 @@ import { decideOperations, restoreVerdict } from "../shared/guard-operations.ts"
 import type { Governing } from "../../core/policy/governing.ts";
 import type { Policy } from "../../core/policy/policy.ts";
 import type { Decision, Refused } from "../../core/policy/decision.ts";
+import type { AddRules } from "../../core/policy/shadow.ts";
 import { type AccessRequest, ownProperty, type Path } from "../../core/request.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import type { Verdict } from "../../core/pipeline.ts";
@@ -18,7 +19,7 @@ import { andThen } from "../../core/runtime/and-then.ts";
 import type { Pending } from "../../core/runtime/pending.ts";
 import { type AuthInfo, CallerInfo, isCallable } from "./caller.ts";
 import { type Exchange, hasBody, isJson, SESSION_FIELD, sessionsInQuery } from "./exchange.ts";
-import { agree } from "./headers.ts";
+import { headersAgree } from "./headers.ts";
 import { type HiddenCalls, hideCalls } from "./hidden.ts";
 import { INVALID, type Invalid, withId } from "./invalid.ts";
 import { idOf, type Messages, parseMessages, readMessages } from "./messages.ts";
@@ -81,44 +82,45 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     const { principal, request } = verdict;
     const place = placeOf(verdict);
     const session = exchange.header(SESSION_FIELD);
-    // A server replays the events of a session. Without a session header, their owner is unknown.
+    // `Last-Event-ID` replays a session's events, so the session's header is required to know their owner.
     if (session === undefined && exchange.header("last-event-id") !== undefined) return INVALID.session;
-    // A server may find the session in the header, and in the query.
+    // A server may read the session from the header or from the query, so both are checked.
     const inQuery = sessionsInQuery(request.target);
     const ids = session === undefined ? inQuery : [session, ...inQuery];
-    if (ids.length === 0) return readBody(exchange, place);
+    if (ids.length === 0) return checkBody(exchange, place);
     return andThenAll(
       ids.map((id) => place.sessions.find(id, principal)),
-      (ownerships) => invalidOwner(ownerships, INVALID.session) ?? readBody(exchange, place),
+      (ownerships) => ownershipError(ownerships, INVALID.session) ?? checkBody(exchange, place),
     );
   };
 
-  const readBody = (exchange: Exchange, place: OwnersPlace): Pending<Outcome> => {
+  const checkBody = (exchange: Exchange, place: OwnersPlace): Pending<Outcome> => {
     const { method, header } = exchange;
     if (WITHOUT_BODY.has(method)) {
       // Later code may change the method, and then read a body that was never checked.
-      const isEmpty = hasBody(header) ? false : exchange.isEmpty(limits);
+      const isEmpty = !hasBody(header) && exchange.isEmpty(limits);
       return andThen(isEmpty, (empty) => (empty ? pass(NO_MESSAGE, exchange, place) : INVALID.message));
     }
     if (!isJson(header)) return INVALID.type;
     if (Number(header("content-length") ?? 0) > limits.maxBodyBytes) return INVALID.tooLarge;
-    return andThen(exchange.body(limits), (read) => {
-      const messages = readMessagesOf(read, exchange);
+    return andThen(exchange.body(limits), (bodyResult) => {
+      const messages = messagesOfBody(bodyResult, exchange);
       return messages.kind === "invalid" ? messages : checkTasks(messages, exchange, place);
     });
   };
 
-  const readMessagesOf = (read: ReadBody | { readonly parsed: unknown }, exchange: Exchange) => {
-    if (typeof read === "string") return read === "too slow" ? INVALID.tooSlow : INVALID.tooLarge;
-    const received = Buffer.isBuffer(read) ? read : read.parsed;
+  const messagesOfBody = (bodyResult: ReadBody | { readonly parsed: unknown }, exchange: Exchange) => {
+    if (typeof bodyResult === "string") return bodyResult === "too slow" ? INVALID.tooSlow : INVALID.tooLarge;
+    const received = Buffer.isBuffer(bodyResult) ? bodyResult : bodyResult.parsed;
     if (received === undefined) throw new Error(BODY_LOST);
-    // A text parser stores the whole body.
+    // A parser for text stores the body as a string.
     const body = typeof received === "string" ? Buffer.from(received) : received;
     if (typeof body !== "object" || body === null) return INVALID.message;
     const context = { methods: rules.methods, revision: exchange.header("mcp-protocol-version") };
     const messages = Buffer.isBuffer(body) ? parseMessages(body, context) : readMessages(body, context);
-    if (messages.kind === "invalid" || agree(exchange, messages)) return messages;
-    return withId(INVALID.header, idOf(messages.body));
+    if (messages.kind === "messages" && !headersAgree(exchange, messages))
+      return withId(INVALID.header, idOf(messages.body));
+    return messages;
   };
 
   const checkTasks = (messages: Messages, exchange: Exchange, place: OwnersPlace): Pending<Outcome> => {
@@ -129,8 +131,8 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
       taskIds.map((id) => place.tasks.find(id, principal)),
       (ownerships) => {
         // The task of another caller gets the same response as one that doesn't exist.
-        const invalid = invalidOwner(ownerships, INVALID.task);
-        if (invalid) return withId(invalid, idOf(messages.body));
+        const error = ownershipError(ownerships, INVALID.task);
+        if (error) return withId(error, idOf(messages.body));
         const started = ownerships.flatMap((task) =>
           task.kind === "own" ? (readOperation(task.note) ?? []) : [],
         );
@@ -140,23 +142,18 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
   };
 
   /** Decides by the rules for these operations, and keeps the verdict. */
-  const decide = ({ raw }: Exchange, calls: readonly Operation[]) =>
+  const decideCalls = ({ raw }: Exchange, calls: readonly Operation[]) =>
     decideOperations(server, raw, (pipeline, verdict) => {
       const { request } = verdict;
       // Only for an observer: the copy takes as long as the decision.
-      const asked = pipeline.observer.isWatching
+      const observedRequest = pipeline.observer.isWatching
         ? { ...request, operations: calls.map(renderOperation) }
         : request;
-      return pipeline.decideAgain(
-        verdict,
-        (ofPath, policy) =>
-          withHandlerValues(
-            (operationRulesOf(policy.rules) ?? rules).forCalls(ofPath, calls),
-            request,
-            policy,
-          ),
-        asked,
-      );
+      const addRules: AddRules = (ofPath, policy) => {
+        const ofCalls = (operationRulesOf(policy.rules) ?? rules).forCalls(ofPath, calls);
+        return compareHandlerValues(ofCalls, request, policy);
+      };
+      return pipeline.decideAgain(verdict, addRules, observedRequest);
     });
 
   const checkOperations = (
@@ -165,28 +162,29 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     exchange: Exchange,
     place: OwnersPlace,
   ): Pending<Outcome> => {
-    const before = requireVerdict(exchange.raw, server);
-    /** Hides the operations because of which a request is refused, and decides it again by the other ones. */
-    const conclude = (verdict: Verdict, hidden: ReadonlySet<Operation>): Pending<Outcome> => {
+    const guardVerdict = requireVerdict(exchange.raw, server);
+    /** Hides the operations that a request is refused for, and decides the others, until they are allowed. */
+    const hideUntilAllowed = (verdict: Verdict, hidden: ReadonlySet<Operation>): Pending<Outcome> => {
       if (verdict.isAllowed) return pass(messages, exchange, place, hidden);
-      const isHidden = rules.hidden ? createHider(verdict.decision(), before, place) : () => false;
+      const isHidden = rules.hidden ? createHider(verdict.decision(), guardVerdict, place) : () => false;
       const newlyHidden = messages.calls.filter((call) => !hidden.has(call) && isHidden(call));
       if (newlyHidden.length === 0) return refuse(verdict, messages);
-      restoreVerdict(server, exchange.raw, before);
-      const all = new Set([...hidden, ...newlyHidden]);
-      const visible = calls.filter((call) => !all.has(call));
-      return andThen(decide(exchange, visible), (again) => conclude(again, all));
+      restoreVerdict(server, exchange.raw, guardVerdict);
+      const allHidden = new Set([...hidden, ...newlyHidden]);
+      const visible = calls.filter((call) => !allHidden.has(call));
+      return andThen(decideCalls(exchange, visible), (newVerdict) => hideUntilAllowed(newVerdict, allHidden));
     };
-    return andThen(decide(exchange, calls), (verdict) => conclude(verdict, NONE));
+    return andThen(decideCalls(exchange, calls), (verdict) => hideUntilAllowed(verdict, NONE));
   };
 
   /**
-   * Returns which operations of a refused request don't exist for its caller. If no token was read yet and an
-   * operation has no rule, only such operations are hidden, and the other ones are decided again.
+   * Creates a function that returns whether to hide a call. Before a token is read, if an operation has no
+   * rule, only calls without a rule are hidden, and the others are decided again.
    */
-  const createHider = (decision: Decision, before: Verdict, { path }: OwnersPlace) => {
-    const isUnmapped = !before.principal && !decision.allowed && decision.reason === "route_unmapped";
-    const caller = before.principal ?? callerOf(decision);
+  const createHider = (decision: Decision, guardVerdict: Verdict, { path }: OwnersPlace) => {
+    const { principal } = guardVerdict;
+    const isUnmapped = !principal && !decision.allowed && decision.reason === "route_unmapped";
+    const caller = principal ?? callerOf(decision);
     return (call: Operation): boolean =>
       call.name !== undefined &&
       (isUnmapped ? isUnmappedCall(call, path) : !isCallable(server, caller, call, { path }));
@@ -230,7 +228,7 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
     });
 }
 
-/** The caller of a refused request. A token that isn't accepted is as good as none. */
+/** Returns the caller of a refused request. A rejected token counts as no token. */
 const callerOf = (decision: Decision): Principal | undefined =>
   decision.allowed || ABOUT_CALLER.has(decision.reason) ? decision.principal : undefined;
 
@@ -242,14 +240,17 @@ const ABOUT_CALLER: ReadonlySet<string> = new Set([
 
 const isInvalid = (outcome: Outcome): outcome is Invalid => Object.hasOwn(outcome, "kind");
 
-/** Returns the response to a request that names another caller's id; `undefined` if it names none. */
-function invalidOwner(ownerships: readonly Ownership[], ofOther: Invalid): Invalid | undefined {
+/**
+ * Returns the response to a request with an id whose owner is another caller, or is unknown because the store
+ * doesn't respond; `undefined` if the caller owns all ids.
+ */
+function ownershipError(ownerships: readonly Ownership[], notFound: Invalid): Invalid | undefined {
   if (ownerships.some(({ kind }) => kind === "unknown")) return INVALID.unknownOwner;
-  return ownerships.some(({ kind }) => kind === "other") ? ofOther : undefined;
+  return ownerships.some(({ kind }) => kind === "other") ? notFound : undefined;
 }
 
-/** Refuses a request whose handler receives another value of a parameter of the path than a rule has read. */
-function withHandlerValues(governing: Governing, request: AccessRequest, { table }: Policy): Governing {
+/** Returns ambiguous rules if the handler receives another value of a path parameter than a rule reads. */
+function compareHandlerValues(governing: Governing, request: AccessRequest, { table }: Policy): Governing {
   const { method, matchedPattern, params } = request;
   if (matchedPattern === undefined || !params) return governing;
   const readValue = (name: string) => ownProperty(params, name);

@@ -16,7 +16,7 @@ type RepeatingHeaders = Pick<Exchange, "header" | "fields">;
  * refused. The name of an argument's header is declared by the tool, so a header is only compared if an
  * argument has its name.
  */
-export function agree({ header, fields }: RepeatingHeaders, { messages, body }: Messages): boolean {
+export function headersAgree({ header, fields }: RepeatingHeaders, { messages, body }: Messages): boolean {
   const method = header("mcp-method");
   const name = header("mcp-name");
   const only = messages[0];

@@ -5,7 +5,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { exchangeOf } from "../../../src/adapters/mcp/frameworks/node-exchange.ts";
 import { isJson } from "../../../src/adapters/mcp/exchange.ts";
-import { agree } from "../../../src/adapters/mcp/headers.ts";
+import { headersAgree } from "../../../src/adapters/mcp/headers.ts";
 import { parseMessages, readMessages } from "../../../src/adapters/mcp/messages.ts";
 import { readBody, type Sink } from "../../../src/adapters/mcp/body.ts";
 import { renderOperation } from "../../../src/capabilities/mcp-operations/operation-key.ts";
@@ -219,15 +219,19 @@ describe("the headers of a request", () => {
   it("require Base64 for a name that is not ASCII", () => {
     const one = readValid(call("wörter"));
     const encoded = Buffer.from("wörter").toString("base64");
-    expect(agree({ header: withHeaders({ "mcp-name": `=?base64?${encoded}?=` }), fields }, one)).toBe(true);
-    expect(agree({ header: withHeaders({ "mcp-name": "=?base64?/////w==?=" }), fields }, one)).toBe(false);
+    expect(headersAgree({ header: withHeaders({ "mcp-name": `=?base64?${encoded}?=` }), fields }, one)).toBe(
+      true,
+    );
+    expect(headersAgree({ header: withHeaders({ "mcp-name": "=?base64?/////w==?=" }), fields }, one)).toBe(
+      false,
+    );
   });
 });
 
 describe("the headers of arguments", () => {
   const agrees = (headers: Readonly<Record<string, string>>, args: object) =>
     [call("search", args), [call("search", args)]].every((body) =>
-      agree({ header: (name) => headers[name], fields: () => Object.keys(headers) }, readValid(body)),
+      headersAgree({ header: (name) => headers[name], fields: () => Object.keys(headers) }, readValid(body)),
     );
 
   it.each([{}, { "mcp-method": "tools/call" }])("must agree with the body, with %j", (headers) => {
