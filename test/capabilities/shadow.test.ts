@@ -17,6 +17,7 @@ import * as trpc from "scopegate/trpc";
 import { pipelineOf } from "../../src/core/port.ts";
 import { listenBehindNode } from "../adapters/trpc/hosts.ts";
 import { EXPRESS_VERSIONS, serve, statusWith } from "../support/frameworks.ts";
+import { withPollution } from "../support/polluted-prototype.ts";
 import { createServer, issuer, mistakesOf, NOW, thrownBy } from "../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../support/server.ts";
 
@@ -154,6 +155,8 @@ describe("decision.shadow", () => {
     const revoked = await ask(revoking, "/a");
     expect(revoked.principal?.userId).toBe("u1");
     expect(resultsOf(revoked)).toEqual(["token_rejected", "undecided"]);
+    const polluted = await withPollution({ condition: "where" }, () => ask(revoking, "/a"));
+    expect(resultsOf(polluted)).toEqual(["token_rejected", "undecided"]);
     const bound = serverWith(...tables, { senderConstraint: { mtls: { from: "socket" }, required: true } });
     expect(resultsOf(await ask(bound, "/a"))).toEqual(["proof_missing", "undecided"]);
   });

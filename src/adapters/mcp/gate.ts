@@ -12,6 +12,7 @@ import type { Principal } from "../../core/token/principal.ts";
 import type { Verdict } from "../../core/pipeline.ts";
 import { type Operation, renderOperation } from "../../capabilities/mcp-operations/operation-key.ts";
 import { operationRulesOf } from "../../capabilities/mcp-operations/operation-rules.ts";
+import { isTokenAccepted } from "../../capabilities/shadow/accepted-token.ts";
 import { pipelineOf } from "../../core/port.ts";
 import type { ResourceServer } from "../../core/resource-server.ts";
 import type { HttpResponse } from "../../core/response/refusal.ts";
@@ -230,13 +231,7 @@ export function createGate(server: ResourceServer, settings: GateSettings): Gate
 
 /** Returns the caller of a refused request. A rejected token counts as no token. */
 const callerOf = (decision: Decision): Principal | undefined =>
-  decision.allowed || ABOUT_CALLER.has(decision.reason) ? decision.principal : undefined;
-
-const ABOUT_CALLER: ReadonlySet<string> = new Set([
-  "scope_insufficient",
-  "caller_not_allowed",
-  "authentication_insufficient",
-]);
+  isTokenAccepted(decision) ? decision.principal : undefined;
 
 const isInvalid = (outcome: Outcome): outcome is Invalid => Object.hasOwn(outcome, "kind");
 

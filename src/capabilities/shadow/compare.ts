@@ -4,6 +4,7 @@ import { decideAnonymous, isPublic, type Policy } from "../../core/policy/policy
 import type { Comparison, FindRules } from "../../core/policy/shadow.ts";
 import type { AccessRequest } from "../../core/request.ts";
 import { createFirstWarning } from "../../core/runtime/warn-once.ts";
+import { isTokenAccepted } from "./accepted-token.ts";
 
 export function createComparison(policy: Policy): Comparison {
   const warn = createFirstWarning();
@@ -45,17 +46,13 @@ function decideByShadow(
   if (isPublic(governing)) return allow(rulesOf(governing.matches));
   const { principal } = decision;
   if (isAnonymous(decision)) return decideAnonymous(governing);
-  const caller = isAccepted(decision) ? principal : undefined;
+  const caller = isTokenAccepted(decision) ? principal : undefined;
   // The first table may have refused other parameters of the handler, after the token was verified.
   const mayBeVerified = caller !== undefined || resultOf(decision) === "request_ambiguous";
   const ofParameters = mayBeVerified ? policy.refuseByParameters(governing, request) : undefined;
   if (ofParameters) return ofParameters;
   return caller ? policy.decideKnown(governing, caller) : "undecided";
 }
-
-/** Returns whether the token and its proof were accepted: only scopes or a condition may be missing. */
-const isAccepted = (decision: Decision): boolean =>
-  decision.allowed || decision.reason === "scope_insufficient" || decision.condition !== undefined;
 
 /** Returns whether the request is known to have no credential. At a public rule, none was looked for. */
 const isAnonymous = (decision: Decision): boolean =>

@@ -247,3 +247,29 @@ describe("a public transport, where no token is read before the operations are k
     expect(ran).toEqual(["secret", "secret"]);
   });
 });
+
+it("hides only the tool that requires a bound token from a caller whose token is bound to no key", async () => {
+  const server = createMcpResourceServer(
+    {
+      "* /mcp": "public",
+      "MCP tools/call pay": { scopes: [], senderConstrained: true },
+      "MCP tools/call search": ["docs:read"],
+    },
+    { hidden: true },
+    { senderConstraint: { dpop: { origins: ["https://api.example"] } } },
+  );
+  const called: string[] = [];
+  const handler = withMcp(server, async (request) => {
+    const messages = (await request.json()) as readonly { readonly params: { readonly name: string } }[];
+    called.push(...messages.map(({ params }) => params.name));
+    return Response.json([]);
+  });
+  const call = async (...scopes: readonly string[]) => {
+    called.length = 0;
+    await handler(requestOf(batch("pay", "search"), await tokenWith(...scopes)));
+    return called;
+  };
+  const UNKNOWN = expect.stringMatching(/^x[\da-f]{32}x\dx$/) as string;
+  expect(await call("docs:read")).toEqual([UNKNOWN, "search"]);
+  expect(await call()).toEqual([UNKNOWN, UNKNOWN]);
+});
