@@ -1,4 +1,3 @@
-/** The request as hooks, channels and logs receive it. */
 import { type AccessRequest, type GuardedRequest, OPERATION_METHOD, originForm, pathOf } from "./request.ts";
 import { compact } from "./runtime/compact.ts";
 import { printable, withoutTokens } from "./runtime/printable.ts";
@@ -16,7 +15,14 @@ export function withoutCredentials(request: GuardedRequest): ObservedRequest {
   return compact({
     ...others,
     target: withoutTokens(printable(observedPath(request))),
-    params: params && withoutTokensInParams(params),
+    params:
+      params &&
+      Object.fromEntries(
+        Object.entries(params).map(([name, value]) => [
+          name,
+          typeof value === "string" ? withoutTokens(value) : value?.map(withoutTokens),
+        ]),
+      ),
     operations: operations?.map(withoutTokens),
   });
 }
@@ -27,13 +33,3 @@ function observedPath({ method, target }: AccessRequest): string {
   if (origin === undefined && method !== OPERATION_METHOD) return "";
   return pathOf(origin ?? target).replace(/#.*/s, "");
 }
-
-type Params = NonNullable<AccessRequest["params"]>;
-
-const withoutTokensInParams = (params: Params): Params =>
-  Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [
-      name,
-      typeof value === "string" ? withoutTokens(value) : value?.map(withoutTokens),
-    ]),
-  );

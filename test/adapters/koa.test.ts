@@ -2,6 +2,7 @@
 import Router, { type RouterMiddleware } from "@koa/router";
 import type Koa3 from "koa";
 import mount from "koa-mount";
+import { withPollution } from "../support/polluted-prototype.ts";
 import { describe, expect, it, vi } from "vitest";
 import type { ScopeMappings } from "scopegate";
 import { principalOf, protect } from "scopegate/koa";
@@ -270,6 +271,16 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     // Only the rule for the route refuses this request, before the function runs.
     expect(await statusOf(app, "/a/me", ["a:12:read"])).toBe(403);
     expect(onParam.mock.calls).toEqual([["12"]]);
+  });
+
+  it("compares what a function of router.param has written with a polluted prototype", async () => {
+    const router = new Router().param("id", (_id, context, next) => {
+      Object.assign(context.params, { id: "13" });
+      return next();
+    });
+    router.get("/a/:id", run);
+    const app = application(guard({ "GET /a/:id": ["a:<id>:read"] }), router);
+    expect(await withPollution({ param: "id" }, () => statusOf(app, "/a/12", ["a:12:read"]))).toBe(400);
   });
 
   it("runs a route of an earlier version of path-to-regexp whose wildcard matches no segment", async () => {

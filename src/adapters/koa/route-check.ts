@@ -45,7 +45,7 @@ function putCheck(layer: KoaLayer): void {
   checkedLayers.add(layer);
   const handlers = layer.stack.filter((handle) => !checks.has(handle as object));
   // The functions of `router.param` come first. They may change the parameters for the handlers.
-  const first = handlers.findIndex((handle) => !("param" in (handle as object)));
+  const first = handlers.findIndex((handle) => !Object.hasOwn(handle as object, "param"));
   const checksBefore = first > 0 ? [createCheck(layer, false), ...handlers.slice(0, first)] : [];
   // A new array, because the routes of one array of paths share theirs.
   layer.stack = [...checksBefore, createCheck(layer, true), ...handlers.slice(Math.max(first, 0))];

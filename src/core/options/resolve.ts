@@ -16,6 +16,7 @@ import type { IdentificationRules } from "../token/authenticate.ts";
 import {
   type CredentialRules,
   type ResolvedSource,
+  isCookie,
   resolveTokenSources,
   type TokenSource,
 } from "../token/credential.ts";
@@ -220,8 +221,8 @@ const unsetVariable = (name: (typeof NARROWING)[number]): ConfigurationIssue => 
 function reportRepeatedSource(sources: readonly TokenSource[], report: Report): void {
   const resolved = resolveTokenSources(sources);
   const isSame = (source: ResolvedSource, other: ResolvedSource): boolean => {
-    if ("cookie" in source || "cookie" in other)
-      return "cookie" in source && "cookie" in other && source.cookie === other.cookie;
+    if (isCookie(source) || isCookie(other))
+      return isCookie(source) && isCookie(other) && source.cookie === other.cookie;
     const isSameScheme =
       !source.schemes || !other.schemes || source.schemes[0]?.prefix === other.schemes[0]?.prefix;
     return source.header === other.header && isSameScheme;

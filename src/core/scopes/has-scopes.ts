@@ -32,12 +32,14 @@ export function hasScopes(
   options: HasScopesOptions = {},
 ): boolean {
   const issues: ConfigurationIssue[] = [];
-  const { adminScope = null, impliedScopes = {} } = options;
+  // Own properties only, here and below: a polluted prototype must not grant a scope.
+  const own = Object.assign(Object.create(null), options) as HasScopesOptions;
+  const { adminScope = null, impliedScopes = {} } = own;
   const rules = resolveScopeRules(adminScope, impliedScopes, (issue) => issues.push(issue));
   if (issues.length > 0) throw new ConfigurationError(issues);
   const scopes = new GrantedScopes(granted, rules);
   const isCovered = ({ text }: RequiredScope) => scopes.covers(coveringOf(splitScope(text)));
-  if (typeof required === "object" && "anyOf" in required)
-    return compileScopeList(required.anyOf, new Set()).some(isCovered);
-  return compileScopeList([required].flat(), new Set()).every(isCovered);
+  const { anyOf } = Object.assign(Object.create(null), required) as { readonly anyOf?: readonly string[] };
+  if (anyOf) return compileScopeList(anyOf, new Set()).some(isCovered);
+  return compileScopeList([required as string | readonly string[]].flat(), new Set()).every(isCovered);
 }

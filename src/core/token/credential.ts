@@ -42,7 +42,6 @@ const TOO_LARGE = { kind: "too_large" } as const;
 
 const AUTHORIZATION = "authorization";
 
-/** A source as it's read. */
 export type ResolvedSource = ResolvedHeader | { readonly cookie: string };
 
 interface ResolvedHeader {
@@ -75,7 +74,7 @@ export function resolveTokenSources(
   const withProofs = sources.find(readsScheme);
   const allSchemes: Scheme[] = [];
   return sources.map((source) => {
-    if ("cookie" in source) return source;
+    if (isCookie(source)) return source;
     const scheme = schemeOf(source);
     const schemes = scheme === null ? null : [createScheme(nameOf(scheme))];
     if (proofScheme && source === withProofs) schemes?.push(createScheme(proofScheme, proofScheme));
@@ -84,8 +83,11 @@ export function resolveTokenSources(
   });
 }
 
+/** Own properties only: a polluted prototype must not turn a header into a cookie. */
+export const isCookie = (item: object): item is { readonly cookie: string } => Object.hasOwn(item, "cookie");
+
 export const readsScheme = (source: TokenSource): boolean =>
-  "header" in source && source.header === AUTHORIZATION && schemeOf(source) !== null;
+  !isCookie(source) && source.header === AUTHORIZATION && schemeOf(source) !== null;
 
 /** Reads only an own `scheme`, so that a polluted prototype can't add one. */
 const schemeOf = (source: HeaderSource): string | null =>
@@ -93,7 +95,7 @@ const schemeOf = (source: HeaderSource): string | null =>
 
 /** Returns the fields that may carry a token, except `authorization`. */
 export const tokenHeadersOf = (sources: readonly (TokenSource | ResolvedSource)[]): readonly string[] =>
-  [...new Set(sources.flatMap((source) => ("header" in source ? source.header : [])))].filter(
+  [...new Set(sources.flatMap((source) => (isCookie(source) ? [] : source.header)))].filter(
     (name) => name !== AUTHORIZATION,
   );
 
@@ -126,10 +128,9 @@ export function readCredential(
 ): Credential {
   let first = MISSING;
   for (const source of tokenSources) {
-    const credential =
-      "cookie" in source
-        ? readCookie(ownProperty(request, "cookie"), source.cookie, maxTokenBytes)
-        : readHeader(fieldsOf(request, source.header), source, maxTokenBytes);
+    const credential = isCookie(source)
+      ? readCookie(ownProperty(request, "cookie"), source.cookie, maxTokenBytes)
+      : readHeader(fieldsOf(request, source.header), source, maxTokenBytes);
     if (credential.kind === "missing") continue;
     if (multipleCredentials === "first") return credential;
     if (first.kind === "missing") first = credential;

@@ -2,6 +2,8 @@
 import { hash } from "node:crypto";
 import { orUndefined } from "../../core/errors.ts";
 import { compact } from "../../core/runtime/compact.ts";
+import { ownProperty } from "../../core/request.ts";
+import { claimAt } from "../../core/token/claim-path.ts";
 import { clientOf } from "../../core/token/clients.ts";
 import type { Principal } from "../../core/token/principal.ts";
 import { fingerprintOf, type RevokedEntry, type RevokedSubject } from "./target.ts";
@@ -18,14 +20,18 @@ const SAFE_ID = /^[\x21-\x7e]{1,200}$/;
 const digestOf = (text: string): string => hash("sha256", text, "base64url");
 
 /** The issuer comes before the id and as a hash, so that no id can contain it. */
-export function keyOf({ kind, id, issuer }: RevokedSubject): string {
+export function keyOf(subject: RevokedSubject): string {
+  const { kind, id } = subject;
+  const issuer = ownProperty(subject, "issuer");
   const place = issuer === undefined ? "" : `@${digestOf(issuer)}`;
   return `revoked:${kind}${place}:${SAFE_ID.test(id) ? id : digestOf(id)}`;
 }
 
 /** Returns the keys that can revoke a principal: for its issuer, and for every issuer. */
 export function keysOf(principal: Principal): readonly string[] {
-  const { tokenId, sessionId, userId, issuer } = principal;
+  // Own properties only: a polluted prototype must not change which keys are read.
+  const own = Object.assign(Object.create(null), principal) as Partial<Principal>;
+  const { tokenId, sessionId, userId, issuer } = own;
   const hasId = tokenId !== undefined && tokenId !== "";
   const ofToken = hasId
     ? ({ kind: "token", id: tokenId } as const)
@@ -62,7 +68,10 @@ export const isRevoking = (
 ): boolean =>
   isEntry(value) &&
   now < value.until &&
-  isIssuedBefore(claims["iat"], (value.before ?? Infinity) + aheadSeconds);
+  isIssuedBefore(claimAt(claims, "iat"), beforeOf(value) + aheadSeconds);
+
+/** Own properties only, here and below: a polluted prototype must not limit a revocation. */
+const beforeOf = (entry: StoredEntry): number => ownProperty(entry, "before") ?? Infinity;
 
 /** A token without `iat` may have been issued at any time, so it counts as revoked. */
 const isIssuedBefore = (issuedAt: unknown, before: number): boolean =>
@@ -73,32 +82,33 @@ const EVERYTHING: StoredEntry = { until: Infinity };
 
 export function readValue(text: string | undefined): StoredValue | undefined {
   if (text === undefined) return undefined;
-  const value = orUndefined(() => JSON.parse(text) as unknown);
-  const { before, until, withdrawnAt } = Object(value) as Record<string, unknown>;
+  const parsed = orUndefined(() => JSON.parse(text) as unknown);
+  const value = Object.assign(Object.create(null), parsed) as Record<string, unknown>;
+  const { before, until, withdrawnAt } = value;
   if (typeof withdrawnAt === "number") return { withdrawnAt };
   const isOurs = typeof until === "number" && (before === undefined || typeof before === "number");
-  return isOurs ? (value as StoredEntry) : EVERYTHING;
+  return isOurs
+    ? { until, ...compact({ before, reason: value["reason"] as string | undefined }) }
+    : EVERYTHING;
 }
 
 export const isEntry = (value: StoredValue | undefined): value is StoredEntry =>
-  value !== undefined && "until" in value;
+  value !== undefined && Object.hasOwn(value, "until");
 
 export const isWithdrawn = (value: StoredValue | undefined): value is { readonly withdrawnAt: number } =>
   value !== undefined && !isEntry(value);
 
 /** Returns whether a value revokes everything that an entry revokes, for as long. */
-export const covers = (
-  value: StoredValue | undefined,
-  { before = Infinity, until }: StoredEntry,
-): value is StoredEntry => isEntry(value) && value.until >= until && (value.before ?? Infinity) >= before;
+export const covers = (value: StoredValue | undefined, entry: StoredEntry): value is StoredEntry =>
+  isEntry(value) && value.until >= entry.until && beforeOf(value) >= beforeOf(entry);
 
 /** Returns an entry that covers both. */
-export function merge(earlier: StoredValue | undefined, { before, until, reason }: StoredEntry): StoredEntry {
-  if (!isEntry(earlier)) return compact({ before, until, reason });
-  const isLimited = earlier.before !== undefined && before !== undefined;
+export function merge(earlier: StoredValue | undefined, entry: StoredEntry): StoredEntry {
+  const entries = isEntry(earlier) ? [entry, earlier] : [entry];
+  const before = Math.max(...entries.map(beforeOf));
   return compact({
-    before: isLimited ? Math.max(earlier.before, before) : undefined,
-    until: Math.max(earlier.until, until),
-    reason: reason ?? earlier.reason,
+    before: before === Infinity ? undefined : before,
+    until: Math.max(...entries.map(({ until }) => until)),
+    reason: entries.map((each) => ownProperty(each, "reason")).find((reason) => reason !== undefined),
   });
 }

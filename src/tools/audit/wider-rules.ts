@@ -1,4 +1,4 @@
-/** Finds what falls to a wider rule that requires less than the narrower rule beside it. */
+/** Finds wider rules that decide requests beside a narrower rule, and require less than it. */
 import { describeRule } from "../../core/policy/describe.ts";
 import { findRouteRules } from "../../core/policy/find-rules.ts";
 import { type CheckedTable, implies } from "../../core/policy/implication.ts";
@@ -35,19 +35,13 @@ interface Neighbourhood {
   readonly segments: Segments;
 }
 
-/** What falls to one wide rule, by the narrower rule beside it. */
-type Fallen = Map<CompiledRule, FallenRequests>;
-
-interface FallenRequests {
-  /** The requests as the message shows them. */
-  readonly shown: Set<string>;
-  /** The rules to add: the methods of each neighbourhood. */
-  readonly missing: Map<Neighbourhood, Missing>;
-}
-
-interface Missing {
-  readonly beside: Leaf;
-  readonly methods: Set<string>;
+/** Requests beside a narrower rule that a wider rule decides. */
+interface AffectedRequests {
+  readonly wider: CompiledRule;
+  readonly narrower: Leaf;
+  readonly neighbourhood: Neighbourhood;
+  readonly method: string;
+  readonly segments: Segments;
 }
 
 /**
@@ -58,28 +52,22 @@ export function findWiderRules(
   table: CheckedTable,
   routes: readonly ServedRoute[] | undefined,
 ): readonly AuditFinding[] {
-  const fallenByRule = new Map<CompiledRule, Fallen>();
-  for (const beside of leavesInOrder(table.tree.root)) {
-    if (classOf(beside.compiled.requirement) === "nothing") continue;
-    for (const neighbourhood of neighbourhoodsOf(beside))
+  const byWider = groupBy(findAffected(table, routes), ({ wider }) => wider);
+  return [...byWider].map(([wider, affected]) => widerFinding(table, wider, affected, routes !== undefined));
+}
+
+function* findAffected(table: CheckedTable, routes: readonly ServedRoute[] | undefined) {
+  for (const narrower of leavesInOrder(table.tree.root)) {
+    if (classOf(narrower.compiled.requirement) === "nothing") continue;
+    for (const neighbourhood of neighbourhoodsOf(narrower))
       for (const method of neighbourhood.methods)
         for (const segments of servedParts(routes, method, neighbourhood.segments)) {
-          const wide = findRouteRules(table.tree, method, segments)[0];
-          if (!wide || !decidesWithLess(table, wide, beside, { method, segments }, neighbourhood)) continue;
-          const fallen: Fallen = fallenByRule.get(wide.compiled) ?? new Map<CompiledRule, FallenRequests>();
-          const requests: FallenRequests = fallen.get(beside.compiled) ?? {
-            shown: new Set(),
-            missing: new Map<Neighbourhood, Missing>(),
-          };
-          requests.shown.add(`${method} ${renderPattern({ segments, hasSlash: false })}`);
-          const missing: Missing = requests.missing.get(neighbourhood) ?? { beside, methods: new Set() };
-          // A rule for HEAD must require what GET of the path requires, and that rule decides both.
-          missing.methods.add(method === "HEAD" ? "GET" : method);
-          requests.missing.set(neighbourhood, missing);
-          fallenByRule.set(wide.compiled, fallen.set(beside.compiled, requests));
+          const requests = { method, segments };
+          const [wider] = findRouteRules(table.tree, method, segments);
+          if (!wider || !decidesWithLess(table, wider, narrower, requests, neighbourhood)) continue;
+          yield { wider: wider.compiled, narrower, neighbourhood, ...requests };
         }
   }
-  return [...fallenByRule].map(([wide, fallen]) => widerFinding(table, wide, fallen, routes !== undefined));
 }
 
 function neighbourhoodsOf({ compiled, segments }: Leaf): readonly Neighbourhood[] {
@@ -115,19 +103,18 @@ function endsAbove(path: Segments, depth: number): boolean {
 
 function decidesWithLess(
   table: CheckedTable,
-  wide: Leaf,
-  beside: Leaf,
+  wider: Leaf,
+  narrower: Leaf,
   requests: { readonly method: string; readonly segments: Segments },
   neighbourhood: Neighbourhood,
 ): boolean {
-  if (wide.compiled === beside.compiled || impliesWithAlso(table, wide, beside, requests)) return false;
+  if (wider.compiled === narrower.compiled || impliesWithAlso(table, wider, narrower, requests)) return false;
   // A rule that was written for these requests isn't a wider one.
-  if (!covers(neighbourhood.segments, wide.segments)) return true;
+  if (!covers(neighbourhood.segments, wider.segments)) return true;
   // At the same path, `*` may require other scopes than a rule for one method, but hardly ever less than GET.
-  const methods = [wide, beside].map(({ compiled }) => compiled.rule.method).join(" ");
-  return (
-    wide.identity === beside.identity && methods === "* GET" && impliesWithAlso(table, beside, wide, requests)
-  );
+  const isSamePath = wider.identity === narrower.identity;
+  const isAllBesideGet = wider.compiled.rule.method === "*" && narrower.compiled.rule.method === "GET";
+  return isSamePath && isAllBesideGet && impliesWithAlso(table, narrower, wider, requests);
 }
 
 /** The `also` of a rule doesn't apply beside the rule, so the wider rule must require it as well. */
@@ -144,53 +131,57 @@ function impliesWithAlso(
   );
 }
 
-/** Without routes, a wider rule that requires scopes is probably meant for what is left. */
 const requiresScopes = ({ requirement, conditions }: CompiledRule): boolean =>
   classOf(requirement) === "scopes" || (conditions?.also.scopes.length ?? 0) > 0;
 
 function widerFinding(
   table: CheckedTable,
-  wide: CompiledRule,
-  fallen: Fallen,
-  areServed: boolean,
+  wider: CompiledRule,
+  affected: readonly AffectedRequests[],
+  hasRoutes: boolean,
 ): AuditFinding {
-  const parts = [...fallen].map(
-    ([beside, { shown }]) =>
-      `${groupByPath(shown)} (\`${beside.rule.key}\` requires ${describeRule(beside)})`,
+  const byNarrower = groupBy(affected, ({ narrower }) => narrower.compiled);
+  const parts = [...byNarrower].map(
+    ([narrower, requests]) =>
+      `${renderRequests(requests)} (\`${narrower.rule.key}\` requires ${describeRule(narrower)})`,
   );
+  // Without routes, a wider rule that requires scopes is probably meant for what is left.
+  const isMeantForTheRest = !hasRoutes && requiresScopes(wider);
   return {
     kind: "wider_rule_weaker",
-    severity: areServed || !requiresScopes(wide) ? "warning" : "note",
-    rule: wide.rule,
-    rules: Object.freeze([...fallen.keys()].map(({ rule }) => rule)),
-    message: `\`${wide.rule.key}\` requires ${describeRule(wide)}. It also decides ${parts.join(", ")}.`,
-    hint: adviceFor(table, fallen),
+    severity: isMeantForTheRest ? "note" : "warning",
+    rule: wider.rule,
+    rules: Object.freeze([...byNarrower.keys()].map(({ rule }) => rule)),
+    message: `\`${wider.rule.key}\` requires ${describeRule(wider)}. It also decides ${parts.join(", ")}.`,
+    hint: adviceFor(table, [...byNarrower.values()]),
   };
 }
 
 /** Names the rules to add beside the first narrower rule. */
-function adviceFor(table: CheckedTable, fallen: Fallen): string {
-  const [first] = fallen.values();
+function adviceFor(table: CheckedTable, [first = [], ...others]: readonly AffectedRequests[][]): string {
   const keys: string[] = [];
   let areEnough = true;
-  for (const [{ segments }, { beside, methods }] of first?.missing ?? []) {
-    const isForAll = methods.size > 1 && startsWith(table, "*", segments, beside);
+  for (const [{ segments }, requests] of groupBy(first, ({ neighbourhood }) => neighbourhood)) {
+    const { narrower } = requests[0];
+    // A rule for HEAD must require what GET of the path requires, and that rule decides both.
+    const methods = new Set(requests.map(({ method }) => (method === "HEAD" ? "GET" : method)));
+    const isForAll = methods.size > 1 && isOrderTotalWith(table, "*", segments, narrower);
     for (const method of isForAll ? ["*"] : methods) {
       keys.push(`\`${method} ${renderPattern({ segments, hasSlash: false })}\``);
-      areEnough &&= startsWith(table, method, segments, beside);
+      areEnough &&= isOrderTotalWith(table, method, segments, narrower);
     }
   }
-  const others = fallen.size > 1 ? " Do the same for the other requests." : "";
-  const further = areEnough ? "" : " Then start the server: an error names further rules to add, if any.";
-  return `Add ${keys.join(", ")} with what these requests require.${others}${further}`;
+  const forOthers = others.length === 0 ? "" : " Add rules for the other requests in the same way.";
+  const atStart = " Then start the server. If rules are still missing, its error names them.";
+  return `Add ${keys.join(", ")} with what these requests require.${forOthers}${areEnough ? "" : atStart}`;
 }
 
 /**
- * Returns whether the order of a table stays total with one more rule, which requires what `beside` requires
- * (see `rule-order.ts`); `false` if that isn't certain.
+ * Returns whether the order of a table stays total with one more rule, which requires what `narrower`
+ * requires (see `rule-order.ts`); `false` if that isn't certain.
  */
-function startsWith(table: CheckedTable, method: string, segments: Segments, beside: Leaf): boolean {
-  const added = { compiled: { ...beside.compiled, rule: { ...beside.compiled.rule, method } }, segments };
+function isOrderTotalWith(table: CheckedTable, method: string, segments: Segments, narrower: Leaf): boolean {
+  const added = { compiled: { ...narrower.compiled, rule: { ...narrower.compiled.rule, method } }, segments };
   for (const leaf of overlappingLeaves(table.tree.root, segments)) {
     const common = commonMethod(added.compiled, leaf.compiled);
     const [pattern] = commonPatterns(segments, leaf.segments);
@@ -211,13 +202,22 @@ function startsWith(table: CheckedTable, method: string, segments: Segments, bes
 }
 
 /** Renders requests of one path together: `POST|PUT /agents`. */
-function groupByPath(requests: ReadonlySet<string>): string {
-  const methodsByPath = new Map<string, string[]>();
-  for (const request of requests) {
-    const [method = "", path = ""] = request.split(" ");
-    methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), method]);
+function renderRequests(affected: readonly AffectedRequests[]): string {
+  const byPath = groupBy(affected, ({ segments }) => renderPattern({ segments, hasSlash: false }));
+  const paths = [...byPath].map(([path, requests]) => {
+    const methods = new Set(requests.map(({ method }) => method));
+    const isForAll = METHODS.every((method) => methods.has(method));
+    return `\`${isForAll ? "*" : [...methods].join("|")} ${path}\``;
+  });
+  return paths.join(", ");
+}
+
+function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key) {
+  const groups = new Map<Key, [Item, ...Item[]]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group) group.push(item);
+    else groups.set(keyOf(item), [item]);
   }
-  return [...methodsByPath]
-    .map(([path, methods]) => `\`${methods.length === METHODS.length ? "*" : methods.join("|")} ${path}\``)
-    .join(", ");
+  return groups;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hasScopes } from "../../../src/core/scopes/has-scopes.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 import { mistakesOf } from "../../support/resource-servers.ts";
 
 // `test/model` has which scope covers which, by this function.
@@ -46,6 +47,14 @@ describe("hasScopes", () => {
       ["scope_invalid", "scopes", 2],
     ]);
   });
+
+  it.each([{ anyOf: ["a:b"] }, { adminScope: "a:b" }, { impliedScopes: { "a:b": ["c:d"] } }])(
+    "grants nothing because of a polluted prototype: %j",
+    (properties) => {
+      expect(withPollution(properties, () => hasScopes(["a:b"], ["c:d"]))).toBe(false);
+      expect(withPollution(properties, () => hasScopes(["a:b"], "c:d", {}))).toBe(false);
+    },
+  );
 
   it("throws if the scope hierarchy is invalid", () => {
     expect(mistakesOf(() => hasScopes([], "a:b", { impliedScopes: { a: ["b c"] } }))).toEqual([

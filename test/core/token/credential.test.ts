@@ -9,6 +9,7 @@ import {
   type TokenSource,
 } from "../../../src/core/token/credential.ts";
 import { findFormMistake, readJwt } from "../../../src/core/token/jwt-parts.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 
 const HEADER: readonly TokenSource[] = [{ header: "authorization" }];
 const COOKIE: readonly TokenSource[] = [{ cookie: "access_token" }];
@@ -85,6 +86,14 @@ describe("readCredential", () => {
     const both = { authorization: `Bearer ${longest}a`, cookie: "access_token=d.e.f" };
     expect(read(both, [...HEADER, ...COOKIE], "first")).toBe("too_large");
   });
+});
+
+it.each([true, false])("reads no cookie because of a polluted prototype, enumerable: %s", (isEnumerable) => {
+  const request = { cookie: "session=a.b.c", authorization: "Bearer d.e.f" };
+  const readWith = (sent: Partial<AccessRequest>) =>
+    withPollution({ cookie: "session" }, () => read(sent), { isEnumerable });
+  expect(readWith({ cookie: request.cookie })).toBe("missing");
+  expect(readWith(request)).toBe("token d.e.f");
 });
 
 describe("isMalformed", () => {

@@ -4,6 +4,7 @@ import { inMemoryRevocation, sharedRevocation } from "scopegate/revocation";
 import { memoryStore } from "scopegate/store";
 import { revalidate } from "scopegate/connections";
 import { compact } from "../../../src/core/runtime/compact.ts";
+import { withPollution } from "../../support/polluted-prototype.ts";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
 import type { ResourceServerOptions } from "../../support/server.ts";
 
@@ -44,6 +45,26 @@ const USAGE =
   "Write one of { token }, { tokenId }, { sessionId }, { userId, before }, { clientId, before } or { issuer, before }.";
 const OTHER = "https://other.example/";
 const at = (seconds: number) => new Date((NOW + seconds) * 1000);
+
+describe.each([
+  ["inMemoryRevocation", () => ({ revocation: inMemoryRevocation() })],
+  ["sharedRevocation", () => ({})],
+])("with a polluted prototype, %s", (_name, optionsOf) => {
+  it.each([{ withdrawnAt: 1 }, { before: 1 }, { until: 1 }, { issuer: OTHER }, { userId: "u2" }])(
+    "still rejects a revoked token: %j",
+    async (properties) => {
+      const { server } = createRevoking(optionsOf());
+      const { iss, iat, ...claims } = CLAIMS;
+      for (const target of [{ tokenId: "t1" }, { sessionId: "s1" }] as const) {
+        const token = await issuer.token({ ...claims, iss: undefined, iat: undefined });
+        await server.revoke(target);
+        expect(await withPollution(properties, () => verdictOf(server, token))).toBe("revoked");
+        expect(await verdictOf(server, token)).toBe("revoked");
+        await server.unrevoke(target);
+      }
+    },
+  );
+});
 
 describe("server.revoke", () => {
   it.each<readonly [RevocationTarget, "revoked" | "accepted"]>([

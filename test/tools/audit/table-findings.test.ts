@@ -69,7 +69,7 @@ describe("a wider rule that decides with less", () => {
         rules: [{ key: "* /billing" }, { key: "* /a" }],
         message:
           "`* /{*path}` requires a valid token. It also decides `* /billing/*path` (`* /billing` requires billing:use), `* /a/*path` (`* /a` requires a:b).",
-        hint: "Add `* /billing/*path` with what these requests require. Do the same for the other requests.",
+        hint: "Add `* /billing/*path` with what these requests require. Add rules for the other requests in the same way.",
       },
     ]);
   });
@@ -100,7 +100,7 @@ describe("a wider rule that decides with less", () => {
   it("says that the start may name further rules", () => {
     const table = { "GET /{*path}": ["c:d"], "GET /a": ["a:b"], "GET /:x/c": ["c:d"] };
     expect(findInTable(pipelineOf(serverOf(table)).policy.rules)[0]?.hint).toBe(
-      "Add `GET /a/*path` with what these requests require. Then start the server: an error names further rules to add, if any.",
+      "Add `GET /a/*path` with what these requests require. Then start the server. If rules are still missing, its error names them.",
     );
   });
 
