@@ -41,7 +41,13 @@ const ROWS: readonly Row[] = [
     "true",
     TOKENS,
   ],
-  ["A signature is strict base64url.", `${core}/jwt-parts.ts`, "!decodeBase64url(signature)", "false", TOKENS],
+  [
+    "A signature is strict base64url.",
+    `${core}/jwt-parts.ts`,
+    "!decodeBase64url(signature)",
+    "false",
+    TOKENS,
+  ],
   ["A header with `crit` is refused.", `${core}/jwt-parts.ts`, 'Object.hasOwn(json, "crit") ||', "", TOKENS],
   ["A header with `b64` is refused.", `${core}/jwt-parts.ts`, '|| Object.hasOwn(json, "b64")', "", TOKENS],
   [
