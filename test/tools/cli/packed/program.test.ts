@@ -97,9 +97,14 @@ const APPLICATIONS: Readonly<Record<string, string>> = {
     export const server = createResourceServer({});`,
   "typed.ts": `${SERVER} export const routes: object[] = [{ method: "GET", pattern: "/agents" }]; enum Old { Syntax }; console.log(Old.Syntax);`,
   "server.js": `import { createResourceServer } from "scopegate";
-    import { inMemoryRevocation } from "scopegate/revocation";
+    import { sharedRevocation } from "scopegate/revocation";
     const verificationKeys = ["a-secret-of-more-than-thirty-two-bytes-0123456789"];
-    const revocation = inMemoryRevocation();
+    const values = new Map();
+    const revocation = sharedRevocation({
+      get: async (key) => values.get(key),
+      set: async (key, value) => values.set(key, value) === values,
+      delete: async (key) => void values.delete(key),
+    });
     export const server = createResourceServer({ serviceId: "agents-prod", algorithm: "HS256", verificationKeys, revocation });`,
   "app.js": `export { app, server } from "./express.js";`,
   "scopegate.json": `{ "service_id": "agents-prod", "algorithm": "HS256", "verification_keys": ["a-secret-of-more-than-thirty-two-bytes-0123456789"] }`,
