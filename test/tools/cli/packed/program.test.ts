@@ -101,7 +101,7 @@ const APPLICATIONS: Readonly<Record<string, string>> = {
     const verificationKeys = ["a-secret-of-more-than-thirty-two-bytes-0123456789"];
     const values = new Map();
     const revocation = sharedRevocation({
-      get: async (key) => values.get(key),
+      get: async (keys) => keys.map((key) => values.get(key)),
       set: async (key, value) => values.set(key, value) === values,
       delete: async (key) => void values.delete(key),
     });
