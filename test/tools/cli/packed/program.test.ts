@@ -102,7 +102,7 @@ const APPLICATIONS: Readonly<Record<string, string>> = {
     const values = new Map();
     const revocation = sharedRevocation({
       get: async (keys) => keys.map((key) => values.get(key)),
-      set: async (key, value) => values.set(key, value) === values,
+      set: async (key, value, { ifAbsent } = {}) => !(ifAbsent && values.has(key)) && values.set(key, value) === values,
       delete: async (key) => void values.delete(key),
     });
     export const server = createResourceServer({ serviceId: "agents-prod", algorithm: "HS256", verificationKeys, revocation });`,
