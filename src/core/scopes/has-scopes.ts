@@ -33,8 +33,8 @@ export function hasScopes(
 ): boolean {
   const issues: ConfigurationIssue[] = [];
   // Own properties only, here and below: a polluted prototype must not grant a scope.
-  const own = Object.assign(Object.create(null), options) as HasScopesOptions;
-  const { adminScope = null, impliedScopes = {} } = own;
+  const ownOptions = Object.assign(Object.create(null), options) as HasScopesOptions;
+  const { adminScope = null, impliedScopes = {} } = ownOptions;
   const rules = resolveScopeRules(adminScope, impliedScopes, (issue) => issues.push(issue));
   if (issues.length > 0) throw new ConfigurationError(issues);
   const scopes = new GrantedScopes(granted, rules);

@@ -30,16 +30,16 @@ export function keyOf(subject: RevokedSubject): string {
 /** Returns the keys that can revoke a principal: for its issuer, and for every issuer. */
 export function keysOf(principal: Principal): readonly string[] {
   // Own properties only: a polluted prototype must not change which keys are read.
-  const own = Object.assign(Object.create(null), principal) as Partial<Principal>;
-  const { tokenId, sessionId, userId, issuer } = own;
+  const tokenId = ownProperty(principal, "tokenId");
+  const issuer = ownProperty(principal, "issuer");
   const hasId = tokenId !== undefined && tokenId !== "";
   const ofToken = hasId
     ? ({ kind: "token", id: tokenId } as const)
     : ({ kind: "claims", id: fingerprintOf(principal) } as const);
   const ids = [
     ofToken,
-    { kind: "session", id: sessionId },
-    { kind: "user", id: userId },
+    { kind: "session", id: ownProperty(principal, "sessionId") },
+    { kind: "user", id: ownProperty(principal, "userId") },
     { kind: "client", id: clientOf(principal) },
   ] as const;
   const subjects = ids.flatMap(({ kind, id }): readonly RevokedSubject[] => {
