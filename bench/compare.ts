@@ -74,10 +74,10 @@ export async function interleave<One>(
 ): Promise<readonly (readonly number[])[]> {
   const samples = contestants.map((one) => ({ one, own: [] as number[] }));
   for (let round = 0; round < rounds; round += 1) {
-    // Another contestant goes first in each round, so that the order does not favor any.
+    // Another contestant goes first in each round, and every second round is reversed: the order favors none.
     const first = round % samples.length;
-    for (const { one, own } of [...samples.slice(first), ...samples.slice(0, first)])
-      own.push(await measure(one));
+    const order = [...samples.slice(first), ...samples.slice(0, first)];
+    for (const { one, own } of round % 2 === 0 ? order : order.toReversed()) own.push(await measure(one));
   }
   return samples.map(({ own }) => own);
 }

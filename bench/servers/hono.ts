@@ -40,9 +40,10 @@ await serve({
     const secret = await importSPKI(publicKey, "RS256");
     return create(jwt({ secret, alg: "RS256", verification: { iss: issuer, aud: audience } }));
   },
-  "hono/jwk": ({ publicKey }) => {
+  "hono/jwk": ({ publicKey, issuer, audience }) => {
     const key = createPublicKey(publicKey).export({ format: "jwk" });
     const known = { ...key, kid: KID, alg: "RS256" };
-    return create(jwk({ keys: [known], alg: ["RS256"] }));
+    const verification = { iss: issuer, aud: audience };
+    return create(jwk({ keys: [known], alg: ["RS256"], verification }));
   },
 });

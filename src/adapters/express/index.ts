@@ -8,11 +8,11 @@ import { assertResourceServer, misplaced } from "../shared/misuse.ts";
 import { assertNoOptions, type NoOptions } from "../shared/no-options.ts";
 import { createMetadata } from "../shared/metadata.ts";
 import { toAccessRequest } from "../shared/access-request.ts";
-import { readProperty } from "../shared/node-request.ts";
 import { send } from "../shared/node-response.ts";
 import { withRole } from "../shared/roles.ts";
 import { createScopeCheck } from "../shared/scope-check.ts";
 import { type ExpressMiddleware, readMethod, readTarget } from "./request.ts";
+import { shareHiddenClasses } from "./hidden-classes.ts";
 import { watchRoutes } from "./route-check.ts";
 
 export type { ExpressMiddleware, ExpressRequest, ExpressResponse } from "./request.ts";
@@ -50,7 +50,10 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
     isPlaced ||= typeof next === "function" && typeof response.setHeader === "function";
     if (!isPlaced) throw misplaced("express", request, response, next);
     // No warning after another guard: it refuses requests before a parser in between reads their bodies.
-    if (readProperty(request, "body") !== undefined && !notesOf(request)) warnOfBody(request);
+    if (!notesOf(request)) {
+      shareHiddenClasses(request, response);
+      if (request.body !== undefined) warnOfBody(request);
+    }
     watchRoutes(request);
     checkFirst(
       () => {

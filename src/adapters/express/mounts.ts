@@ -8,7 +8,6 @@ import type { ComparableRoute } from "../../core/policy/route-comparison.ts";
 import { readPath } from "../../core/request.ts";
 import { createWarning } from "../../core/runtime/warn-once.ts";
 import { notesOf } from "../shared/guard.ts";
-import { readProperty } from "../shared/node-request.ts";
 import type { ExpressRequest } from "./request.ts";
 import { type ExpressLayer, mountsOf } from "./router.ts";
 
@@ -49,7 +48,7 @@ export function watchLayers(layer: object): void {
 function recordLayer(layer: ExpressLayer, request: ExpressRequest): void {
   if ((layer.slash ?? layer.regexp?.fast_slash) || layer.route || "method" in layer) return;
   const notes: Notes | undefined = notesOf(request);
-  if (notes) (notes[PASSED] ??= []).push({ layer, baseUrl: readProperty(request, "baseUrl") });
+  if (notes) (notes[PASSED] ??= []).push({ layer, baseUrl: request.baseUrl });
 }
 
 /**
@@ -62,7 +61,7 @@ export function withMounts(
   routePatterns: readonly string[],
   pipeline: Pipeline,
 ): readonly RoutePattern[] {
-  let mount = readProperty(request, "baseUrl") ?? "";
+  let mount = request.baseUrl ?? "";
   let patterns = routePatterns.map((pattern) => (pattern === "/" ? "" : pattern));
   const passed = (notesOf(request) as Notes | undefined)?.[PASSED] ?? [];
   for (const { layer, baseUrl } of passed.toReversed()) {

@@ -1,6 +1,6 @@
 /** How Express passes a request to middleware. */
 import { originForm, pathOf } from "../../core/request.ts";
-import { type NodeRequest, readProperty } from "../shared/node-request.ts";
+import type { NodeRequest } from "../shared/node-request.ts";
 import type { NodeResponse } from "../shared/node-response.ts";
 
 /**
@@ -31,14 +31,14 @@ export type ExpressMiddleware = (request: ExpressRequest, response: ExpressRespo
 type Next = (error?: unknown) => void;
 
 /** Reads the method in the letter case in which Express compares it. */
-export const readMethod = (request: ExpressRequest): string => readProperty(request, "method").toUpperCase();
+export const readMethod = (request: ExpressRequest): string => request.method.toUpperCase();
 
 /** Reads the whole path as the routers see it: with the mount prefix, and as middleware has rewritten it. */
 export function readTarget(request: ExpressRequest): string {
-  const url = readProperty(request, "url");
-  const originalUrl = readProperty(request, "originalUrl") as string | undefined;
-  const target = joinTarget(readProperty(request, "baseUrl"), url, originalUrl);
-  if (target === originalUrl || originalUrl === undefined || readProperty(request, "app")) return target;
+  const { url, baseUrl } = request;
+  const originalUrl = request.originalUrl as string | undefined;
+  const target = joinTarget(baseUrl, url, originalUrl);
+  if (target === originalUrl || originalUrl === undefined || request.app) return target;
   // Other frameworks remove the path of a mount and don't store it, so the rules of another path would apply.
   const [path, original] = [pathOf(target), pathOf(originalUrl)];
   if (path === original || !(path === "/" || original.endsWith(path))) return target;

@@ -4,7 +4,6 @@ import { EXPRESSION } from "../../core/policy/pattern-text.ts";
 import type { ComparableRoute } from "../../core/policy/route-comparison.ts";
 import type { RoutePattern } from "../../core/policy/table.ts";
 import { readPath } from "../../core/request.ts";
-import { readProperty } from "../shared/node-request.ts";
 import { withMounts } from "./mounts.ts";
 import type { ExpressRequest } from "./request.ts";
 import { type ExpressRoute, toPatterns } from "./router.ts";
@@ -16,9 +15,9 @@ export function patternsAt(
   pipeline: Pipeline,
 ): readonly RoutePattern[] {
   const paths = readRoute(route, pipeline);
-  const matched = paths.length === 1 ? paths : firstMatching(paths, readProperty(request, "url"), pipeline);
+  const matched = paths.length === 1 ? paths : firstMatching(paths, request.url, pipeline);
   const patterns = matched.map(({ pattern }) => pattern);
-  return readProperty(request, "baseUrl") ? withMounts(request, patterns, pipeline) : patterns;
+  return request.baseUrl ? withMounts(request, patterns, pipeline) : patterns;
 }
 
 /** One of the paths that a route is written with. */

@@ -6,12 +6,20 @@ import type { ResourceServer } from "../../core/resource-server.ts";
 import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending } from "../../core/runtime/pending.ts";
 import { type ExpressRequest, type ExpressResponse, readMethod, readTarget } from "../express/request.ts";
+import { shareHiddenClasses } from "../express/hidden-classes.ts";
 import { withMounts } from "../express/mounts.ts";
 import { patternsAt } from "../express/route-patterns.ts";
 import type { ExpressRoute } from "../express/router.ts";
 import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
 import { type FastifyRequest, readRequest } from "../fastify/request.ts";
-import { guardRequest, guardRoute, type PendingRefusal, type SetHeader, verdictOf } from "../shared/guard.ts";
+import {
+  guardRequest,
+  guardRoute,
+  notesOf,
+  type PendingRefusal,
+  type SetHeader,
+  verdictOf,
+} from "../shared/guard.ts";
 import { toAccessRequest } from "../shared/access-request.ts";
 import type { NodeRequest } from "../shared/node-request.ts";
 import { send } from "../shared/node-response.ts";
@@ -39,7 +47,8 @@ export function readCall(context: ExecutionContext): Call {
     const seen = readRequest(request as FastifyRequest);
     const patterns = seen.matchedPattern === undefined ? undefined : [seen.matchedPattern];
     const findRoute = () => ({
-      ...seen,
+      method: seen.method,
+      target: seen.target,
       patterns,
       readValue: (name: string) => ownProperty(seen.params ?? {}, name),
     });
@@ -49,11 +58,13 @@ export function readCall(context: ExecutionContext): Call {
   }
   if (type === "http") {
     const raw = request as Routed;
+    if (!notesOf(raw)) shareHiddenClasses(raw, response as ExpressResponse);
     const seen = toAccessRequest(raw, raw, readMethod(raw), readTarget(raw), undefined, raw.params);
     const sendRefusal = (refusal: Refusal): void => send(response as ExpressResponse, refusal);
     const setHeader: SetHeader = (name, value) => (response as ExpressResponse).setHeader(name, value);
     const findRoute = (pipeline: Pipeline): RunningRoute => ({
-      ...seen,
+      method: seen.method,
+      target: seen.target,
       patterns: patternsAt(raw, raw.route, pipeline),
       readValue: (name) => ownProperty(raw.params ?? {}, name),
     });
