@@ -21,6 +21,7 @@ import {
   statusWith,
 } from "../support/frameworks.ts";
 import { issuer } from "../support/resource-servers.ts";
+import { hasClassOfProperties, haveSameClass } from "../support/hidden-class.ts";
 import { createResourceServer } from "../support/server.ts";
 
 const statusOf = async (app: Express, path: string, scopes: readonly string[] = []) =>
@@ -525,6 +526,21 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     });
   });
 
+  it("lets all requests share a hidden class, and all responses, and changes none of their values", async () => {
+    const seen: [request: Request, response: Response][] = [];
+    const app = guarded({ "GET /:page": "public" }).get("/:page", (request, response) => {
+      seen.push([request, response]);
+      const { statusMessage } = request;
+      response.json({ statusMessage, sendDate: response.sendDate });
+    });
+    const port = await serve(app.disable("etag"));
+    for (const path of ["/first", "/second", "/third"])
+      expect((await askWith(port, path)).body).toEqual({ statusMessage: null, sendDate: true });
+    const [, second, third] = seen;
+    for (const index of [0, 1] as const)
+      expect(haveSameClass(second?.[index] ?? {}, third?.[index] ?? {})).toBe(true);
+  });
+
   it("reads a path once for all paths of a route", async () => {
     const paths = Array.from({ length: 200 }, (_path, index) => `/pages/page-${index}`);
     const app = guarded({ "GET /{*path}": "public" }).get([...paths, "/pages/:name"], run);
@@ -590,6 +606,16 @@ describe("protect of scopegate/express below a mount of another framework", () =
     expect([await rewritten("/api/old"), await rewritten("/api/other")]).toEqual([200, 401]);
     const plain = await startWith(() => undefined);
     expect([await plain("/x"), await plain("/api/x")]).toEqual([200, 401]);
+  });
+
+  it("leaves the hidden class of a response that Express has not changed", async () => {
+    const guard = protect(server);
+    const port = await serve((request, response) => {
+      guard(request as Stripped, response, () => {
+        response.end(String(hasClassOfProperties(response)));
+      });
+    });
+    expect((await askWith(port, "/x")).text).toBe("true");
   });
 
   it.each(FASTIFY_VERSIONS)(

@@ -27,6 +27,7 @@ import {
   ScopegateModule,
 } from "scopegate/nest";
 import { serve as serveListener } from "../support/frameworks.ts";
+import { haveSameClass } from "../support/hidden-class.ts";
 import { type Asked, ask } from "../support/http.ts";
 import {
   createApplication,
@@ -179,6 +180,19 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
     // The rule for this handler uses no parameter.
     const scopes = ["agents:a+b:run", "agents:a b:run", "agents:run", "runs:start"];
     expect((await call("/agents/a+b/runs", scopes, json)).status).toBe(201);
+  });
+
+  it("lets all requests share a hidden class of V8, and all responses", async () => {
+    const seen: [request: object, response: object][] = [];
+    const handle: NestRoute["handle"] = (request, response) => {
+      seen.push([request, response]);
+      response.send("{}");
+    };
+    const route = { method: "GET", path: "/signed-in", handle };
+    const { call } = await start(platform, { controllers: [createController(platform, [route])] });
+    for (let turn = 0; turn < 3; turn += 1) expect((await call("/signed-in", [])).status).toBe(200);
+    const [, second = [], third = []] = seen;
+    expect(second.map((one, index) => haveSameClass(one, third[index] ?? {}))).toEqual([true, true]);
   });
 
   it("passes no refusal to the exception filters of the application", async () => {

@@ -35,8 +35,7 @@ export const readMethod = (request: ExpressRequest): string => request.method.to
 
 /** Reads the whole path as the routers see it: with the mount prefix, and as middleware has rewritten it. */
 export function readTarget(request: ExpressRequest): string {
-  const { url, baseUrl } = request;
-  const originalUrl = request.originalUrl as string | undefined;
+  const { url, baseUrl, originalUrl } = request as { url: string; baseUrl?: string; originalUrl?: string };
   const target = joinTarget(baseUrl, url, originalUrl);
   if (target === originalUrl || originalUrl === undefined || request.app) return target;
   // Other frameworks remove the path of a mount and don't store it, so the rules of another path would apply.

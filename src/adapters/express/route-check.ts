@@ -47,14 +47,8 @@ function watchApplications({ app }: { readonly app?: object }): void {
 function findHolder(request: object): object {
   const next = Object.getPrototypeOf(request) as object | null;
   // The prototypes of Node and of all objects must stay as they are: the whole process shares them.
-  if (
-    !next ||
-    next === Object.prototype ||
-    Object.hasOwn(next, "_read") ||
-    Object.hasOwn(next, "rawTrailers")
-  )
-    return request;
-  return findHolder(next);
+  const isNodes = next && ["_read", "rawTrailers"].some((name) => Object.hasOwn(next, name));
+  return !next || isNodes || next === Object.prototype ? request : findHolder(next);
 }
 
 function watch(holder: { readonly route?: unknown }): void {

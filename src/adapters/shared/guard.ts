@@ -125,9 +125,8 @@ export function guardRoute(raw: object, find: (pipeline: Pipeline) => RunningRou
 function decideForEach([guarded, ...others]: readonly Guarded[], route: RunningRoute): PendingRefusal {
   if (!guarded) return undefined;
   const refusal = decideAtRoute(guarded, route);
-  return isPending(refusal)
-    ? refusal.then((awaited) => awaited ?? decideForEach(others, route))
-    : (refusal ?? decideForEach(others, route));
+  const goOn = (awaited: Refusal | undefined) => awaited ?? decideForEach(others, route);
+  return isPending(refusal) ? refusal.then(goOn) : goOn(refusal);
 }
 
 function decideAtRoute(guarded: Guarded, route: RunningRoute): PendingRefusal {
@@ -171,8 +170,7 @@ export function toRefusal(
 
 /**
  * Finds the caller of a guarded request; `undefined` if no guard ran, or if one guard refuses the request or
- * hasn't decided. `subject` is the object that the application passed to the adapter; `raw` is the request of
- * the platform in it.
+ * hasn't decided. `subject` is what the adapter received, and `raw` is the platform's request in it.
  * @throws TypeError for an object of another framework
  */
 export function findPrincipal(adapter: Framework, subject: unknown, raw: unknown): Principal | undefined {
