@@ -85,10 +85,10 @@ export const leafFor = ({ leaves }: TreeNode, method: string): Leaf | undefined 
  * texts that a segment ends with, one ends with the other, so this order is the order of narrowness.
  */
 export function endingsOf(node: TreeNode, segment: Spelled): readonly TextEdge[] {
-  if (node.endingLengths.length === 0) return [];
+  const texts = segment.decoded === segment.case ? [segment.case] : [segment.decoded, segment.case];
   const edges = new Set<TextEdge>();
   for (const length of node.endingLengths)
-    for (const text of [segment.decoded, segment.case]) {
+    for (const text of texts) {
       const edge = node.endings.get(text.slice(-length));
       if (edge) edges.add(edge);
     }
