@@ -52,16 +52,25 @@ export const awaited = (
   ...(note !== undefined && { note }),
 });
 
+/** Returns the CPU time of some calls of a contestant, in microseconds. */
+export type CpuTime<One> = (contestant: One, calls: number) => Promise<number>;
+
 /** Warms up all contestants, then measures them in interleaved rounds. */
-export async function compare(
-  contestants: readonly Contestant[],
+export const compare = (contestants: readonly Contestant[], rounds: Rounds): Promise<readonly Measured[]> =>
+  compareBy(cpuTime, contestants, rounds);
+
+/** Does the same for contestants that `cpuTimeOf` measures elsewhere, such as in processes of their own. */
+export async function compareBy<One extends Pick<Contestant, "name" | "note">>(
+  cpuTimeOf: CpuTime<One>,
+  contestants: readonly One[],
   rounds: Rounds,
 ): Promise<readonly Measured[]> {
-  const calls = new Map<Contestant, number>();
-  for (const one of contestants) calls.set(one, await callsPerRound(one, rounds));
+  const calls = new Map<One, number>();
+  for (const one of contestants)
+    calls.set(one, await callsPerRound((count) => cpuTimeOf(one, count), rounds));
   const samples = await interleave(contestants, rounds.count, async (one) => {
     const count = calls.get(one) ?? 1;
-    return (await cpuTime(one, count)) / count;
+    return (await cpuTimeOf(one, count)) / count;
   });
   return contestants.map(({ name, note }, index) => ({ name, note, samples: samples[index] ?? [] }));
 }
@@ -88,17 +97,21 @@ export const fastest = (name: string, samples: readonly number[]): Measured => (
   samples: samples.toSorted((a, b) => a - b).slice(0, Math.ceil(samples.length / 5)),
 });
 
-async function callsPerRound(one: Contestant, { us, warmUpUs }: Rounds): Promise<number> {
+async function callsPerRound(
+  spend: (calls: number) => Promise<number>,
+  { us, warmUpUs }: Rounds,
+): Promise<number> {
   let calls = 1;
   let spent = 0;
   for (let total = 0; total < warmUpUs; total += spent) {
     if (spent < us / 2) calls *= 2;
-    spent = await cpuTime(one, calls);
+    spent = await spend(calls);
   }
   return Math.max(1, Math.round((calls * us) / spent));
 }
 
-async function cpuTime({ run }: Contestant, calls: number): Promise<number> {
+/** Measures this process. */
+export async function cpuTime({ run }: Contestant, calls: number): Promise<number> {
   const before = process.cpuUsage();
   const running = run(calls);
   if (running) await running;

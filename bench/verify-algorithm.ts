@@ -1,30 +1,18 @@
-/** Measures the tokens of one algorithm, for `verify.ts`. */
-import { createResourceServer } from "./built.ts";
-import { awaited, compare, type Contestant, type Measured } from "./compare.ts";
-import { readInput, sendResult } from "./own-process.ts";
-import {
-  type Algorithm,
-  AUDIENCE,
-  claimsOf,
-  createFresh,
-  createSigner,
-  ISSUER,
-  type Signer,
-} from "./tokens.ts";
-import { FIRST, CACHED } from "./verify-names.ts";
-import { createJose, createPeers } from "./verify-peers.ts";
+/** Measures the tokens of one algorithm, for `verify.ts`: each contestant in its own process, because a service uses one library. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { compareBy, type Measured } from "./compare.ts";
+import type { Algorithm } from "./tokens.ts";
+import type { ContestantOrder } from "./verify-contestant.ts";
+import { CACHED, CHECK_CACHED, CHECK_FIRST, FIRST, JOSE, PEERS } from "./verify-names.ts";
 
+/** So many run at once as in a server: WebCrypto doesn't wake a thread for each. */
 const IN_FLIGHT = 64;
 
 const QUICK = { count: 7, us: 15_000, warmUpUs: 150_000 };
 const CHECK = { count: 21, us: 50_000, warmUpUs: 600_000 };
 const THOROUGH = { count: 15, us: 40_000, warmUpUs: 1_000_000 };
-
-export interface AlgorithmOrder {
-  readonly algorithm: Algorithm;
-  readonly quick: boolean;
-  readonly check: boolean;
-}
 
 export interface MeasuredAlgorithm {
   readonly algorithm: Algorithm;
@@ -34,58 +22,63 @@ export interface MeasuredAlgorithm {
   readonly alone: readonly Measured[];
 }
 
-async function measure({ algorithm, quick, check }: AlgorithmOrder): Promise<MeasuredAlgorithm> {
-  const signer = createSigner(algorithm);
-  const token = signer.sign(claimsOf());
-  const fresh = createFresh(token);
-  const contestants = [
-    ...createOurs(signer, token),
-    await createJose(signer, fresh, IN_FLIGHT),
-    ...(check ? [] : createPeers(signer, fresh)),
-  ];
-  const together = await compare(contestants, quick ? QUICK : check ? CHECK : THOROUGH);
-  const alone = quick || check ? [] : await measureAlone(signer, fresh);
-  return { algorithm, tokenBytes: token.length, together, alone };
+interface Running {
+  readonly name: string;
+  readonly child: ChildProcess;
+  /** 0 if the library doesn't have the algorithm. */
+  readonly tokenBytes: number;
 }
 
-/** Runs many verifications at once, as a server does, so that WebCrypto does not wake a thread for each. */
-function createOurs(signer: Signer, token: string): readonly Contestant[] {
-  const first = createServer(signer, false);
-  const caching = createServer(signer, { maxEntries: 10_000 });
-  const fresh = createFresh(token);
-  const authorization = createFresh(`Bearer ${token}`);
-  const target = createFresh("/agents/a-17");
-  const request = () => ({ method: "GET", target: target(), authorization: authorization() });
-  const check = (server: ReturnType<typeof createServer>) => async () => {
-    const decision = await server.check(request());
-    if (!decision.allowed) throw new Error(`Refused: ${decision.reason}.`);
-  };
-  return [
-    awaited(FIRST, () => first.authenticate(fresh()), { atOnce: IN_FLIGHT }),
-    awaited(CACHED, () => caching.authenticate(fresh())),
-    awaited("check, first", check(first), { atOnce: IN_FLIGHT }),
-    awaited("check, cached", check(caching)),
-  ];
+export async function measureAlgorithm(
+  algorithm: Algorithm,
+  { quick, check }: { readonly quick: boolean; readonly check: boolean },
+): Promise<MeasuredAlgorithm> {
+  const names = [FIRST, CACHED, CHECK_FIRST, CHECK_CACHED, JOSE, ...(check ? [] : PEERS)];
+  const rounds = quick ? QUICK : check ? CHECK : THOROUGH;
+  const { tokenBytes, measured } = await measure(names, algorithm, IN_FLIGHT, rounds);
+  // One after the other. Waking a thread is a large part of this cost and varies with the load of the machine.
+  const alone = quick || check ? [] : (await measure([FIRST, JOSE], algorithm, 1, rounds)).measured;
+  return { algorithm, tokenBytes, together: measured, alone };
 }
 
-function createServer({ algorithm, text }: Signer, tokenCache: false | { readonly maxEntries: number }) {
-  return createResourceServer({
-    serviceId: AUDIENCE,
-    issuer: ISSUER,
-    algorithm,
-    verificationKeys: [text],
-    tokenCache,
-    scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"] },
-  });
+async function measure(
+  names: readonly string[],
+  algorithm: Algorithm,
+  atOnce: number,
+  rounds: typeof THOROUGH,
+): Promise<{ readonly tokenBytes: number; readonly measured: readonly Measured[] }> {
+  const started: Running[] = [];
+  for (const name of names) started.push(await start({ algorithm, name, atOnce }));
+  const running = started.filter(({ tokenBytes }) => tokenBytes > 0);
+  try {
+    return {
+      tokenBytes: running[0]?.tokenBytes ?? 0,
+      measured: await compareBy(({ child }, calls) => ask(child, calls), running, rounds),
+    };
+  } finally {
+    for (const { child } of started) child.disconnect();
+  }
 }
 
-/** Runs one verification after the other. Waking a thread is a large part of this cost and varies with the load of the machine. */
-async function measureAlone(signer: Signer, fresh: () => string): Promise<readonly Measured[]> {
-  const first = createServer(signer, false);
-  return compare(
-    [awaited(FIRST, () => first.authenticate(fresh())), await createJose(signer, fresh)],
-    THOROUGH,
-  );
+async function start(order: ContestantOrder): Promise<Running> {
+  const program = fileURLToPath(new URL("verify-contestant.ts", import.meta.url));
+  const child = fork(program, [JSON.stringify(order)]);
+  return { name: order.name, child, tokenBytes: await hear(child) };
 }
 
-sendResult(await measure(readInput() as AlgorithmOrder));
+function ask(child: ChildProcess, calls: number): Promise<number> {
+  child.send(calls);
+  return hear(child);
+}
+
+async function hear(child: ChildProcess): Promise<number> {
+  const ended = new AbortController();
+  const onExit = () => ended.abort(new Error("A contestant exited."));
+  child.once("exit", onExit);
+  try {
+    const [message] = (await once(child, "message", { signal: ended.signal })) as [number];
+    return message;
+  } finally {
+    child.off("exit", onExit);
+  }
+}
