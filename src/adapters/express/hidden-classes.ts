@@ -1,17 +1,17 @@
-/** How V8 represents the requests and responses of Express, which changes their prototypes. */
-
-/** Before version 13, each of them has a hidden class of its own: an access takes up to a microsecond. */
+/** V8 before 13 gives each object whose prototype is changed its own hidden class: every access is slow. */
 const HAS_OWN_CLASSES = Number.parseInt(process.versions.v8, 10) < 13;
 
-/** Lets all requests share a hidden class, and all responses: V8 shares it after a property was deleted. */
-export function shareHiddenClasses(request: object, response: object): void {
-  // No other framework stores the response in the request, or changes prototypes.
+/** Lets Express's requests share a hidden class, and its responses: each becomes a hash table. */
+export function shareHiddenClasses(request: object, response: object | undefined): void {
+  // Express stores the response in the request when it changes their prototypes.
   if (!HAS_OWN_CLASSES || !Object.hasOwn(request, "res")) return;
   putBack(request, "statusMessage");
-  putBack(response, "sendDate");
+  if (response) putBack(response, "sendDate");
 }
 
+/** An object becomes a hash table when it loses a property, but not if that was the last one it got. */
 function putBack(object: object, name: string): void {
-  const descriptor = Object.getOwnPropertyDescriptor(object, name);
-  if (descriptor && Reflect.deleteProperty(object, name)) Object.defineProperty(object, name, descriptor);
+  if (!Object.hasOwn(object, name)) return;
+  const value: unknown = Reflect.get(object, name);
+  if (Reflect.deleteProperty(object, name)) Reflect.set(object, name, value);
 }

@@ -49,9 +49,9 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
     // Read only once: it takes as long as reading the credential.
     isPlaced ||= typeof next === "function" && typeof response.setHeader === "function";
     if (!isPlaced) throw misplaced("express", request, response, next);
-    // No warning after another guard: it refuses requests before a parser in between reads their bodies.
     if (!notesOf(request)) {
       shareHiddenClasses(request, response);
+      // No warning after another guard: it refuses requests before a parser in between reads their bodies.
       if (request.body !== undefined) warnOfBody(request);
     }
     watchRoutes(request);

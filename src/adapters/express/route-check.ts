@@ -47,8 +47,8 @@ function watchApplications({ app }: { readonly app?: object }): void {
 function findHolder(request: object): object {
   const next = Object.getPrototypeOf(request) as object | null;
   // The prototypes of Node and of all objects must stay as they are: the whole process shares them.
-  const isNodes = next && ["_read", "rawTrailers"].some((name) => Object.hasOwn(next, name));
-  return !next || isNodes || next === Object.prototype ? request : findHolder(next);
+  const isOfNode = next && ["_read", "rawTrailers"].some((name) => Object.hasOwn(next, name));
+  return !next || isOfNode || next === Object.prototype ? request : findHolder(next);
 }
 
 function watch(holder: { readonly route?: unknown }): void {

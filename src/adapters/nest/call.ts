@@ -49,6 +49,7 @@ export function readCall(context: ExecutionContext): Call {
     const findRoute = () => ({
       method: seen.method,
       target: seen.target,
+      matchedPattern: seen.matchedPattern,
       patterns,
       readValue: (name: string) => ownProperty(seen.params ?? {}, name),
     });

@@ -108,7 +108,7 @@ export function shareVerdicts(from: object, to: object): void {
   if (kept && !Kept.find(to)) (to as { [KEPT]?: Kept })[KEPT] = kept;
 }
 
-/** Returns an object for adapters' notes: each new property of Express's request costs V8 a hidden class. */
+/** Returns an object for adapters' notes, which other code can't find. */
 export const notesOf = (raw: object): object | undefined => Kept.find(raw);
 
 /**

@@ -39,6 +39,7 @@ export function readClaim(claimant: Claimant, source: ClaimSource | TenantSource
   return values.every(isIdentifier) ? values : [];
 }
 
-/** Returns the values of a claim that a parameter can be equal to. */
-export const claimValuesOf = (claimant: Claimant, source: ClaimSource | TenantSource): ReadonlySet<string> =>
-  new Set(readClaim(claimant, source).map(String));
+/** The method `values` of all principals: a function for each would take an eighth of their memory. */
+export function valuesOf(this: Claimant, source: ClaimSource | TenantSource): ReadonlySet<string> {
+  return new Set(readClaim(this, source).map(String));
+}

@@ -63,5 +63,5 @@ export interface Principal {
    * Returns the values of a claim, or the tenant, as `where` compares them. A handler can filter its list by
    * them. Empty for a claim that is neither a string, a safe integer nor an array of them.
    */
-  values(source: ClaimSource | TenantSource): ReadonlySet<string>;
+  values(this: Principal, source: ClaimSource | TenantSource): ReadonlySet<string>;
 }

@@ -2,7 +2,7 @@ import type { ScopeRules } from "../scopes/granted-scopes.ts";
 import { compact, type Writable } from "../runtime/compact.ts";
 import { scopeSetOf } from "../scopes/scope-sets.ts";
 import { readDelegation } from "./actors.ts";
-import { claimValuesOf } from "./claim-values.ts";
+import { valuesOf as values } from "./claim-values.ts";
 import { claimAt, claimNameOf, isOptionalString } from "./claim-path.ts";
 import { describedBinding } from "./confirmation.ts";
 import type { Principal, PrincipalRules } from "./principal-type.ts";
@@ -44,7 +44,6 @@ export function readPrincipal(
   if (typeof claim === "string" && claims[claim] === scopes) claims[claim] = set.scopes;
   const { has, resourceIds } = set;
   // Assigned one by one, because an object literal with spreads is slow, and every token needs one.
-  const values: Principal["values"] = (source) => claimValuesOf(principal, source);
   const principal: Writable<Principal> = { has, resourceIds, values, scopes: set.scopes, audience, claims };
   if (userId !== undefined) principal.userId = userId;
   if (sessionId !== undefined) principal.sessionId = sessionId;
@@ -79,7 +78,7 @@ export function createPrincipal(
   const principal: Principal = {
     has,
     resourceIds,
-    values: (source) => claimValuesOf(principal, source),
+    values,
     scopes: set.scopes,
     audience: Object.freeze([...audience]),
     ...compact({

@@ -50,7 +50,6 @@ function replaceField({ headers, rawHeaders }: IncomingMessage, name: string, va
 }
 
 export function exchangeOf(raw: IncomingMessage, method: string, parsed: unknown): Exchange {
-  // Read once, because V8 can't optimize access to the properties of Express's request.
   const { headers } = raw;
   return {
     raw,
