@@ -36,7 +36,7 @@ export function drawAdded(costs: readonly AddedCost[]): string {
   return draw({
     width: 620,
     height: 85 + 24 * bars.length,
-    marginLeft: 190,
+    marginLeft: 215,
     marginRight: 50,
     marginBottom: 45,
     x: { label: "added CPU time per request, microseconds", grid: true, ticks: 6 },
@@ -44,7 +44,7 @@ export function drawAdded(costs: readonly AddedCost[]): string {
     marks: [
       Plot.barX(bars, { x: "us", y: "label", fill: ({ name }: AddedCost) => colorOf(name) }),
       Plot.text(bars, {
-        x: "us",
+        x: ({ us }: AddedCost) => Math.max(0, us),
         y: "label",
         text: ({ us }: AddedCost) => formatNumber(us),
         textAnchor: "start",
