@@ -92,8 +92,10 @@ export function endingsOf(node: TreeNode, segment: Spelled): readonly TextEdge[]
       const edge = node.endings.get(text.slice(-length));
       if (edge) edges.add(edge);
     }
-  return [...edges];
+  return [...edges].sort((a, b) => lengthOf(b) - lengthOf(a));
 }
+
+export const lengthOf = ({ texts }: TextEdge): number => texts.at(-1)?.decoded.length ?? 0;
 
 /** Returns the match of a rule in an array. It's shared if the rule reads no path. */
 export const matchesOf = (leaf: Leaf, path: Path): readonly LeafMatch[] =>

@@ -1,8 +1,7 @@
 /** Visits all rules of a tree in the order in which they decide, or the rules that a pattern may overlap. */
 import { childrenFor } from "./find-rules.ts";
 import type { PatternSegment } from "./pattern.ts";
-import type { Leaf, TreeNode } from "./rule-tree.ts";
-import { loosen } from "./segment.ts";
+import { type Leaf, lengthOf, type TreeNode } from "./rule-tree.ts";
 
 /** Visits the rules in the order in which their paths decide. Rules with the same path come in any order. */
 export function* leavesInOrder(node: TreeNode): Iterable<Leaf> {
@@ -63,5 +62,3 @@ function* childrenInOrder(node: TreeNode): Iterable<TreeNode> {
   }
   if (node.parameter) yield node.parameter;
 }
-
-const lengthOf = ({ text }: { readonly text: string }): number => loosen(text).length;

@@ -27,6 +27,13 @@ describe("the rule for a path", () => {
     expect(keyOf(table, "HEAD", "/x")).toBe("GET /:b");
     expect(keyOf(table, "POST", "/x")).toBe("* /:b");
   });
+
+  it("is the one with the longer text when both are decoded, however the table and the path spell it", () => {
+    const table = tableOf({ "GET /:name.%C3%A9": "public", "GET /:name-x.%C3%A9": ["x:read"] });
+    expect(keyOf(table, "GET", "/a-x.%C3%A9")).toBe("GET /:name-x.%C3%A9");
+    for (const target of ["/a%2Dx.%C3%A9", "/a%2dx.%c3%a9"])
+      expect(table.forTarget("GET", target, false).kind).toBe("ambiguous");
+  });
 });
 
 describe("a refusal by the table", () => {
