@@ -1,6 +1,6 @@
 /** What the summary says about its figures. */
 export const SUMMARY = `The table shows the CPU time of one request in microseconds, in all threads, less that of the same server without authentication. Small
-differences are noise. Negative: with Node.js 20, the guard saves Express work. All libraries verify the same token: its signature, algorithm, issuer and audience. scopegate also checks the scopes of the route.
+differences are noise. Negative: with Node.js 20, the guard makes Express faster. All libraries verify the same token: its signature, algorithm, issuer and audience. scopegate also checks the scopes of the route.
 
 [All results](../../bench/RESULTS.md) say how they were measured. To measure again, run \`npm ci\` and \`npm run bench:page\` in a clone.
 `;

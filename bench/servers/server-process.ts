@@ -1,8 +1,8 @@
 /** Each server runs in its own process, from compiled files and the built package. */
 import { build } from "esbuild";
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { hear } from "../own-process.ts";
 import type { Issuer, Order } from "./serve.ts";
 
 export const FRAMEWORKS = ["express", "koa", "fastify", "hono", "fetch", "nest"] as const;
@@ -60,28 +60,16 @@ async function startServer(
     execArgv: [...flags],
     env: { NODE_ENV: "production" },
   });
-  const port = await hear(child);
+  const port = await hear<number>(child);
   return {
     framework,
     variant,
-    origin: `http://127.0.0.1:${port as number}`,
+    origin: `http://127.0.0.1:${port}`,
     cpuTime: async (order = {}) => {
       child.send(order);
-      const { user, system } = (await hear(child)) as NodeJS.CpuUsage;
+      const { user, system } = await hear<NodeJS.CpuUsage>(child);
       return user + system;
     },
     stop: () => child.kill(),
   };
-}
-
-async function hear(child: ChildProcess): Promise<unknown> {
-  const ended = new AbortController();
-  const onExit = () => ended.abort(new Error("A server exited."));
-  child.once("exit", onExit);
-  try {
-    const [message] = (await once(child, "message", { signal: ended.signal })) as [unknown];
-    return message;
-  } finally {
-    child.off("exit", onExit);
-  }
 }

@@ -541,6 +541,48 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
       expect(haveSameClass(second?.[index] ?? {}, third?.[index] ?? {})).toBe(true);
   });
 
+  it.each<[string, (response: Response) => object]>([
+    ["of an object that cannot get it back", Object.preventExtensions],
+    [
+      "that is an accessor",
+      (response) => Object.defineProperty(response, "sendDate", { configurable: true, get: () => true }),
+    ],
+  ])("leaves a property as it is %s", async (_, change) => {
+    let before: PropertyDescriptor | undefined = undefined as PropertyDescriptor | undefined;
+    const app = express().use((_request, response, next) => {
+      // Node.js adds these when it writes the head.
+      Object.assign(response, { statusCode: 200, statusMessage: "OK" });
+      change(response);
+      before = Object.getOwnPropertyDescriptor(response, "sendDate");
+      next();
+    });
+    app.use(protect(serverFor({ "GET /x": "public" })), (_request, response) => {
+      expect(Object.getOwnPropertyDescriptor(response, "sendDate")).toEqual(before);
+      response.end();
+    });
+    const { status, headers } = await askWith(await serve(app), "/x");
+    expect([status, headers["date"]]).toEqual([200, expect.any(String)]);
+  });
+
+  it("puts a property back while the prototype of all objects has `get`", async () => {
+    const guard = protect(serverFor({ "GET /x": "public" }));
+    const app = express().use((request, response, next) => {
+      Object.defineProperty(Object.prototype, "get", {
+        configurable: true,
+        writable: true,
+        value: "polluted",
+      });
+      try {
+        guard(request, response, () => undefined);
+      } finally {
+        Reflect.deleteProperty(Object.prototype, "get");
+      }
+      next();
+    });
+    const port = await serve(app.use((_request, response) => void response.end()));
+    for (let turn = 0; turn < 2; turn += 1) expect(await statusWith(port, "/x")).toBe(200);
+  });
+
   it("reads a path once for all paths of a route", async () => {
     const paths = Array.from({ length: 200 }, (_path, index) => `/pages/page-${index}`);
     const app = guarded({ "GET /{*path}": "public" }).get([...paths, "/pages/:name"], run);

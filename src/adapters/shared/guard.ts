@@ -108,7 +108,7 @@ export function shareVerdicts(from: object, to: object): void {
   if (kept && !Kept.find(to)) (to as { [KEPT]?: Kept })[KEPT] = kept;
 }
 
-/** Returns an object for adapters' notes, which other code can't find. */
+/** Returns the object in which adapters keep notes on a guarded request; `undefined` before a guard ran. */
 export const notesOf = (raw: object): object | undefined => Kept.find(raw);
 
 /**
@@ -170,7 +170,7 @@ export function toRefusal(
 
 /**
  * Finds the caller of a guarded request; `undefined` if no guard ran, or if one guard refuses the request or
- * hasn't decided. `subject` is what the adapter received, and `raw` is the platform's request in it.
+ * hasn't decided. `subject` is what the adapter received, and `raw` is the object in it with the verdicts.
  * @throws TypeError for an object of another framework
  */
 export function findPrincipal(adapter: Framework, subject: unknown, raw: unknown): Principal | undefined {

@@ -81,8 +81,8 @@ export const leafFor = ({ leaves }: TreeNode, method: string): Leaf | undefined 
   leaves.get(method) ?? (method === "HEAD" ? leaves.get("GET") : undefined) ?? leaves.get("*");
 
 /**
- * Returns the parameters with a text behind them that a segment may match, the longest text first. Of two
- * texts that a segment ends with, one ends with the other, so this order is the order of narrowness.
+ * Returns the parameters with a text behind them that a segment may match, the longest decoded text first. Of
+ * two texts that a decoded segment ends with, one ends with the other, so the first one is the narrowest.
  */
 export function endingsOf(node: TreeNode, segment: Spelled): readonly TextEdge[] {
   const texts = segment.decoded === segment.case ? [segment.case] : [segment.decoded, segment.case];
@@ -95,6 +95,7 @@ export function endingsOf(node: TreeNode, segment: Spelled): readonly TextEdge[]
   return [...edges].sort((a, b) => lengthOf(b) - lengthOf(a));
 }
 
+/** Returns the length of the text behind a parameter, when it's decoded. */
 export const lengthOf = ({ texts }: TextEdge): number => texts.at(-1)?.decoded.length ?? 0;
 
 /** Returns the match of a rule in an array. It's shared if the rule reads no path. */

@@ -39,7 +39,7 @@ export function readClaim(claimant: Claimant, source: ClaimSource | TenantSource
   return values.every(isIdentifier) ? values : [];
 }
 
-/** The method `values` of all principals: a function for each would take an eighth of their memory. */
+/** The method `values` of all principals: one function for each took an eighth of a remembered token. */
 export function valuesOf(this: Claimant, source: ClaimSource | TenantSource): ReadonlySet<string> {
   return new Set(readClaim(this, source).map(String));
 }
